@@ -1,0 +1,177 @@
+"""How fast are expressions evaluated?  Node evaluations a second against pyoperon and NumPy.
+
+    python benchmarks/evaluate.py [--rows 20,1000] [--repeats 9] [--core 0]
+
+A node evaluation is one node of one expression on one row. All three sides get the same random
+expressions and the same points; every expression is valid on every row, so that nobody stops early.
+Ours includes the error of each expression (a sum over rows) and no cache; pyoperon's is predictions
+only. Sides take turns within a round; a ratio is the median over rounds of that round's ratio.
+One thread, pinned to one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+
+import numpy as np
+import peers
+
+from symseek import Library, Program, Programs
+from symseek.engines.native import Evaluator
+
+ROWS = (20, 1_000, 100_000, 1_000_000)
+VARIABLES = ("x", "y")
+
+BAR = 0.7  # of pyoperon's float32 rate, in float64, at every size
+LINEAR = 1.25  # cost a row may grow by at most this factor from the smallest large size up
+
+# Many expressions where a pass over them is short, so that no side learns them by heart; few where
+# the rows alone fill a second.
+MANY, FEW, MANY_UP_TO = 1_000, 100, 1_000
+
+
+def main() -> int:
+    options = parse()
+    os.sched_setaffinity(0, {options.core})
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 1, (max(options.rows), len(VARIABLES)))
+    y = np.sin(X[:, 0] ** 2) * np.cos(X[:, 1]) - 1
+    few = valid_expressions(FEW, X, rng)
+    many = few + valid_expressions(MANY - FEW, X[:MANY_UP_TO], rng, apart_from=few)
+    length = np.mean([len(names) for names in many])
+    print(f"random expressions, {length:.1f} nodes on average, one thread on core {options.core}")
+    print("precision: symseek float64, NumPy float64, pyoperon float32 (half the bytes a value)")
+    print(
+        f"\n{'rows':>9}  {'symseek':>9}  {'pyoperon':>9}  {'NumPy':>9}   million nodes x rows / s"
+    )
+    passed = [
+        measure(rows, many if rows <= MANY_UP_TO else few, X, y, options.repeats)
+        for rows in options.rows
+    ]
+    large = [rows for rows in options.rows if rows >= MANY_UP_TO]
+    if len(large) > 1:
+        passed.append(linear(large, few, X, y, options.repeats))
+    return 0 if all(passed) else 1
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--rows", type=lambda text: [int(part) for part in text.split(",")], default=list(ROWS)
+    )
+    parser.add_argument("--repeats", type=int, default=9, help="rounds; default 9")
+    parser.add_argument("--core", type=int, default=min(os.sched_getaffinity(0)))
+    return parser.parse_args()
+
+
+def valid_expressions(
+    count: int,
+    X: np.ndarray,
+    rng: np.random.Generator,
+    apart_from: list[list[str]] | None = None,
+) -> list[list[str]]:
+    """Distinct random expressions that are finite at every node on every row of X."""
+    columns = dict(zip(VARIABLES, X.T.copy(), strict=True))
+    seen = {tuple(names) for names in apart_from or []}
+    found: list[list[str]] = []
+    with np.errstate(all="ignore"):
+        while len(found) < count:
+            (names,) = peers.random_expressions(1, VARIABLES, rng)
+            if tuple(names) not in seen and peers.numpy_evaluate(names, columns)[1]:
+                seen.add(tuple(names))
+                found.append(names)
+    return found
+
+
+def symseek_side(
+    expressions: list[list[str]], X: np.ndarray, y: np.ndarray
+) -> Callable[[], np.ndarray]:
+    library = Library(list(peers.FUNCTIONS), VARIABLES)
+    programs = Programs.from_list([Program.from_preorder(names, library) for names in expressions])
+    evaluator = Evaluator(library, X, y, threads=1, cache=0)
+    return lambda: evaluator.errors(programs)[0]
+
+
+def measure(
+    rows: int, expressions: list[list[str]], X: np.ndarray, y: np.ndarray, repeats: int
+) -> bool:
+    """Time the three sides in turns and print a row; whether the bar is met."""
+    X, y = X[:rows], y[:rows]
+    columns = dict(zip(VARIABLES, X.T.copy(), strict=True))
+    ours = symseek_side(expressions, X, y)
+    sides = {
+        "symseek": ours,
+        "pyoperon": peers.Operon(X, y, VARIABLES).prepare(expressions),
+        "NumPy": lambda: peers.numpy_errors(expressions, columns, y),
+    }
+    agree(ours(), sides["NumPy"]())
+    work = rows * sum(map(len, expressions))
+    times = time_in_turns(sides, work, repeats)
+    rates = {name: work / np.median(taken) / 1e6 for name, taken in times.items()}
+    ratio = float(np.median(np.divide(times["pyoperon"], times["symseek"])))
+    plain = float(np.median(np.divide(times["NumPy"], times["symseek"])))
+    print(
+        f"{rows:>9,}  {rates['symseek']:>9,.0f}  {rates['pyoperon']:>9,.0f}  "
+        f"{rates['NumPy']:>9,.0f}   {ratio:.2f} x pyoperon, {plain:.1f} x NumPy   "
+        f"{verdict(ratio >= BAR)} (bar {BAR})",
+        flush=True,
+    )
+    return ratio >= BAR
+
+
+def agree(ours: np.ndarray, plain: np.ndarray) -> None:
+    """Speed of a wrong answer is worth nothing."""
+    close = np.isclose(ours, plain, rtol=1e-6, atol=1e-9)
+    if not close.all():
+        raise SystemExit(f"{(~close).sum()} of {len(close)} errors differ from NumPy's")
+
+
+def time_in_turns(
+    sides: dict[str, Callable[[], object]], work: int, repeats: int
+) -> dict[str, list[float]]:
+    """Seconds a pass for every side and round; short passes are repeated to be measurable."""
+    passes = max(1, round(2e7 / work))
+    times: dict[str, list[float]] = {name: [] for name in sides}
+    for side in sides.values():
+        side()
+    for _ in range(repeats):
+        for name, side in sides.items():
+            # NumPy is an order slower and no bar hangs on it: fewer passes, the same rounds.
+            count = passes if name != "NumPy" else max(1, passes // 10)
+            start = time.perf_counter()
+            for _ in range(count):
+                side()
+            times[name].append((time.perf_counter() - start) / count)
+    return times
+
+
+def linear(
+    sizes: list[int], expressions: list[list[str]], X: np.ndarray, y: np.ndarray, repeats: int
+) -> bool:
+    """Whether the cost of a row stays the same as rows grow, on the same expressions."""
+    nodes = sum(map(len, expressions))
+    costs = []
+    for rows in sizes:
+        side = symseek_side(expressions, X[:rows], y[:rows])
+        taken = time_in_turns({"symseek": side}, rows * nodes, repeats)["symseek"]
+        costs.append(float(np.median(taken)) / (rows * nodes) * 1e9)
+    growth = max(costs) / costs[0]
+    listed = ", ".join(f"{c:.2f} at {rows:,}" for rows, c in zip(sizes, costs, strict=True))
+    print(f"\nnanoseconds a node and row on the same {len(expressions)} expressions: {listed}")
+    print(
+        f"largest growth {growth:.2f} (bar {LINEAR})  {verdict(growth <= LINEAR)}: linear in rows"
+    )
+    return growth <= LINEAR
+
+
+def verdict(passed: bool) -> str:
+    return "PASS" if passed else "FAIL"
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,192 @@
+// The Python face of the native core. It converts arguments and lets go of the interpreter lock; no arithmetic here.
+#include <algorithm>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "evaluator.hpp"
+#include "policy.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace symseek;
+
+namespace {
+
+template <class T>
+using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+std::vector<T> copied(const nb::dict& tables, const char* name) {
+  const auto array = nb::cast<In<T>>(tables[name]);
+  return {array.data(), array.data() + array.size()};
+}
+
+Rules read_rules(const nb::dict& tables) {
+  Rules rules;
+  rules.arity = copied<int8_t>(tables, "arity");
+  rules.tokens = static_cast<int>(rules.arity.size());
+  rules.words = (rules.tokens + 63) / 64;
+  rules.max_arity = nb::cast<int>(tables["max_arity"]);
+  rules.max_length = nb::cast<int>(tables["max_length"]);
+  rules.max_open = nb::cast<int>(tables["max_open"]);
+  rules.classes = 2 * (rules.max_arity + 1);
+  rules.child = copied<Word>(tables, "child");
+  rules.sibling = copied<Word>(tables, "sibling");
+  rules.descendant = copied<Word>(tables, "descendant");
+  rules.triggers = copied<uint64_t>(tables, "triggers");
+  rules.at_length = copied<Word>(tables, "at_length");
+  rules.bias = copied<float>(tables, "bias");
+  rules.sized = nb::cast<bool>(tables["sized"]);
+  rules.min_length = nb::cast<int>(tables["min_length"]);
+  rules.slot_least = copied<int32_t>(tables, "slot_least");
+  rules.slot_most = copied<int32_t>(tables, "slot_most");
+  rules.needs = copied<int32_t>(tables, "needs");
+  rules.holds = copied<int32_t>(tables, "holds");
+  rules.needs_at_most = copied<Word>(tables, "needs_at_most");
+  rules.holds_at_least = copied<Word>(tables, "holds_at_least");
+  for (nb::handle item : nb::cast<nb::list>(tables["counts"])) {
+    const auto rule = nb::cast<nb::dict>(item);
+    rules.counts.push_back({copied<uint32_t>(rule, "allowed"), copied<Word>(rule, "class_sets"),
+                            copied<uint8_t>(rule, "member"), nb::cast<int>(rule["cap"])});
+  }
+  return rules;
+}
+
+// A user's constraint as the core sees it: numpy arrays out, logits [n, L] back, under the interpreter lock.
+Ask read_ask(const nb::object& ask, int tokens) {
+  if (ask.is_none()) return {};
+  return [ask = ask.ptr(), tokens](const Question& q, float* logits) {
+    nb::gil_scoped_acquire lock;
+    const size_t n = static_cast<size_t>(q.prefixes), depth = static_cast<size_t>(q.depth);
+    nb::object said = nb::handle(ask)(nb::ndarray<nb::numpy, const TokenId>(q.tokens, {n, depth}, nb::none()),
+                                      nb::ndarray<nb::numpy, const TokenId>(q.parent, {n}, nb::none()),
+                                      nb::ndarray<nb::numpy, const TokenId>(q.sibling, {n}, nb::none()),
+                                      nb::ndarray<nb::numpy, const int32_t>(q.open, {n}, nb::none()));
+    const auto answer = nb::cast<In<float>>(said);
+    if (answer.size() != n * static_cast<size_t>(tokens)) throw std::invalid_argument("a constraint answered in the wrong shape");
+    std::copy_n(answer.data(), answer.size(), logits);
+  };
+}
+
+Batch read_batch(const In<TokenId>& tokens, const In<int32_t>& lengths, const In<double>& constants) {
+  return {tokens.data(), lengths.data(), constants.data(), static_cast<int>(tokens.shape(0)),
+          static_cast<int>(tokens.shape(1)), static_cast<int>(constants.shape(1))};
+}
+
+TokenCode read_code(const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
+                    const std::vector<int>& arity) {
+  static const std::vector<std::string> names = {
+#define X(NAME, ARITY) #NAME,
+      SYMSEEK_OPERATIONS(X)
+#undef X
+          "number",
+      "variable", "constant", "argument", "finish"};
+  TokenCode out;
+  for (const auto& steps : code) {
+    out.code.emplace_back();
+    for (const auto& [name, index, value] : steps) {
+      const auto found = std::find(names.begin(), names.end(), name);
+      if (found == names.end()) throw std::invalid_argument("the native engine has no operation named '" + name + "'");
+      out.code.back().push_back({static_cast<Opcode>(found - names.begin()), index, value});
+    }
+  }
+  out.arity.assign(arity.begin(), arity.end());
+  return out;
+}
+
+std::vector<std::pair<std::string, int>> operations() {
+  return {
+#define X(NAME, ARITY) {#NAME, ARITY},
+      SYMSEEK_OPERATIONS(X)
+#undef X
+  };
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  m.doc() = "The native core of symseek: sampling, scoring and evaluation of batches of programs.";
+  m.def("simd", [] { return std::string(kernels().name); }, "The instruction set in use.");
+  m.def("simd_variants", &available_variants, "The instruction sets this machine can run.");
+  m.def("operations", [] {
+    nb::dict out;
+    for (const auto& [name, arity] : operations()) out[name.c_str()] = arity;
+    return out;
+  }, "Names and arities of the operations the evaluator has.");
+  m.def("adam", [](Out<float> weights, Out<float> mean, Out<float> variance, In<float> gradient, float step,
+                   float beta1, float beta2, float epsilon) {
+    kernels().adam(static_cast<int>(weights.size()), weights.data(), mean.data(), variance.data(), gradient.data(),
+                   step, beta1, beta2, epsilon);
+  }, "weights"_a, "mean"_a, "variance"_a, "gradient"_a, "step"_a, "beta1"_a, "beta2"_a, "epsilon"_a,
+  "One ascending Adam step, in place.");
+
+  nb::class_<Policy>(m, "Policy")
+      .def("__init__", [](Policy* self, const nb::dict& tables, int hidden, int threads) {
+        new (self) Policy(read_rules(tables), hidden, threads);
+      }, "tables"_a, "hidden"_a, "threads"_a)
+      .def("sample", [](Policy& self, In<float> weights, uint64_t seed, uint32_t iteration, Out<TokenId> tokens,
+                        Out<int32_t> lengths, Out<float> entropy, const nb::object& ask) -> nb::object {
+        const Ask question = read_ask(ask, self.rules().tokens);
+        std::vector<TokenId> dead_end;
+        bool dead = false;
+        {
+          nb::gil_scoped_release unlock;
+          try {
+            self.sample(weights.data(), seed, iteration, static_cast<int>(lengths.size()), question, tokens.data(),
+                        lengths.data(), entropy.data());
+          } catch (const DeadEnd& end) {
+            dead_end = end.prefix;
+            dead = true;
+          }
+        }
+        return dead ? nb::cast(dead_end) : nb::none();
+      }, "weights"_a, "seed"_a, "iteration"_a, "tokens"_a, "lengths"_a, "entropy"_a, "ask"_a.none(),
+      "Fills the arrays with a batch; returns None, or the prefix after which no token is allowed.")
+      .def("score", [](Policy& self, In<float> weights, In<TokenId> tokens, In<int32_t> lengths, In<float> weight,
+                       In<float> entropy_weight, Out<float> log_probability, Out<float> entropy,
+                       const nb::object& gradient, const nb::object& ask) {
+        const Ask question = read_ask(ask, self.rules().tokens);
+        float* gradient_data = gradient.is_none() ? nullptr : nb::cast<Out<float>>(gradient).data();
+        const Traversals programs{tokens.data(), lengths.data(), static_cast<int>(tokens.shape(0)),
+                                  static_cast<int>(tokens.shape(1))};
+        nb::gil_scoped_release unlock;
+        self.score(weights.data(), programs, weight.data(), entropy_weight.data(), question, log_probability.data(),
+                   entropy.data(), gradient_data);
+      }, "weights"_a, "tokens"_a, "lengths"_a, "weight"_a, "entropy_weight"_a, "log_probability"_a, "entropy"_a,
+      "gradient"_a.none(), "ask"_a.none(),
+      "Log-probability and entropy of programs; with `gradient`, also that of their weighted sum.")
+      .def("allows", [](Policy& self, In<TokenId> tokens, In<int32_t> lengths, Out<bool> ok) {
+        nb::gil_scoped_release unlock;
+        self.allows({tokens.data(), lengths.data(), static_cast<int>(tokens.shape(0)),
+                     static_cast<int>(tokens.shape(1))}, ok.data());
+      }, "tokens"_a, "lengths"_a, "ok"_a, "Which programs are complete and could have been sampled.");
+
+  nb::class_<Evaluator>(m, "Evaluator")
+      .def("__init__", [](Evaluator* self, const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
+                          const std::vector<int>& arity, In<double> columns, const std::vector<double>& target,
+                          const std::vector<double>& weight, int threads, size_t cache) {
+        new (self) Evaluator(read_code(code, arity), columns.data(), static_cast<int>(columns.shape(0)),
+                             static_cast<int64_t>(columns.shape(1)), target, weight, threads, cache);
+      }, "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "threads"_a, "cache"_a)
+      .def("errors", [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants,
+                        Out<double> squared, Out<double> absolute, Out<bool> ok) {
+        const Batch batch = read_batch(tokens, lengths, constants);
+        nb::gil_scoped_release unlock;
+        return self.errors(batch, squared.data(), absolute.data(), ok.data());
+      }, "tokens"_a, "lengths"_a, "constants"_a, "squared"_a, "absolute"_a, "ok"_a,
+      "Fills the error sums of each program; returns how many programs are distinct.")
+      .def("predict", [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants,
+                         Out<double> predictions, Out<bool> ok) {
+        const Batch batch = read_batch(tokens, lengths, constants);
+        nb::gil_scoped_release unlock;
+        self.predict(batch, predictions.data(), ok.data());
+      }, "tokens"_a, "lengths"_a, "constants"_a, "predictions"_a, "ok"_a,
+      "Fills predictions [B, N] and whether every node was finite.");
+}

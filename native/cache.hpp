@@ -1,0 +1,84 @@
+// Remembers the errors of programs seen before, in a table of fixed size: four entries to a set, the oldest gives
+// way. Programs are known by a 128-bit hash; two different ones collide with a chance of about 1e-26 in a run of
+// two million.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "rules.hpp"
+
+namespace symseek {
+
+struct Key {
+  uint64_t low, high;
+  bool operator==(const Key&) const = default;
+};
+
+inline uint64_t mixed(uint64_t h, uint64_t word, uint64_t odd) {
+  h = (h ^ word) * odd;
+  return h ^ (h >> 29);
+}
+
+inline Key program_key(const TokenId* tokens, int length, const double* constants, int constant_count) {
+  Key key{0x243f6a8885a308d3u ^ uint64_t(length), 0x13198a2e03707344u + uint64_t(length)};
+  const auto add = [&key](uint64_t word) {
+    key.low = mixed(key.low, word, 0x9e3779b97f4a7c15u);
+    key.high = mixed(key.high, word + 0xa4093822299f31d0u, 0xc2b2ae3d27d4eb4fu);
+  };
+  for (int i = 0; i < length; i += 4) {
+    uint64_t word = 0;
+    std::memcpy(&word, tokens + i, sizeof(TokenId) * (length - i < 4 ? length - i : 4));
+    add(word);
+  }
+  for (int i = 0; i < constant_count; ++i) {
+    uint64_t word;
+    std::memcpy(&word, constants + i, sizeof word);
+    add(word);
+  }
+  key.low = mixed(key.low, key.high, 0xff51afd7ed558ccdu);
+  return key;
+}
+
+struct Errors {
+  double squared = 0.0;
+  double absolute = 0.0;
+  bool ok = false;
+};
+
+class Cache {
+ public:
+  explicit Cache(size_t entries) {
+    size_t sets = 0;
+    for (size_t s = 1; s * WAYS <= entries; s *= 2) sets = s;
+    entries_.resize(sets * WAYS);
+    next_.resize(sets);
+  }
+  const Errors* find(const Key& key) const {
+    if (entries_.empty()) return nullptr;
+    const Entry* set = &entries_[set_of(key) * WAYS];
+    for (int way = 0; way < WAYS; ++way)
+      if (set[way].used && set[way].key == key) return &set[way].errors;
+    return nullptr;
+  }
+  void insert(const Key& key, const Errors& errors) {
+    if (entries_.empty()) return;
+    const size_t set = set_of(key);
+    entries_[set * WAYS + next_[set]] = {key, errors, true};
+    next_[set] = static_cast<uint8_t>((next_[set] + 1) % WAYS);
+  }
+
+ private:
+  static constexpr int WAYS = 4;
+  struct Entry {
+    Key key{};
+    Errors errors;
+    bool used = false;
+  };
+  size_t set_of(const Key& key) const { return key.low & (next_.size() - 1); }
+  std::vector<Entry> entries_;
+  std::vector<uint8_t> next_;
+};
+
+}  // namespace symseek

@@ -1,0 +1,138 @@
+// The evaluator in float64: a stack machine over blocks of rows. Variables are read where they lie; every other
+// value has its own block, so the whole stack of a program stays in the first-level cache.
+//
+// A program is invalid as soon as any node is not finite. Most operations pass a NaN or an infinity on to the
+// root (x + inf, inf * 0, sin(inf), ...), so only operands of operations that can hide one are looked at: the
+// divisor (1/inf = 0), exponentials (exp(-inf) = 0), tanh (tanh(inf) = 1) and powers (nan^0 = 1).
+
+// NaN where the value is not finite, 0 elsewhere.
+SYMSEEK_INLINE f64x8 blemish(const f64x8& a) { return a - a; }
+
+#define SYMSEEK_UNARY(NAME, CHECK, FORMULA)                                            \
+  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a) {     \
+    if (CHECK) bad = bad | as_integer(blemish(a));                                     \
+    return FORMULA;                                                                    \
+  }
+#define SYMSEEK_BINARY(NAME, CHECK, FORMULA)                                                            \
+  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a, const f64x8& b) {      \
+    if (CHECK) bad = bad | as_integer(blemish(b));                                                      \
+    return FORMULA;                                                                                     \
+  }
+//            operation    hides a non-finite operand
+SYMSEEK_BINARY(add,        false, a + b)
+SYMSEEK_BINARY(sub,        false, a - b)
+SYMSEEK_BINARY(mul,        false, a * b)
+SYMSEEK_BINARY(div,        true,  a / b)
+SYMSEEK_BINARY(pow,        true,  (bad = bad | as_integer(blemish(a)), vpow(a, b)))
+SYMSEEK_UNARY(sin,         false, vsin(a))
+SYMSEEK_UNARY(cos,         false, vcos(a))
+SYMSEEK_UNARY(tan,         false, vtan(a))
+SYMSEEK_UNARY(tanh,        true,  vtanh(a))
+SYMSEEK_UNARY(exp,         true,  vexp(a))
+SYMSEEK_UNARY(log,         false, vlog(a))
+SYMSEEK_UNARY(sqrt,        false, square_root(a))
+SYMSEEK_UNARY(square,      false, a * a)
+SYMSEEK_UNARY(cube,        false, a * a * a)
+SYMSEEK_UNARY(fourth,      false, (a * a) * (a * a))
+SYMSEEK_UNARY(reciprocal,  true,  f64x8::all(1.0) / a)
+SYMSEEK_UNARY(neg,         false, -a)
+SYMSEEK_UNARY(abs,         false, absolute(a))
+SYMSEEK_UNARY(neg_exp,     true,  vexp(-a))
+#undef SYMSEEK_UNARY
+#undef SYMSEEK_BINARY
+
+template <int ARITY>
+struct Apply;
+template <>
+struct Apply<1> {
+  template <class F>
+  static SYMSEEK_INLINE void rows(int n, const double* const* top, double* out, i64x8& bad, F formula) {
+    const double* a = top[0];
+    for (int i = 0; i < n; i += 8) formula(bad, f64x8::load(a + i)).store(out + i);
+  }
+};
+template <>
+struct Apply<2> {
+  template <class F>
+  static SYMSEEK_INLINE void rows(int n, const double* const* top, double* out, i64x8& bad, F formula) {
+    const double *a = top[0], *b = top[-1];
+    for (int i = 0; i < n; i += 8) formula(bad, f64x8::load(a + i), f64x8::load(b + i)).store(out + i);
+  }
+};
+
+// Is any lane a NaN? A blemish of 0 may carry a sign, so the sign bit does not count.
+SYMSEEK_INLINE bool blemished(const i64x8& bad) {
+  return any(bad & i64x8::all(INT64_C(0x7fffffffffffffff)));
+}
+
+// Runs the program on rows first ... first + n - 1; the root's values lie where the result points.
+static const double* run_block(const Evaluation& task, int first, int n, i64x8& bad) {
+  const double* values[MAX_STACK];  // where each stack entry lies
+  int top = -1;
+  // Instructions run right to left, so placeholders are met last to first.
+  int constant = 0;
+  for (int k = 0; k < task.instructions; ++k) constant += task.code[k].opcode == Opcode::constant;
+  for (int k = 0; k < task.instructions; ++k) {
+    const Instruction& step = task.code[k];
+    switch (step.opcode) {
+#define X(NAME, ARITY)                                                                                              \
+  case Opcode::NAME: {                                                                                              \
+    double* out = task.stack + size_t(top - ARITY + 1) * ROW_BLOCK;                                                 \
+    Apply<ARITY>::rows(n, values + top, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); });   \
+    top -= ARITY - 1;                                                                                               \
+    values[top] = out;                                                                                              \
+    break;                                                                                                          \
+  }
+      SYMSEEK_OPERATIONS(X)
+#undef X
+      case Opcode::variable:
+        values[++top] = task.columns[step.index] + first;
+        break;
+      case Opcode::number:
+      case Opcode::constant: {
+        double* out = task.stack + size_t(++top) * ROW_BLOCK;
+        const f64x8 value = f64x8::all(step.opcode == Opcode::number ? step.value : task.constants[--constant]);
+        for (int i = 0; i < n; i += 8) value.store(out + i);
+        values[top] = out;
+        break;
+      }
+      case Opcode::argument: {  // read-only, so pointing at the operand is enough
+        values[top + 1] = values[top - step.index];
+        ++top;
+        break;
+      }
+      case Opcode::finish: {
+        const double* result = values[top];
+        top -= step.index;
+        double* out = task.stack + size_t(top) * ROW_BLOCK;
+        for (int i = 0; i < n; i += 8) f64x8::load(result + i).store(out + i);
+        values[top] = out;
+        break;
+      }
+    }
+  }
+  return values[0];
+}
+
+static bool evaluate(Evaluation& task) {
+  i64x8 bad = i64x8::all(0);
+  f64x8 squared = f64x8::all(0.0), absolute_sum = f64x8::all(0.0);
+  for (int first = 0; first < task.rows; first += ROW_BLOCK) {
+    const int n = task.rows - first < ROW_BLOCK ? task.rows - first : ROW_BLOCK;
+    const double* root = run_block(task, first, n, bad);
+    for (int i = 0; i < n; i += 8) {
+      const f64x8 value = f64x8::load(root + i);
+      bad = bad | as_integer(blemish(value));
+      if (task.predictions) value.store(task.predictions + first + i);
+      if (!task.target) continue;
+      const f64x8 weight = f64x8::load(task.weight + first + i);
+      const f64x8 residual = f64x8::load(task.target + first + i) - value;
+      squared = squared + weight * (residual * residual);
+      absolute_sum = absolute_sum + weight * absolute(residual);
+    }
+    if (blemished(bad)) return false;
+  }
+  task.squared_error = sum(squared);
+  task.absolute_error = sum(absolute_sum);
+  return true;
+}

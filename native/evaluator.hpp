@@ -1,0 +1,69 @@
+// Grades batches of programs on one data set: each distinct program once, rows in blocks, all cores.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "cache.hpp"
+#include "kernels.hpp"
+#include "pool.hpp"
+
+namespace symseek {
+
+// A batch as it comes from Python: rows of padded token ids.
+struct Batch {
+  const TokenId* tokens;    // [B, T]
+  const int32_t* lengths;   // [B]
+  const double* constants;  // [B, K]
+  int programs;             // B
+  int width;                // T
+  int constant_width;       // K
+};
+
+// What each token of a library does: its instructions, operands already on the stack.
+struct TokenCode {
+  std::vector<std::vector<Instruction>> code;  // [L]
+  std::vector<int8_t> arity;                   // [L]
+};
+
+class Evaluator {
+ public:
+  // columns [n, rows]; target and weight [rows], or empty to predict only.
+  Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const std::vector<double>& target,
+            const std::vector<double>& weight, int threads, size_t cache_entries);
+
+  // Fills the three arrays [B]; returns the number of distinct programs in the batch.
+  int errors(const Batch& batch, double* squared, double* absolute, bool* ok);
+  // Fills predictions [B, rows] and ok [B].
+  void predict(const Batch& batch, double* predictions, bool* ok);
+
+  int64_t rows() const { return rows_; }
+
+ private:
+  struct Scratch {
+    std::vector<Instruction> code;
+    std::vector<double> stack;         // [MAX_STACK, ROW_BLOCK]
+    std::vector<double> predictions;   // [STRIPE]
+    std::vector<const double*> columns;
+    uint32_t padding[16];              // keeps neighbours' hot fields off one cache line
+  };
+  void lower(const Batch& batch, int program, Scratch& scratch) const;
+  int constants_in(const Batch& batch, int program) const;
+  bool run(const Batch& batch, int program, int64_t first, int rows, Scratch& scratch, double* predictions,
+           Errors& out) const;
+  void grade(const Batch& batch);
+
+  TokenCode code_;
+  int64_t rows_, padded_rows_;
+  std::vector<std::vector<double>> columns_;
+  std::vector<double> target_, weight_;
+  Pool pool_;
+  Cache cache_;
+  std::vector<Scratch> scratch_;
+  // Reused between batches, so that grading allocates nothing once it has warmed up.
+  std::vector<Key> keys_;
+  std::vector<int> slots_, first_, distinct_, alive_;
+  std::vector<Errors> results_;
+};
+
+}  // namespace symseek

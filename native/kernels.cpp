@@ -1,0 +1,21 @@
+// Compiled once per instruction set with -DSYMSEEK_ISA=<name> and that set's flags; see CMakeLists.txt.
+#include "kernels.hpp"
+
+#include "simd.hpp"
+#include "vector_math.hpp"
+
+#define SYMSEEK_LAMBDA __attribute__((always_inline))
+
+namespace symseek::SYMSEEK_ISA {
+
+#include "policy.inl"
+#include "evaluate.inl"
+
+#define SYMSEEK_TEXT2(NAME) #NAME
+#define SYMSEEK_TEXT(NAME) SYMSEEK_TEXT2(NAME)
+
+extern const Kernels table;
+const Kernels table = {SYMSEEK_TEXT(SYMSEEK_ISA), multiply, cell_forward, cell_backward, softmax, log_softmax,
+                       adam, evaluate};
+
+}  // namespace symseek::SYMSEEK_ISA

@@ -1,0 +1,60 @@
+// The arithmetic, behind one table of function pointers per instruction set. kernels.cpp is compiled once for
+// each; `kernels()` picks the best one the machine has, or the one that SYMSEEK_SIMD names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "opcodes.hpp"
+
+namespace symseek {
+
+constexpr int FLOAT_LANES = 16;    // policy rows are padded to this many floats
+constexpr int DOUBLE_LANES = 8;    // data rows are padded to this many doubles
+constexpr int MAX_STACK = 128;     // deepest stack of values a program may need
+constexpr int ROW_BLOCK = 256;     // rows evaluated at a time: a value is 2 KiB, a whole stack stays in the L1 cache
+
+inline int padded(int n, int lanes) { return (n + lanes - 1) / lanes * lanes; }
+
+// One program on one range of rows.
+struct Evaluation {
+  const Instruction* code;       // right-to-left order: operands before their operator
+  int instructions;
+  const double* constants;       // values of the placeholders, in pre-order
+  const double* const* columns;  // one pointer per input variable, already at the first row
+  const double* target;          // may be null when only predictions are wanted
+  const double* weight;          // 0 on padding rows
+  int rows;                      // a multiple of DOUBLE_LANES
+  double* stack;                 // [depth, ROW_BLOCK]
+  double* predictions;           // null, or [rows]
+  double squared_error;          // out: sum of weight * residual^2
+  double absolute_error;         // out: sum of weight * |residual|
+};
+
+struct Kernels {
+  const char* name;
+  // c[i][j] += sum_k a[i * a_row + k * a_step] * b[k][j], k in order; m is a multiple of FLOAT_LANES.
+  void (*multiply)(int n, int k, int m, const float* a, int a_row, int a_step, const float* b, int b_row, float* c,
+                   int c_row);
+  // gates [n, 4, hidden]: pre-activations in, activations out; order input, forget, candidate, output.
+  void (*cell_forward)(int n, int hidden, float* gates, const float* cell_before, float* cell, float* squashed,
+                       float* state);
+  // grad_cell: from the children in, to the cell before out.
+  void (*cell_backward)(int n, int hidden, const float* gates, const float* cell_before, const float* squashed,
+                        const float* grad_state, float* grad_cell, float* grad_gates);
+  // logits [n, m] in, exp(logit - max) out, 0 where not allowed; sums of them and the entropy of each row.
+  void (*softmax)(int n, int m, float* logits, const uint64_t* allowed, int words, float* total, float* entropy);
+  // The same, giving log-probabilities in `logits` (0 where not allowed) and probabilities beside them.
+  void (*log_softmax)(int n, int m, float* logits, const uint64_t* allowed, int words, float* probability,
+                      float* entropy);
+  void (*adam)(int n, float* weights, float* mean, float* variance, const float* gradient, float step, float beta1,
+               float beta2, float epsilon);
+  // False when any value at any node is not finite.
+  bool (*evaluate)(Evaluation& task);
+};
+
+const Kernels& kernels();
+std::vector<std::string> available_variants();
+
+}  // namespace symseek

@@ -1,0 +1,47 @@
+// Every operation the evaluator knows, one line each: the name the Python operator table uses and the arity.
+// The formula stands beside the same name in evaluate.inl.
+#pragma once
+
+#include <cstdint>
+
+#define SYMSEEK_OPERATIONS(X) \
+  X(add, 2)                   \
+  X(sub, 2)                   \
+  X(mul, 2)                   \
+  X(div, 2)                   \
+  X(pow, 2)                   \
+  X(sin, 1)                   \
+  X(cos, 1)                   \
+  X(tan, 1)                   \
+  X(tanh, 1)                  \
+  X(exp, 1)                   \
+  X(log, 1)                   \
+  X(sqrt, 1)                  \
+  X(square, 1)                \
+  X(cube, 1)                  \
+  X(fourth, 1)                \
+  X(reciprocal, 1)            \
+  X(neg, 1)                   \
+  X(abs, 1)                   \
+  X(neg_exp, 1)
+
+namespace symseek {
+
+enum class Opcode : uint8_t {
+#define X(NAME, ARITY) NAME,
+  SYMSEEK_OPERATIONS(X)
+#undef X
+  number,       // value
+  variable,     // column
+  constant,     // the next placeholder
+  argument,     // operand `index` of the composed operator being expanded: a copy of a stack entry
+  finish,       // end of a composed operator: its value replaces its `index` operands
+};
+
+struct Instruction {
+  Opcode opcode;
+  int32_t index = 0;
+  double value = 0.0;
+};
+
+}  // namespace symseek

@@ -1,0 +1,191 @@
+// Constraints as tables, and the walk of a pre-order traversal that reads them.
+//
+// A prefix of a traversal has one next open position. What may stand there follows from the parent, the place
+// among its children, the sibling to the left, the ancestors, and how many tokens and open positions there are.
+// Open operators form a linked list of immutable frames, so a prefix is extended in constant time and prefixes
+// share what they have in common.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace symseek {
+
+using TokenId = int16_t;
+using Word = uint64_t;  // 64 tokens of an allowed-set
+
+constexpr int MAX_COUNT_RULES = 16;
+
+// A count rule bounds how many tokens of a set occur. `allowed` says, for a prefix with so many tokens, open
+// positions and counted tokens, which classes of token can still lead to a complete program inside both the
+// length limits and the bounds. Class of a token: arity, plus classes/2 if it belongs to the set.
+struct CountRule {
+  std::vector<uint32_t> allowed;  // [max_length, max_open + 1, cap + 1] bits over classes
+  std::vector<Word> class_sets;   // [classes, words]
+  std::vector<uint8_t> member;    // [L]
+  int cap = 0;                    // counting stops here
+};
+
+struct Rules {
+  int tokens = 0;      // L
+  int words = 0;       // ceil(L / 64)
+  int max_arity = 0;
+  int max_length = 0;  // T: no prefix grows beyond this
+  int max_open = 0;
+  int classes = 0;     // 2 * (max_arity + 1)
+
+  std::vector<int8_t> arity;        // [L]
+  std::vector<Word> child;          // [L + 1, max_arity, words] allowed under this parent at this place; L = no parent
+  std::vector<Word> sibling;        // [L + 1, words] allowed to the right of this sibling; L = no sibling
+  std::vector<Word> descendant;     // [rules, words] allowed below an ancestor that triggers the rule
+  std::vector<uint64_t> triggers;   // [L] bits over descendant rules
+  std::vector<Word> at_length;      // [max_length, words] allowed as the token of this place in the traversal
+  std::vector<CountRule> counts;
+  std::vector<float> bias;          // [max_length, 2, L] added to the logits; second index: is this the last open position?
+
+  // Least and most tokens per open position; kept only when some position cannot take a lone terminal or is bounded.
+  bool sized = false;
+  int min_length = 1;
+  std::vector<int32_t> slot_least, slot_most;  // [L + 1, max_arity]
+  std::vector<int32_t> needs, holds;           // [L] least and most tokens below each token
+  std::vector<Word> needs_at_most;             // [max_length + 1, words] tokens that need no more than this below them
+  std::vector<Word> holds_at_least;            // [max_length + 1, words] tokens that can hold this much below them
+
+  const Word* child_set(int parent, int place) const { return &child[(size_t(parent) * max_arity + place) * words]; }
+  const Word* sibling_set(int sibling_token) const { return &sibling[size_t(sibling_token) * words]; }
+};
+
+struct Frame {
+  uint64_t active;   // descendant rules in force below this operator
+  int32_t up;        // the frame of the enclosing operator, -1 at the root
+  TokenId token;
+  TokenId last_child;  // L while no child is complete
+  int8_t arity;
+  int8_t filled;     // children complete so far
+};
+
+struct Prefix {
+  int32_t frame = -1;  // the operator whose child comes next, -1 before the first token
+  int32_t open = 1;    // open positions
+  int32_t least = 0;   // tokens that the open positions need, and can hold (only when rules are sized)
+  int32_t most = 0;
+  uint8_t counted[MAX_COUNT_RULES] = {};
+};
+
+inline Prefix empty_prefix(const Rules& rules) {
+  Prefix prefix;
+  if (rules.sized) {
+    prefix.least = rules.slot_least[size_t(rules.tokens) * rules.max_arity];
+    prefix.most = rules.slot_most[size_t(rules.tokens) * rules.max_arity];
+  }
+  return prefix;
+}
+
+class Frames {
+ public:
+  void clear() { frames_.clear(); }
+  const Frame& operator[](int32_t i) const { return frames_[i]; }
+  int32_t add(const Frame& frame) {
+    frames_.push_back(frame);
+    return static_cast<int32_t>(frames_.size()) - 1;
+  }
+
+ private:
+  std::vector<Frame> frames_;  // keeps its capacity between batches
+};
+
+inline int parent_of(const Rules& rules, const Frames& frames, const Prefix& prefix) {
+  return prefix.frame < 0 ? rules.tokens : frames[prefix.frame].token;
+}
+inline int sibling_of(const Rules& rules, const Frames& frames, const Prefix& prefix) {
+  return prefix.frame < 0 ? rules.tokens : frames[prefix.frame].last_child;
+}
+
+// Index of the next open position in the tables by parent and place.
+inline size_t slot_of(const Rules& rules, const Frames& frames, const Prefix& prefix) {
+  if (prefix.frame < 0) return size_t(rules.tokens) * rules.max_arity;
+  return size_t(frames[prefix.frame].token) * rules.max_arity + frames[prefix.frame].filled;
+}
+
+// Keeps the tokens whose subtrees leave room for the rest, and with whose help the rest can reach the least length.
+inline void keep_sizes(const Rules& rules, const Frames& frames, const Prefix& prefix, int length, Word* out) {
+  const size_t slot = slot_of(rules, frames, prefix);
+  const int room = rules.max_length - length - 1 - (prefix.least - rules.slot_least[slot]);
+  const int wanted = rules.min_length - length - 1 - (prefix.most - rules.slot_most[slot]);
+  const Word* fits = &rules.needs_at_most[size_t(room < 0 ? 0 : room) * rules.words];
+  const Word* reaches = &rules.holds_at_least[size_t(wanted < 0 ? 0 : wanted) * rules.words];
+  for (int w = 0; w < rules.words; ++w) out[w] &= fits[w] & reaches[w];
+}
+
+// Writes the set of tokens that may come next; `length` tokens are there already.
+inline void allowed_next(const Rules& rules, const Frames& frames, const Prefix& prefix, int length, Word* out) {
+  const int words = rules.words;
+  const Word* fixed = &rules.at_length[size_t(length) * words];
+  if (prefix.frame < 0) {
+    const Word* root = rules.child_set(rules.tokens, 0);
+    for (int w = 0; w < words; ++w) out[w] = fixed[w] & root[w];
+  } else {
+    const Frame& frame = frames[prefix.frame];
+    const Word* child = rules.child_set(frame.token, frame.filled);
+    const Word* sibling = rules.sibling_set(frame.last_child);
+    for (int w = 0; w < words; ++w) out[w] = fixed[w] & child[w] & sibling[w];
+    for (uint64_t active = frame.active; active; active &= active - 1) {
+      const Word* below = &rules.descendant[size_t(__builtin_ctzll(active)) * words];
+      for (int w = 0; w < words; ++w) out[w] &= below[w];
+    }
+  }
+  if (rules.sized) keep_sizes(rules, frames, prefix, length, out);
+  for (size_t r = 0; r < rules.counts.size(); ++r) {
+    const CountRule& rule = rules.counts[r];
+    const size_t row = size_t(length) * (rules.max_open + 1) + prefix.open;
+    uint32_t classes = rule.allowed[row * (rule.cap + 1) + prefix.counted[r]];
+    if (words == 1) {
+      Word set = 0;
+      for (; classes; classes &= classes - 1) set |= rule.class_sets[__builtin_ctz(classes)];
+      out[0] &= set;
+    } else {
+      for (int w = 0; w < words; ++w) {
+        Word set = 0;
+        for (uint32_t left = classes; left; left &= left - 1)
+          set |= rule.class_sets[size_t(__builtin_ctz(left)) * words + w];
+        out[w] &= set;
+      }
+    }
+  }
+}
+
+// The prefix one token longer. Complete when `open` reaches 0.
+inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, TokenId token) {
+  Prefix next = prefix;
+  const int arity = rules.arity[token];
+  next.open += arity - 1;
+  if (rules.sized) {
+    const size_t slot = slot_of(rules, frames, prefix);
+    next.least += rules.needs[token] - rules.slot_least[slot];
+    next.most += rules.holds[token] - rules.slot_most[slot];
+  }
+  for (size_t r = 0; r < rules.counts.size(); ++r)
+    if (rules.counts[r].member[token] && next.counted[r] < rules.counts[r].cap) ++next.counted[r];
+  if (arity > 0) {
+    const uint64_t active = (prefix.frame < 0 ? 0 : frames[prefix.frame].active) | rules.triggers[token];
+    next.frame = frames.add({active, prefix.frame, token, static_cast<TokenId>(rules.tokens),
+                             static_cast<int8_t>(arity), 0});
+    return next;
+  }
+  TokenId complete = token;
+  int32_t at = prefix.frame;
+  while (at >= 0 && frames[at].filled + 1 == frames[at].arity) {
+    complete = frames[at].token;
+    at = frames[at].up;
+  }
+  if (at >= 0) {
+    Frame frame = frames[at];
+    frame.last_child = complete;
+    ++frame.filled;
+    at = frames.add(frame);
+  }
+  next.frame = at;
+  return next;
+}
+
+}  // namespace symseek

@@ -1,0 +1,95 @@
+"""symseek: given a table of numbers, find the short formula behind them.
+
+The modules in the order of the pipeline:
+
+- `tokens`: the operator table and the library a search draws from
+- `constraints`, `constraint_set`, `tables`: what a program may look like
+- `policy`: the network that writes programs
+- `programs`, `parse`, `printing`, `symbolic`: expressions as arrays, text and SymPy
+- `engines`: the native core that samples, evaluates and differentiates
+- `data`, `grading`, `rewards`: how good each program is
+- `objectives`: what to learn from
+- `front`: the best programs found
+- `search`, `presets`: the loop that ties them together, and the paper's settings
+- `recovery`, `problems`, `bench`: was the true formula found?
+"""
+
+from __future__ import annotations
+
+from symseek import presets
+from symseek.constraint_set import ConstraintSet
+from symseek.constraints import (
+    CloseUnfinished,
+    Count,
+    Forbid,
+    Length,
+    MaxConstants,
+    NoInverseChild,
+    NoNestedTrigonometry,
+    NotAllConstants,
+    Partial,
+    SoftLength,
+    SomeVariable,
+    UniformArity,
+    paper_constraints,
+)
+from symseek.errors import InputError
+from symseek.front import Entry, Front
+from symseek.objectives import PriorityQueue, RiskSeeking, Selection, VanillaPolicyGradient
+from symseek.policy import PolicyConfig
+from symseek.programs import Program, Programs
+from symseek.rewards import (
+    R2,
+    InverseMAE,
+    InverseMSE,
+    InverseNMSE,
+    InverseNRMSE,
+    PredictionReward,
+)
+from symseek.search import Iteration, Result, Search, SearchConfig, Stopped
+from symseek.tokens import EMPTY, Library, Token
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "EMPTY",
+    "R2",
+    "CloseUnfinished",
+    "ConstraintSet",
+    "Count",
+    "Entry",
+    "Forbid",
+    "Front",
+    "InputError",
+    "InverseMAE",
+    "InverseMSE",
+    "InverseNMSE",
+    "InverseNRMSE",
+    "Iteration",
+    "Length",
+    "Library",
+    "MaxConstants",
+    "NoInverseChild",
+    "NoNestedTrigonometry",
+    "NotAllConstants",
+    "Partial",
+    "PolicyConfig",
+    "PredictionReward",
+    "PriorityQueue",
+    "Program",
+    "Programs",
+    "Result",
+    "RiskSeeking",
+    "Search",
+    "SearchConfig",
+    "Selection",
+    "SoftLength",
+    "SomeVariable",
+    "Stopped",
+    "Token",
+    "UniformArity",
+    "VanillaPolicyGradient",
+    "__version__",
+    "paper_constraints",
+    "presets",
+]

@@ -1,0 +1,319 @@
+"""Benchmark runs: one search for each problem, method and seed, judged by exact recovery.
+
+A run ends when its best formula is proved to be the true one, or with its budget. It depends on
+its problem, method, seed and budget alone, so one line of shell runs it again exactly.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from symseek import problems
+from symseek.errors import InputError, unknown_name
+
+if TYPE_CHECKING:
+    from symseek.programs import Program
+    from symseek.recovery import Recovery
+    from symseek.search import Iteration
+
+__all__ = ["Job", "Outcome", "Progress", "Run", "Summary", "make_jobs", "run_job", "summarise"]
+
+# Noise-free targets and float64: the true formula, however written, errs by a few units in the last
+# place, so anything below this reward is another formula and not worth a symbolic check.
+EXACT_REWARD = 1 - 1e-9
+
+# Seconds between two reports of a running search: smooth to the eye, free to the search.
+REPORT_EVERY = 0.2
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that determines a run, and the threads that do not change its result."""
+
+    problem: str
+    method: str
+    seed: int
+    max_expressions: int
+    threads: int = 1
+
+    @property
+    def command(self) -> str:
+        """The shell command that runs it again exactly.
+
+        >>> Job("Nguyen-5", "dsr", 3, 2_000_000).command
+        'symseek bench Nguyen-5 --method dsr --seed 3'
+        """
+        words = ["symseek bench", self.problem, "--method", self.method, "--seed", str(self.seed)]
+        if self.max_expressions != problems.load(self.problem).budget:
+            words += ["--max-expressions", str(self.max_expressions)]
+        return " ".join(words)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a running search stands."""
+
+    job: Job
+    expressions: int
+    seconds: float
+    reward: float
+    expression: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run. `expressions` and `seconds` are those to recovery where it was recovered.
+
+    Seconds are the search's own: neither the start of a process nor the symbolic checks count.
+    """
+
+    job: Job
+    recovered: str  # "yes", "no" or "undecided"
+    reason: str
+    expressions: int
+    seconds: float
+    reward: float
+    expression: str
+    complexity: int
+
+    @property
+    def rate(self) -> float:
+        """Expressions a second."""
+        return self.expressions / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass
+class Outcome:
+    """What a set of jobs came to, or has come to so far."""
+
+    planned: int = 0
+    runs: list[Run] = field(default_factory=list)
+    failures: list[tuple[Job, str]] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def make_jobs(
+    wanted: Sequence[str],
+    method: str = "dsr",
+    seeds: Iterable[int] = range(10),
+    max_expressions: int | None = None,
+    threads: int = 1,
+) -> list[Job]:
+    """The jobs for problems or suites, problem by problem; bad names are refused here.
+
+    >>> [job.seed for job in make_jobs(["Nguyen-1"], seeds=[3, 5])]
+    [3, 5]
+    """
+    from symseek import presets
+
+    if method not in presets.METHODS:
+        raise unknown_name("method", method, presets.METHODS)
+    if max_expressions is not None and max_expressions < 1:
+        raise InputError(f"max_expressions must be at least 1, not {max_expressions}.")
+    seeds = list(seeds)
+    return [
+        Job(problem.name, method, seed, max_expressions or problem.budget, threads)
+        for problem in problems.select(*wanted)
+        for seed in seeds
+    ]
+
+
+class _Judge:
+    """Asks whether a formula is the true one, never twice, and keeps the time it took."""
+
+    def __init__(self, problem: problems.Problem) -> None:
+        self.problem = problem
+        self.seconds = 0.0
+        self._answers: dict[Program, Recovery] = {}
+
+    def __call__(self, program: Program) -> Recovery:
+        if program not in self._answers:
+            start = time.perf_counter()
+            from symseek.recovery import equivalent  # loads SymPy: only a finished formula needs it
+
+            self._answers[program] = equivalent(
+                program,
+                self.problem.expression,
+                self.problem.variables,
+                positive=self.problem.positive,
+            )
+            self.seconds += time.perf_counter() - start
+        return self._answers[program]
+
+
+class _Watch:
+    """The search's callback: reports now and then, and stops once the formula is recovered."""
+
+    def __init__(self, job: Job, judge: _Judge, report: Callable[[Progress], object]) -> None:
+        self.job = job
+        self.judge = judge
+        self.report = report
+        self.recovered_at: tuple[int, float] | None = None  # expressions, seconds
+        self._due = 0.0
+
+    def __call__(self, now: Iteration) -> bool:
+        best = now.best
+        if best is None:
+            return False
+        seconds = now.seconds - self.judge.seconds
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + REPORT_EVERY
+            formula = str(best.program)
+            self.report(Progress(self.job, now.expressions, seconds, best.reward, formula))
+        if best.reward < EXACT_REWARD or self.judge(best.program).answer != "yes":
+            return False
+        self.recovered_at = now.expressions, seconds
+        return True
+
+
+def run_job(job: Job, report: Callable[[Progress], object] = lambda progress: None) -> Run:
+    """Search until the formula is recovered or the budget is spent.
+
+    >>> run = run_job(Job("Nguyen-1", "dsr", seed=0, max_expressions=200_000))
+    >>> run.recovered
+    'yes'
+    """
+    from symseek import Search, presets
+    from symseek.search import Stopped
+
+    problem = problems.load(job.problem)
+    data = problem.data()
+    config = replace(presets.METHODS[job.method](), max_expressions=job.max_expressions)
+    judge = _Judge(problem)
+    watch = _Watch(job, judge, report)
+    search = Search(
+        problem.library(),
+        data.X_train,
+        data.y_train,
+        config=config,
+        seed=job.seed,
+        threads=job.threads,
+    )
+    result = search.run(callback=watch)
+    if result.stopped is Stopped.INTERRUPTED:
+        raise KeyboardInterrupt
+    expressions, seconds = watch.recovered_at or (
+        result.expressions,
+        result.seconds - judge.seconds,
+    )
+    best = result.best
+    if best is None:
+        return Run(job, "no", "no valid expression was found", expressions, seconds, 0.0, "", 0)
+    verdict = judge(best.program)
+    return Run(
+        job,
+        verdict.answer,
+        verdict.reason,
+        expressions,
+        seconds,
+        best.reward,
+        str(best.program),
+        best.complexity,
+    )
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The runs of one problem. Medians are over the recovered runs, None where there is none."""
+
+    problem: str
+    runs: int
+    recovered: int
+    undecided: int
+    expressions: float | None  # median evaluations to recovery
+    seconds: float | None  # median seconds to recovery
+    rate: float  # median expressions a second, over all runs
+    published: float | None  # the paper's recovery in percent
+
+    @property
+    def recovery(self) -> float:
+        """Recovered runs in percent."""
+        return 100 * self.recovered / self.runs
+
+
+def summarise(runs: Sequence[Run]) -> list[Summary]:
+    """One summary a problem, in the order the problems first appear."""
+    grouped: dict[str, list[Run]] = {}
+    for run in runs:
+        grouped.setdefault(run.job.problem, []).append(run)
+    return [_summary(name, group) for name, group in grouped.items()]
+
+
+def _summary(name: str, runs: list[Run]) -> Summary:
+    won = [run for run in runs if run.recovered == "yes"]
+    return Summary(
+        problem=name,
+        runs=len(runs),
+        recovered=len(won),
+        undecided=sum(run.recovered == "undecided" for run in runs),
+        expressions=statistics.median(run.expressions for run in won) if won else None,
+        seconds=statistics.median(run.seconds for run in won) if won else None,
+        rate=statistics.median(run.rate for run in runs),
+        published=problems.load(name).published.get(runs[0].job.method),
+    )
+
+
+def average_recovery(summaries: Sequence[Summary]) -> float | None:
+    """The mean over problems of recovery in percent: the paper's headline number."""
+    return statistics.fmean(each.recovery for each in summaries) if summaries else None
+
+
+def write_json(path: Path, outcome: Outcome) -> None:
+    """Write the outcome as data, whole or not at all: a reader never sees half a file."""
+    summaries = summarise(outcome.runs)
+    document = {
+        **_surroundings(),
+        "planned": outcome.planned,
+        "interrupted": outcome.interrupted,
+        "average_recovery": average_recovery(summaries),
+        "summary": [asdict(each) | {"recovery": each.recovery} for each in summaries],
+        "runs": [_run_record(run) for run in outcome.runs],
+        "failures": [
+            asdict(job) | {"command": job.command, "error": error}
+            for job, error in outcome.failures
+        ],
+    }
+    text = json.dumps(document, indent=1) + "\n"
+    with tempfile.NamedTemporaryFile(
+        "w", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
+    ) as part:
+        part.write(text)
+    try:
+        os.chmod(part.name, 0o666 & ~_umask())  # temporary files are born private
+        os.replace(part.name, path)
+    except OSError:
+        os.unlink(part.name)
+        raise
+
+
+def _run_record(run: Run) -> dict[str, Any]:
+    result = asdict(run)
+    job: dict[str, Any] = result.pop("job")
+    return job | result | {"rate": run.rate, "command": run.job.command}
+
+
+def _surroundings() -> dict[str, Any]:
+    from symseek import __version__
+
+    return {
+        "symseek": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": os.cpu_count(),
+        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,1 @@
+"""Engines: where the arithmetic happens. `native` is the C++ core."""

@@ -1,0 +1,47 @@
+"""What the package says when it is given something it cannot use.
+
+Every complaint about input is an `InputError` whose message is one sentence that names the thing
+and says what to do about it. A misspelt name is answered with the nearest known one.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = ["InputError", "suggestion", "unknown_name"]
+
+# A list of known names longer than this is a wall of text, not a hint.
+_LISTED = 40
+
+
+class InputError(ValueError):
+    """Bad input from the caller: the message names it and says what to do."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Return "did you mean 'sin'?", or the known names when none is near.
+
+    >>> suggestion("sinn", ["sin", "cos"])
+    "did you mean 'sin'?"
+    >>> suggestion("qq", ["sin", "cos"])
+    'known: sin, cos'
+    """
+    names = list(known)
+    folded = {each.casefold(): each for each in reversed(names)}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {folded[near[0]]!r}?"
+    if not names:
+        return "none is known"
+    listed = ", ".join(names[:_LISTED])
+    return f"known: {listed}" + (", ..." if len(names) > _LISTED else "")
+
+
+def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
+    """Build the error for a name that is not among the known ones (the caller raises it).
+
+    >>> print(unknown_name("operator", "sinn", ["sin", "cos"]))
+    unknown operator 'sinn'; did you mean 'sin'?
+    """
+    return InputError(f"unknown {what} {name!r}; {suggestion(name, known)}")

@@ -1,0 +1,232 @@
+"""Writing an expression in the tokens of one library, with the nearest spelling where one is missing.
+
+What an expression says and what a library offers need not agree: `x**2` is the token `square`, or
+`pow` with the number 2, or a product, and a library without `neg` may still write -x as a product or
+a difference. So a number stays a bare literal, and a minus sign a bare sign, until it is known what
+they stand beside. The order of preference is what makes printed programs read back unchanged.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from symseek.errors import InputError, suggestion, unknown_name
+from symseek.programs import Program
+from symseek.tokens import OPERATORS, Kind, Library
+
+__all__ = ["ALIASES", "POWERS", "Lowering", "Piece"]
+
+ALIASES = {"ln": "log", "inv": "reciprocal", "recip": "reciprocal", "Abs": "abs"}
+"""Common spellings that no operator of the table has."""
+
+POWERS = {2.0: "square", 3.0: "cube", 4.0: "fourth"}
+"""The exponents that have an operator of their own."""
+
+# A power without a token of its own is spelt as a product only up to here.
+_LARGEST_PRODUCT = 64
+
+
+
+@dataclass
+class Piece:
+    """A part of a program: finished tokens, or a literal or sign that is not yet settled."""
+
+    tokens: list[int]
+    constants: list[float]
+    literal: float | None = None
+    negates: Piece | None = None
+
+
+class Lowering:
+    """Writes expressions in the tokens of one library, the nearest spelling where one is missing."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def has(self, *names: str) -> bool:
+        """Whether the library has all these operators."""
+        return all(name in self.library for name in names)
+
+    def program(self, piece: Piece) -> Program:
+        """Finish a piece."""
+        piece = self.settle(piece)
+        return Program(self.library, tuple(piece.tokens), tuple(piece.constants))
+
+    def settle(self, piece: Piece) -> Piece:
+        """Turn a bare literal or a bare sign into tokens."""
+        if piece.literal is not None:
+            return self._settled_literal(piece.literal)
+        if piece.negates is not None:
+            return self._settled_sign(piece.negates)
+        return piece
+
+    def _settled_literal(self, value: float) -> Piece:
+        if value in self.library.number_ids:
+            return Piece([self.library.number_ids[value]], [])
+        if self.library.constant_id is not None:
+            return self.constant(value)
+        if -value in self.library.number_ids and self.has("neg"):
+            return self.operator("neg", Piece([], [], literal=-value))
+        raise InputError(f"the number {value!r} is not in the library; add it, or const")
+
+    def _settled_sign(self, piece: Piece) -> Piece:
+        if self.has("neg"):
+            return self.operator("neg", piece)
+        if piece.literal is not None:
+            return self._settled_literal(-piece.literal)
+        for value, name in ((-1.0, "mul"), (0.0, "sub")):
+            if self.has(name) and value in self.library.number_ids:
+                return self.operator(name, Piece([], [], literal=value), piece)
+        if self.library.constant_id is not None and self.has("mul"):
+            return self.operator("mul", self.constant(-1.0), piece)
+        if self.library.constant_id is not None and self.has("sub"):
+            return self.operator("sub", self.constant(0.0), piece)
+        raise InputError("a minus sign needs 'neg' in the library (or 'mul' or 'sub' with const)")
+
+    def constant(self, value: float = 1.0) -> Piece:
+        """The token `const` with a value."""
+        return Piece([self.library.index("const")], [value])
+
+    def literal(self, value: float) -> Piece:
+        """A number, as a token of its own or as a `const`."""
+        return Piece([], [], literal=value)
+
+    def negate(self, piece: Piece) -> Piece:
+        """Change the sign."""
+        return Piece([], [], negates=piece)
+
+    def name(self, name: str, quoted: bool = False) -> Piece:
+        """A variable, a terminal of the caller's, a bare `const`, or pi."""
+        if name in self.library:
+            token = self.library.index(name)
+            if self.library.arities[token]:
+                raise InputError(f"{name!r} is an operator; write its arguments, {name}(...)")
+            return self.constant() if token == self.library.constant_id else Piece([token], [])
+        if name == "pi" and not quoted:
+            return self.literal(math.pi)
+        named = [t.name for t in self.library if t.kind in (Kind.VARIABLE, Kind.OPERATOR)]
+        raise unknown_name("variable", name, [each for each in named if each not in OPERATORS])
+
+    def operator(self, name: str, *arguments: Piece) -> Piece:
+        """The very operator `name`, without any spelling around it."""
+        token = self.library.index(name)
+        wanted = self.library.arities[token]
+        if len(arguments) != wanted:
+            raise InputError(
+                f"operator {name!r} takes {wanted} argument{'s' * (wanted != 1)}, "
+                f"not {len(arguments)}"
+            )
+        settled = [self.settle(argument) for argument in arguments]
+        tokens = [token, *(each for piece in settled for each in piece.tokens)]
+        return Piece(tokens, [each for piece in settled for each in piece.constants])
+
+    def call(self, name: str, *arguments: Piece) -> Piece:
+        """`name(...)`: the operator of that name, or what it means in other operators."""
+        if name in self.library:
+            if self.library[name].kind is not Kind.OPERATOR:
+                raise InputError(f"{name!r} is not an operator; write {name}*(...) for a product")
+            if name == "exp" and not self.has("neg"):
+                return self._exp(*arguments)
+            return self.operator(name, *arguments)
+        name = ALIASES.get(name, name)
+        if name in self.library:
+            return self.operator(name, *arguments)
+        if name not in OPERATORS:
+            raise unknown_name("operator", name, self._operator_names())
+        if len(arguments) != OPERATORS[name].arity:
+            raise InputError(f"operator {name!r} takes {OPERATORS[name].arity} arguments")
+        return self._spelt(name, *arguments)
+
+    def _operator_names(self) -> list[str]:
+        return [token.name for token in self.library if token.kind is Kind.OPERATOR]
+
+    def _exp(self, *arguments: Piece) -> Piece:
+        """Without `neg`, exp(-u) is most simply e^-u."""
+        if len(arguments) == 1 and arguments[0].negates is not None and self.has("neg_exp"):
+            return self.operator("neg_exp", arguments[0].negates)
+        return self.operator("exp", *arguments)
+
+    def _spelt(self, name: str, *arguments: Piece) -> Piece:
+        """An operator of the table that the library lacks, in those that it has."""
+        symbols = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
+        exponents = {operator: exponent for exponent, operator in POWERS.items()}
+        first = arguments[0]
+        if name in symbols:
+            return self.infix(symbols[name], first, arguments[1])
+        if name in exponents:
+            return self.power(first, self.literal(exponents[name]))
+        if name == "neg":
+            return self.negate(first)
+        if name == "reciprocal":
+            return self.infix("/", self.literal(1.0), first)
+        if name == "sqrt" and self.has("pow"):
+            return self.operator("pow", first, self.literal(0.5))
+        if name == "neg_exp" and self.has("exp"):
+            return self.operator("exp", self.negate(first))
+        if name == "exp" and self.has("neg_exp"):
+            inside = first.negates if first.negates is not None else self.negate(first)
+            return self.operator("neg_exp", inside)
+        raise self._lacking(name)
+
+    def _lacking(self, name: str) -> InputError:
+        hint = suggestion(name, self._operator_names())
+        return InputError(f"operator {name!r} is not in the library; {hint}")
+
+    def infix(self, symbol: str, left: Piece, right: Piece) -> Piece:
+        """`left symbol right`."""
+        if symbol == "**":
+            return self.power(left, right)
+        if symbol == "/":
+            return self.divide(left, right)
+        if symbol == "*":
+            if not self.has("mul"):
+                raise self._lacking("mul")
+            return self.operator("mul", left, right)
+        name, other = ("add", "sub") if symbol == "+" else ("sub", "add")
+        sign = right.negates
+        if self.has(name) and (sign is None or self.has("neg") or not self.has(other)):
+            return self.operator(name, left, right)
+        if not self.has(other):
+            raise self._lacking(name)
+        return self.operator(other, left, sign if sign is not None else self.negate(right))
+
+    def divide(self, left: Piece, right: Piece) -> Piece:
+        """`left / right`."""
+        if left.literal == 1.0 and self.has("reciprocal"):
+            return self.operator("reciprocal", right)
+        if self.has("div"):
+            return self.operator("div", left, right)
+        if self.has("mul", "reciprocal"):
+            return self.operator("mul", left, self.operator("reciprocal", right))
+        raise self._lacking("div")
+
+    def power(self, base: Piece, exponent: Piece) -> Piece:
+        """`base ** exponent`: an operator of its own, `pow`, a root, or a product."""
+        number = exponent.literal
+        if number is None:
+            if not self.has("pow"):
+                raise self._lacking("pow")
+            return self.operator("pow", base, exponent)
+        if self.has(POWERS.get(number, "pow")) and number in POWERS:
+            return self.operator(POWERS[number], base)
+        numbers = self.library.number_ids
+        if self.has("pow") and (number in numbers or self.library.constant_id is not None):
+            return self.operator("pow", base, exponent)
+        if number == 0.5 and self.has("sqrt"):
+            return self.operator("sqrt", base)
+        if number < 0.0:
+            return self.divide(self.literal(1.0), self.power(base, self.literal(-number)))
+        if number != int(number) or not 1.0 <= number <= _LARGEST_PRODUCT:
+            raise self._lacking("pow")
+        return self._product(base, int(number))
+
+    def _product(self, base: Piece, count: int) -> Piece:
+        if count == 1:
+            return self.settle(base)
+        name = POWERS.get(float(count))
+        if name is not None and self.has(name):
+            return self.operator(name, base)
+        if count % 2 == 0 and self.has("square"):
+            return self.operator("square", self._product(base, count // 2))
+        return self.infix("*", self._product(base, count - 1), base)

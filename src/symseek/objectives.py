@@ -1,0 +1,163 @@
+"""Objectives: which programs to learn from, and how much from each.
+
+All three are one idea: choose programs tau_i, a weight w_i and a share of the entropy bonus v_i for
+each, then ascend sum_i w_i log p(tau_i) + lambda sum_i v_i H(tau_i). An objective is a pair of pure
+functions: `start` gives its state, `select` turns (state, batch, rewards) into (selection, state).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.errors import InputError
+from symseek.programs import Programs
+
+__all__ = ["Objective", "PriorityQueue", "RiskSeeking", "Selection", "VanillaPolicyGradient"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Programs to learn from."""
+
+    programs: Programs
+    weights: Floats  # [B] of the log-probabilities
+    entropy_shares: Floats  # [B] of the entropy bonus, sum 1
+
+
+class Objective(Protocol):
+    """What the search asks of an objective."""
+
+    def start(self) -> Any:
+        """The state before the first batch."""
+
+    def select(self, state: Any, programs: Programs, rewards: Floats) -> tuple[Selection, Any]:
+        """What to learn from this batch, and the next state."""
+
+
+def top_quantile(rewards: Floats, epsilon: float) -> float:
+    """The (1 - epsilon) empirical quantile, the higher of two neighbours.
+
+    >>> float(top_quantile(np.arange(1000.0), 0.05))
+    950.0
+    """
+    rank = int(np.ceil((1.0 - epsilon) * (len(rewards) - 1)))
+    return float(np.partition(rewards, rank)[rank])
+
+
+@dataclass(frozen=True)
+class RiskSeeking:
+    r"""The risk-seeking policy gradient: learn from the best `epsilon` of each batch.
+
+    .. math:: \frac{1}{n} \sum_{R_i \ge R_\epsilon} (R_i - R_\epsilon) \nabla \log p(\tau_i)
+
+    with n the number of programs kept, all ties with the threshold included (Petersen et al. 2021,
+    Algorithm 1).
+    """
+
+    epsilon: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon <= 1:
+            raise InputError(
+                f"epsilon is {self.epsilon}; it must be above 0 and at most 1:"
+                " the share of each batch to learn from"
+            )
+
+    def start(self) -> None:
+        return None
+
+    def select(self, state: None, programs: Programs, rewards: Floats) -> tuple[Selection, None]:
+        threshold = top_quantile(rewards, self.epsilon)
+        kept = np.flatnonzero(rewards >= threshold)
+        weights = (rewards[kept] - threshold) / len(kept)
+        return Selection(programs[kept], weights, np.full(len(kept), 1.0 / len(kept))), None
+
+
+@dataclass(frozen=True)
+class VanillaPolicyGradient:
+    r"""REINFORCE with a moving-average baseline: learn from the whole batch.
+
+    .. math:: \frac{1}{N} \sum_i (R_i - b) \nabla \log p(\tau_i), \quad
+              b \leftarrow \beta \bar R + (1 - \beta) b
+    """
+
+    beta: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 < self.beta <= 1:
+            raise InputError(f"beta is {self.beta}; it must be above 0 and at most 1")
+
+    def start(self) -> float | None:
+        return None
+
+    def select(
+        self, state: float | None, programs: Programs, rewards: Floats
+    ) -> tuple[Selection, float]:
+        mean = float(rewards.mean())
+        baseline = mean if state is None else self.beta * mean + (1.0 - self.beta) * state
+        count = len(rewards)
+        weights = (rewards - baseline) / count
+        return Selection(programs, weights, np.full(count, 1.0 / count)), baseline
+
+
+@dataclass(frozen=True)
+class Queue:
+    """The best distinct programs seen so far, best first."""
+
+    programs: Programs | None = None
+    rewards: Floats | None = None
+
+
+@dataclass(frozen=True)
+class PriorityQueue:
+    r"""Priority queue training: imitate the `size` best distinct programs ever seen.
+
+    .. math:: \frac{1}{k} \sum_{i=1}^{k} \nabla \log p(\tau^{[i]})
+
+    The entropy bonus is that of the sampled batch, as for the other objectives (Abolafia et al. 2018).
+    """
+
+    size: int = 10
+
+    def __post_init__(self) -> None:
+        if self.size < 1:
+            raise InputError(f"the priority queue has size {self.size}; it must be at least 1")
+
+    def start(self) -> Queue:
+        return Queue()
+
+    def select(
+        self, state: Queue, programs: Programs, rewards: Floats
+    ) -> tuple[Selection, Queue]:
+        queue = self._updated(state, programs, rewards)
+        assert queue.programs is not None
+        kept = len(queue.programs)
+        weights = np.concatenate([np.full(kept, 1.0 / kept), np.zeros(len(programs))])
+        shares = np.concatenate([np.zeros(kept), np.full(len(programs), 1.0 / len(programs))])
+        return Selection(Programs.concatenate([queue.programs, programs]), weights, shares), queue
+
+    def _updated(self, queue: Queue, programs: Programs, rewards: Floats) -> Queue:
+        """The queue with the batch's best taken in; of equals, the earlier stays."""
+        if queue.programs is not None and queue.rewards is not None:
+            full = len(queue.rewards) == self.size
+            better = np.flatnonzero(rewards > queue.rewards[-1]) if full else np.arange(len(rewards))
+            if not len(better):
+                return queue
+            programs = Programs.concatenate([queue.programs, programs[better]])
+            rewards = np.concatenate([queue.rewards, rewards[better]])
+        chosen: list[int] = []
+        seen: set[bytes] = set()
+        for row in np.argsort(-rewards, kind="stable"):
+            key = programs.tokens[row, : programs.lengths[row]].tobytes()
+            if key not in seen:
+                seen.add(key)
+                chosen.append(int(row))
+            if len(chosen) == self.size:
+                break
+        return Queue(programs[chosen], rewards[chosen])

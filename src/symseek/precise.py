@@ -1,0 +1,133 @@
+"""Formulas to any number of digits, by mpmath.
+
+The evaluator has a context of its own, so that neither another thread nor the caller's precision
+comes between. A value is real at every node or it is no value: `NotReal` is raised where a formula
+leaves the reals, and where a node is so large that its digits are not worth having.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from symseek.errors import InputError
+from symseek.programs import Program
+from symseek.tokens import ARGUMENTS, Kind
+
+__all__ = ["NotReal", "Precise"]
+
+# A node beyond this is not worth having, and asking mpmath for the exponential of a huge number, or
+# for its sine, could take all the memory there is.
+_HUGE = 1e300
+_LARGEST_EXPONENT = 700  # exp of this is about _HUGE
+_SMALLEST_EXPONENT = -1e6
+
+# SymPy's names for what mpmath calls otherwise.
+_RENAMED = {"Abs": "fabs", "Exp1": "e", "Pi": "pi", "GoldenRatio": "phi", "EulerGamma": "euler"}
+
+
+class NotReal(ArithmeticError):
+    """The formula has no real value of a sensible size here."""
+
+
+class Precise:
+    """Evaluates programs and SymPy expressions at points of given names.
+
+    >>> precise = Precise(digits=30)
+    >>> print(precise.program(Program.parse("sqrt(x)"), {"x": precise.number("2")}))
+    1.41421356237309504880168872421
+    """
+
+    def __init__(self, digits: int) -> None:
+        from mpmath import MPContext
+
+        self.digits = digits
+        self.context = context = MPContext()
+        context.dps = digits
+        self.operators: dict[str, Callable[..., Any]] = {
+            "add": lambda a, b: a + b,
+            "sub": lambda a, b: a - b,
+            "mul": lambda a, b: a * b,
+            "div": lambda a, b: a / b,
+            "pow": self.power,
+            "sin": context.sin,
+            "cos": context.cos,
+            "tan": context.tan,
+            "tanh": context.tanh,
+            "exp": self.exponential,
+            "log": context.log,
+            "sqrt": context.sqrt,
+            "square": lambda a: a * a,
+            "cube": lambda a: a * a * a,
+            "fourth": lambda a: a * a * a * a,
+            "reciprocal": lambda a: 1 / a,
+            "neg": lambda a: -a,
+            "abs": abs,
+            "neg_exp": lambda a: self.exponential(-a),
+        }
+
+    def number(self, text: str) -> Any:
+        """A decimal number, exact to the precision: "0.1" is a tenth, not the float nearest to it."""
+        return self.context.mpf(text)
+
+    def program(self, program: Program, values: Mapping[str, Any]) -> Any:
+        """The value of a program whose operators are the table's or given by formulas."""
+
+        def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
+            this = program.library.tokens[token]
+            if this.kind is Kind.VARIABLE:
+                return values[this.name]
+            if this.kind is not Kind.OPERATOR:
+                return self.number(repr(this.value if constant is None else constant))
+            if this.expansion is not None:
+                named = dict(zip(ARGUMENTS, arguments, strict=False))
+                return self.program(this.expansion, named)
+            return self.real(self.operators[this.name], arguments)
+
+        return program.fold(combine)
+
+    def expression(self, expression: Any, values: Mapping[str, Any]) -> Any:
+        """The value of a SymPy expression."""
+        name = type(expression).__name__
+        if expression.is_Symbol:
+            return values[expression.name]
+        if expression.is_Rational:
+            return self.real(lambda: self.context.mpf(expression.p) / expression.q, [])
+        if expression.is_Float:
+            return self.number(repr(float(expression)))
+        arguments = [self.expression(each, values) for each in expression.args]
+        if expression.is_Add:
+            return self.real(lambda *terms: self.context.fsum(terms), arguments)
+        if expression.is_Mul:
+            return self.real(lambda *factors: self.context.fprod(factors), arguments)
+        if expression.is_Pow:
+            return self.real(self.power, arguments)
+        if name in self.operators:
+            return self.real(self.operators[name], arguments)
+        function = getattr(self.context, _RENAMED.get(name, name), None)
+        if function is None:
+            raise InputError(f"{expression} is a SymPy {name}, which has no numeric form here")
+        return self.real(function, arguments) if arguments else +function
+
+    def real(self, function: Callable[..., Any], arguments: list[Any]) -> Any:
+        """Call, and refuse what is not a real number of a sensible size."""
+        try:
+            value = function(*arguments)
+            if not isinstance(value, self.context.mpf) or not abs(value) < _HUGE:
+                raise NotReal
+        except (ZeroDivisionError, OverflowError, ValueError):
+            raise NotReal from None
+        return value
+
+    def power(self, base: Any, exponent: Any) -> Any:
+        whole = exponent == self.context.floor(exponent)
+        if whole and abs(exponent) < _LARGEST_EXPONENT:
+            return base ** int(exponent)
+        if base <= 0:
+            raise NotReal
+        return self.exponential(exponent * self.context.log(base))
+
+    def exponential(self, exponent: Any) -> Any:
+        if not _SMALLEST_EXPONENT < exponent < _LARGEST_EXPONENT:
+            raise NotReal
+        return self.context.exp(exponent)

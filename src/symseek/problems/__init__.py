@@ -1,0 +1,88 @@
+"""Benchmark problems by name: formulas, libraries and points of the paper's benchmark table.
+
+>>> from symseek import problems
+>>> problems.load("Nguyen-8").expression
+'sqrt(x)'
+>>> [problem.name for problem in problems.select("Nguyen-1", "Nguyen-8")]
+['Nguyen-1', 'Nguyen-8']
+"""
+
+from __future__ import annotations
+
+from symseek.errors import unknown_name
+from symseek.problems.problem import Data, Evenly, Points, Problem, Uniform
+from symseek.problems.table import PROBLEMS
+
+__all__ = [
+    "Data",
+    "Evenly",
+    "Points",
+    "Problem",
+    "Uniform",
+    "load",
+    "names",
+    "select",
+    "suite",
+    "suites",
+]
+
+_BY_NAME = {problem.name.casefold(): problem for problem in PROBLEMS}
+
+
+def names() -> list[str]:
+    """Every problem's name, in the order of the table.
+
+    >>> names()[:2]
+    ['Nguyen-1', 'Nguyen-2']
+    """
+    return [problem.name for problem in PROBLEMS]
+
+
+def suites() -> list[str]:
+    """Every suite's name.
+
+    >>> suites()
+    ['Nguyen']
+    """
+    return list(dict.fromkeys(problem.suite for problem in PROBLEMS))
+
+
+def load(name: str) -> Problem:
+    """The problem of that name (capitals do not matter).
+
+    >>> load("nguyen-11").expression
+    'x**y'
+    """
+    problem = _BY_NAME.get(name.casefold())
+    if problem is None:
+        raise unknown_name("problem", name, names())
+    return problem
+
+
+def suite(name: str) -> list[Problem]:
+    """Every problem of a suite.
+
+    >>> len(suite("Nguyen"))
+    12
+    """
+    found = [problem for problem in PROBLEMS if problem.suite.casefold() == name.casefold()]
+    if not found:
+        raise unknown_name("suite", name, suites())
+    return found
+
+
+def select(*wanted: str) -> list[Problem]:
+    """The problems that a list of problem and suite names stands for, each once.
+
+    >>> [problem.name for problem in select("Nguyen-3", "Nguyen-3")]
+    ['Nguyen-3']
+    """
+    known = {name.casefold() for name in suites()}
+    chosen: dict[str, Problem] = {}
+    for name in wanted:
+        is_suite = name.casefold() in known
+        if not is_suite and name.casefold() not in _BY_NAME:
+            raise unknown_name("problem or suite", name, [*suites(), *names()])
+        for problem in suite(name) if is_suite else [load(name)]:
+            chosen[problem.name] = problem
+    return list(chosen.values())

@@ -1,0 +1,334 @@
+"""Programs: expressions as pre-order traversals, one by one or a whole batch as arrays.
+
+A pre-order sequence of tokens is a tree exactly when its open slots reach zero at its last token and
+not before. `Programs` is the batch that the engines read and write; `Program` is one expression,
+which can be parsed, printed and evaluated. The values of `const` tokens stand beside the tokens, in
+the order in which the tokens come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symseek.errors import InputError
+from symseek.tokens import EMPTY, Kind, Library
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+__all__ = ["Program", "Programs"]
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Program:
+    """One expression over a library.
+
+    >>> library = Library(["add", "mul", "sin", "square", "const"], variables=["x", "y"])
+    >>> program = Program.parse("sin(x)**2 + 1.5*y", library)
+    >>> print(program)
+    sin(x)**2 + 1.5*y
+    >>> program.names
+    ('add', 'square', 'sin', 'x', 'mul', 'const', 'y')
+    >>> program.complexity
+    10
+    >>> program.evaluate([[0.0, 2.0], [0.0, 4.0]])
+    array([3., 6.])
+    """
+
+    library: Library
+    tokens: tuple[int, ...]
+    constants: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tokens", tuple(int(token) for token in self.tokens))
+        given = tuple(float(value) for value in self.constants)
+        _check_complete(self.library, self.tokens)
+        wanted = self.tokens.count(_constant_id(self.library))
+        if len(given) > wanted:
+            raise InputError(f"the program has {wanted} constants but {len(given)} values came")
+        object.__setattr__(self, "constants", given + (1.0,) * (wanted - len(given)))
+
+    @classmethod
+    def _trusted(
+        cls, library: Library, tokens: tuple[int, ...], constants: tuple[float, ...]
+    ) -> Program:
+        """Build without checking: for tokens that an engine or this package wrote."""
+        program = object.__new__(cls)
+        program.__dict__.update(library=library, tokens=tokens, constants=constants)
+        return program
+
+    @classmethod
+    def parse(cls, text: str, library: Library | None = None) -> Program:
+        """Read infix text; without a library, one with every operator and the names in the text.
+
+        >>> Program.parse("x**2 + 1").preorder()
+        'add square x 1.0'
+        """
+        from symseek.parse import infer_library, parse_infix
+
+        return parse_infix(text, infer_library(text) if library is None else library)
+
+    @classmethod
+    def from_preorder(cls, names: str | Iterable[str | float], library: Library) -> Program:
+        """Read a pre-order sequence of names; a number that is no token of its own is a `const`.
+
+        >>> str(Program.from_preorder("mul x 1.5", Library(["mul", "const"], variables=["x"])))
+        'x*1.5'
+        """
+        from symseek.parse import parse_preorder
+
+        return parse_preorder(names, library)
+
+    @classmethod
+    def from_sympy(cls, expression: Expr | float, library: Library | None = None) -> Program:
+        """Read a SymPy expression, its symbols matched to variables by name."""
+        from symseek.symbolic import from_sympy
+
+        return from_sympy(expression, library)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tokens' names in pre-order."""
+        names = self.library.names
+        return tuple(names[token] for token in self.tokens)
+
+    @property
+    def complexity(self) -> int:
+        """The sum of the tokens' complexities."""
+        tokens = self.library.tokens
+        return sum(tokens[token].complexity for token in self.tokens)
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def fold(self, combine: Callable[[int, float | None, list[Value]], Value]) -> Value:
+        """Work the tree from its leaves: `combine(token, constant, arguments)` at every node.
+
+        `constant` is the value where the token is `const`, None elsewhere. There is no recursion,
+        so a tree may be as deep as it likes.
+        """
+        arities = self.library.arities
+        constant_id = _constant_id(self.library)
+        constants = list(self.constants)
+        stack: list[Value] = []
+        for token in reversed(self.tokens):
+            arity = arities[token]
+            arguments = stack[: -arity - 1 : -1]
+            del stack[len(stack) - arity :]
+            constant = constants.pop() if token == constant_id else None
+            stack.append(combine(token, constant, arguments))
+        return stack[0]
+
+    def apply(self, *columns: Any) -> Any:
+        """The value for given variables, by NumPy, one argument a variable; anything goes in."""
+
+        def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
+            this = self.library.tokens[token]
+            if this.kind is Kind.VARIABLE:
+                assert this.index is not None
+                return columns[this.index]
+            if this.kind is Kind.OPERATOR:
+                if this.numpy is None:
+                    raise InputError(f"token {this.name!r} has no formula to evaluate")
+                return this.numpy(*arguments)
+            return np.float64(this.value if constant is None else constant)
+
+        with np.errstate(all="ignore"):
+            return self.fold(combine)
+
+    def evaluate(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The values [N] on the rows of X [N, n]; what is undefined comes out as nan or inf."""
+        rows = np.asarray(X, dtype=np.float64)
+        wanted = len(self.library.variables)
+        if rows.ndim != 2 or rows.shape[1] != wanted:
+            raise InputError(
+                f"X has shape {rows.shape}; this program needs rows of {wanted} columns, "
+                f"{', '.join(self.library.variables)}"
+            )
+        values: NDArray[np.float64] = np.asarray(self.apply(*rows.T), dtype=np.float64)
+        return values if values.ndim else np.full(len(rows), values)
+
+    def infix(self) -> str:
+        """Readable text that `parse` reads back to this very program."""
+        from symseek.printing import infix
+
+        return infix(self)
+
+    __str__ = infix
+
+    def __repr__(self) -> str:
+        return f"Program({self.infix()!r})"
+
+    def preorder(self) -> str:
+        """The tokens' names with spaces between, constants as numbers; `from_preorder` reads it."""
+        from symseek.printing import preorder
+
+        return preorder(self)
+
+    def latex(self) -> str:
+        """LaTeX for mathematics mode."""
+        from symseek.printing import latex
+
+        return latex(self)
+
+    def tree(self) -> str:
+        """The tree, drawn with lines."""
+        from symseek.printing import tree
+
+        return tree(self)
+
+    def sympy(self, **assumptions: bool) -> Expr:
+        """The SymPy expression; assumptions such as `positive=True` go to its symbols."""
+        from sympy import Symbol
+
+        from symseek.symbolic import to_sympy
+
+        expression: Expr = to_sympy(self, lambda name: Symbol(name, **assumptions))
+        return expression
+
+
+@dataclass(frozen=True, eq=False)
+class Programs:
+    """A batch of programs as arrays. Indexing by a number gives a `Program`, else a smaller batch.
+
+    >>> library = Library(["add", "sin"], variables=["x"])
+    >>> batch = Programs.from_list([Program.parse(t, library) for t in ("x", "sin(x) + x")])
+    >>> batch.tokens.tolist(), batch.lengths.tolist()
+    ([[2, -1, -1, -1], [0, 1, 2, 2]], [1, 4])
+    >>> batch[1]
+    Program('sin(x) + x')
+    """
+
+    library: Library
+    tokens: NDArray[np.int16]  # [B, T] pre-order, EMPTY after the end
+    lengths: NDArray[np.int32]  # [B]
+    constants: NDArray[np.float64]  # [B, K] values of `const` tokens in pre-order, else 1.0
+
+    def __post_init__(self) -> None:
+        for name, dtype, rank in (
+            ("tokens", np.int16, 2),
+            ("lengths", np.int32, 1),
+            ("constants", np.float64, 2),
+        ):
+            array = np.asarray(getattr(self, name), dtype=dtype)
+            if array.ndim != rank:
+                raise InputError(f"{name} must have {rank} dimensions, not shape {array.shape}")
+            object.__setattr__(self, name, array)
+        if not len(self.tokens) == len(self.lengths) == len(self.constants):
+            raise InputError(
+                f"{len(self.tokens)} rows of tokens, {len(self.lengths)} lengths and "
+                f"{len(self.constants)} rows of constants do not make one batch"
+            )
+
+    @classmethod
+    def from_list(cls, programs: Sequence[Program], library: Library | None = None) -> Programs:
+        """Pack programs over one library; the library must be given for an empty list."""
+        if library is None:
+            if not programs:
+                raise InputError("an empty list of programs needs a library beside it")
+            library = programs[0].library
+        lengths = np.array([len(program) for program in programs], dtype=np.int32)
+        longest = max((len(p.constants) for p in programs), default=0)
+        tokens = np.full((len(programs), int(lengths.max(initial=0))), EMPTY, dtype=np.int16)
+        constants = np.ones((len(programs), longest))
+        for row, program in enumerate(programs):
+            if program.library != library:
+                raise InputError(f"program {row}, {program}, is over a different library")
+            tokens[row, : len(program)] = program.tokens
+            constants[row, : len(program.constants)] = program.constants
+        return cls(library, tokens, lengths, constants)
+
+    @classmethod
+    def concatenate(cls, batches: Sequence[Programs]) -> Programs:
+        """One batch after another, over one library."""
+        if not batches:
+            raise InputError("there are no batches to concatenate")
+        library = batches[0].library
+        if any(batch.library != library for batch in batches):
+            raise InputError("the batches to concatenate are over different libraries")
+        return cls(
+            library,
+            _stack([batch.tokens for batch in batches], EMPTY),
+            np.concatenate([batch.lengths for batch in batches]),
+            _stack([batch.constants for batch in batches], 1.0),
+        )
+
+    @property
+    def complexity(self) -> NDArray[np.int32]:
+        """The complexities [B]."""
+        # EMPTY is -1, so a zero at the end of the table makes padding cost nothing.
+        costs = np.append(self.library.complexity, np.int32(0))
+        total: NDArray[np.int32] = costs[self.tokens].sum(axis=1, dtype=np.int32)
+        return total
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[Program]:
+        return (self[row] for row in range(len(self)))
+
+    @overload
+    def __getitem__(self, row: int) -> Program: ...
+    @overload
+    def __getitem__(self, row: slice | Sequence[int] | NDArray[Any]) -> Programs: ...
+    def __getitem__(self, row: int | slice | Sequence[int] | NDArray[Any]) -> Program | Programs:
+        if isinstance(row, (int, np.integer)):
+            return self._program(int(row))
+        if not isinstance(row, slice):
+            row = np.asarray(row)
+            row = row.astype(np.intp) if row.size == 0 else row
+        return Programs(self.library, self.tokens[row], self.lengths[row], self.constants[row])
+
+    def _program(self, row: int) -> Program:
+        tokens = tuple(self.tokens[row, : self.lengths[row]].tolist())
+        wanted = tokens.count(_constant_id(self.library))
+        constants: tuple[float, ...] = ()
+        if wanted:
+            constants = tuple(self.constants[row, :wanted].tolist())
+            constants += (1.0,) * (wanted - len(constants))
+        return Program._trusted(self.library, tokens, constants)
+
+    def __repr__(self) -> str:
+        return f"<Programs: {len(self)} over {self.library!r}>"
+
+
+def _constant_id(library: Library) -> int:
+    """The id of `const`, or one that no token has."""
+    return EMPTY if library.constant_id is None else library.constant_id
+
+
+def _check_complete(library: Library, tokens: tuple[int, ...]) -> None:
+    """Refuse a sequence that is no tree, saying where it breaks."""
+    open_slots = 1
+    for position, token in enumerate(tokens):
+        if not 0 <= token < len(library):
+            raise InputError(f"token {token} at position {position} is not in the library")
+        if open_slots == 0:
+            raise InputError(
+                f"the program ends before position {position} ({library.names[token]!r}); "
+                "remove what follows"
+            )
+        open_slots += library.arities[token] - 1
+    if open_slots:
+        raise InputError(
+            f"the program is unfinished: {open_slots} more "
+            f"{'argument is' if open_slots == 1 else 'arguments are'} needed at its end"
+        )
+
+
+def _stack(arrays: Sequence[NDArray[Any]], fill: float) -> NDArray[Any]:
+    """Concatenate rows of different widths, padded on the right."""
+    width = max(array.shape[1] for array in arrays)
+    out = np.full((sum(len(array) for array in arrays), width), fill, dtype=arrays[0].dtype)
+    row = 0
+    for array in arrays:
+        out[row : row + len(array), : array.shape[1]] = array
+        row += len(array)
+    return out

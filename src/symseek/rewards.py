@@ -1,0 +1,151 @@
+"""Rewards: how good is a fit? One number per program, larger is better, 0 for an invalid program.
+
+The built-in rewards are formulas of the error sums that the engine returns, so predictions are never
+stored. To add one, write a subclass of `ErrorReward` with its formula. `PredictionReward` takes any
+Python function of the predictions instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.data import Data
+from symseek.errors import InputError, unknown_name
+
+__all__ = [
+    "REWARDS",
+    "ErrorReward",
+    "InverseMAE",
+    "InverseMSE",
+    "InverseNMSE",
+    "InverseNRMSE",
+    "PredictionReward",
+    "R2",
+    "Reward",
+    "reward_named",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ErrorReward:
+    """A reward computed from mean errors. `spread` is the standard deviation of y."""
+
+    needs_spread: ClassVar[bool] = False
+
+    def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
+        """Rewards [B] from mean squared and mean absolute errors [B]."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class InverseNRMSE(ErrorReward):
+    """1 / (1 + NRMSE): the paper's reward; NRMSE is the RMSE over the standard deviation of y.
+
+    >>> import numpy as np
+    >>> InverseNRMSE()(np.array([0.0, 4.0]), np.array([0.0, 2.0]), 2.0)
+    array([1. , 0.5])
+    """
+
+    needs_spread: ClassVar[bool] = True
+
+    def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
+        return 1.0 / (1.0 + np.sqrt(mse) / spread)
+
+
+@dataclass(frozen=True)
+class InverseNMSE(ErrorReward):
+    """1 / (1 + NMSE); NMSE is the mean squared error over the variance of y."""
+
+    needs_spread: ClassVar[bool] = True
+
+    def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
+        return 1.0 / (1.0 + mse / spread**2)
+
+
+@dataclass(frozen=True)
+class InverseMSE(ErrorReward):
+    """1 / (1 + MSE), in the target's own units."""
+
+    def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
+        return 1.0 / (1.0 + mse)
+
+
+@dataclass(frozen=True)
+class InverseMAE(ErrorReward):
+    """1 / (1 + MAE), in the target's own units; outliers count less."""
+
+    def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
+        return 1.0 / (1.0 + mae)
+
+
+@dataclass(frozen=True)
+class R2(ErrorReward):
+    """The coefficient of determination, 0 where the fit is no better than the mean of y."""
+
+    needs_spread: ClassVar[bool] = True
+
+    def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
+        return np.maximum(1.0 - mse / spread**2, 0.0)
+
+
+@dataclass(frozen=True)
+class PredictionReward:
+    """Any function (y [N], predictions [B, N], weights [N]) -> rewards [B].
+
+    It sees valid programs only. NaN marks a program as invalid.
+    """
+
+    function: Callable[[Floats, Floats, Floats], NDArray[np.floating]]
+
+    def __call__(self, data: Data, predictions: Floats) -> Floats:
+        """Rewards [B], checked."""
+        return checked_rewards(
+            self.function(data.y, predictions, data.weights), len(predictions), "the reward function"
+        )
+
+
+Reward = ErrorReward | PredictionReward
+
+REWARDS: dict[str, type[ErrorReward]] = {
+    "inverse_nrmse": InverseNRMSE,
+    "inverse_nmse": InverseNMSE,
+    "inverse_mse": InverseMSE,
+    "inverse_mae": InverseMAE,
+    "r2": R2,
+}
+
+
+def reward_named(reward: str | Reward | Callable[..., NDArray[np.floating]]) -> Reward:
+    """The reward for a name, a reward object, or a function of predictions.
+
+    >>> reward_named("r2")
+    R2()
+    """
+    if isinstance(reward, ErrorReward | PredictionReward):
+        return reward
+    if isinstance(reward, str):
+        if reward not in REWARDS:
+            raise unknown_name("reward", reward, REWARDS)
+        return REWARDS[reward]()
+    if callable(reward):
+        return PredictionReward(reward)
+    raise InputError(f"{reward!r} is not a reward: give a name, a reward object or a function")
+
+
+def checked_rewards(values: NDArray[np.floating], count: int, what: str) -> Floats:
+    """A user's rewards as float64 [B]; NaN and -inf stay for the caller to treat as invalid."""
+    rewards = np.array(values, dtype=np.float64)
+    if rewards.shape != (count,):
+        raise InputError(
+            f"{what} returned shape {rewards.shape} for {count} programs; it must be ({count},)"
+        )
+    if (rewards == np.inf).any():
+        raise InputError(f"{what} returned an infinite reward; rewards must be finite")
+    return rewards

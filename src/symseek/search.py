@@ -1,0 +1,303 @@
+"""The search: Algorithm 1 of the paper as a loop that fits on one screen.
+
+Sample programs from the policy, grade them, keep the best, choose what to learn from, learn. Start
+reading at `Search.run`; every step is one module. A search owns its threads, memory and random
+numbers, so several can run in one process.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symseek.constraint_set import ConstraintSet
+from symseek.constraints import Constraint, Custom, paper_constraints
+from symseek.data import Data
+from symseek.engines.native import Policy, Sample
+from symseek.errors import InputError, unknown_name
+from symseek.front import Entry, Front
+from symseek.grading import Graded, Grader, ScoreFunction, data_grader, score_grader
+from symseek.objectives import Objective, RiskSeeking, top_quantile
+from symseek.policy import PolicyConfig
+from symseek.rewards import Reward, reward_named
+from symseek.tokens import Library
+
+__all__ = ["Iteration", "Result", "Search", "SearchConfig", "Stopped"]
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """How to search. The defaults are the paper's settings for deep symbolic regression."""
+
+    batch_size: int = 1000  # N: programs sampled in each iteration
+    max_expressions: int = 2_000_000  # the budget: every sampled program counts, copies too
+    max_seconds: float | None = None  # a second budget, in time
+    stop_reward: float | None = None  # stop once the best reward reaches this
+    objective: Objective = field(default_factory=RiskSeeking)
+    learning_rate: float = 5e-4  # of Adam
+    entropy_weight: float = 0.005  # lambda: how strongly variety is rewarded
+    policy: PolicyConfig = field(default_factory=PolicyConfig)
+
+    def __post_init__(self) -> None:
+        if self.batch_size < 2:
+            raise InputError(f"the batch size is {self.batch_size}; it must be at least 2")
+        if self.max_expressions < self.batch_size:
+            raise InputError(
+                f"the budget of {self.max_expressions} expressions is smaller than one batch of"
+                f" {self.batch_size}; raise max_expressions or lower batch_size"
+            )
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise InputError(f"max_seconds is {self.max_seconds}; it must be positive")
+        for name in ("learning_rate", "entropy_weight"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise InputError(f"{name} is {value}; it must be a number, 0 or more")
+        if self.stop_reward is not None and math.isnan(self.stop_reward):
+            raise InputError("stop_reward is NaN; give a number, or None")
+
+    @classmethod
+    def from_dict(cls, settings: dict[str, Any]) -> SearchConfig:
+        """Build from keywords, refusing unknown ones by name."""
+        known = [each.name for each in fields(cls)]
+        for name in settings:
+            if name not in known:
+                raise unknown_name("setting", name, known)
+        return cls(**settings)
+
+
+class Stopped(enum.Enum):
+    """Why a search ended; the values are what a user reads."""
+
+    BUDGET = "the budget of expressions is spent"
+    TIME = "the time is up"
+    REWARD = "the wanted reward is reached"
+    CALLBACK = "the callback asked to stop"
+    INTERRUPTED = "interrupted; the best so far is kept"
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One turn of the loop in numbers."""
+
+    iteration: int
+    expressions: int  # sampled so far
+    seconds: float  # since the search began
+    mean_reward: float  # of the batch, invalid programs counting 0
+    top_mean_reward: float  # of the best epsilon of the batch
+    best_reward: float  # of the batch
+    entropy: float  # of the policy along a program, mean over the batch
+    mean_length: float  # tokens
+    invalid_fraction: float  # of the batch
+    unique_fraction: float  # of the batch
+    best: Entry | None  # the best program so far
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a search found."""
+
+    front: Front
+    expressions: int
+    seconds: float
+    stopped: Stopped
+    history: list[Iteration]
+    seed: int
+    timings: dict[str, float]  # seconds in "sample", "evaluate", "train" and "other"
+
+    @property
+    def best(self) -> Entry | None:
+        """The program with the highest reward; None if every program was invalid."""
+        return self.front.best
+
+    def __str__(self) -> str:
+        rate = self.expressions / max(self.seconds, 1e-9)
+        return (
+            f"{self.front}\n{self.expressions:,} expressions in {self.seconds:.1f} s"
+            f" ({rate:,.0f}/s), seed {self.seed}: {self.stopped.value}"
+        )
+
+
+Callback = Callable[[Iteration], object]
+
+
+class Search:
+    """Finds programs with high reward.
+
+    >>> import numpy as np
+    >>> from symseek import Library
+    >>> library = Library(["add", "mul", "sin"], variables=["x"])
+    >>> X = np.linspace(-1, 1, 20)[:, None]
+    >>> search = Search(library, X, X[:, 0] ** 2 + X[:, 0], seed=1)
+    >>> result = search.run(callback=lambda now: now.best.reward > 1 - 1e-9)
+    >>> round(result.best.reward, 9)
+    1.0
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        X: ArrayLike,
+        y: ArrayLike,
+        config: SearchConfig | None = None,
+        *,
+        reward: str | Reward | Callable[..., NDArray[np.floating]] = "inverse_nrmse",
+        weights: ArrayLike | None = None,
+        constraints: Iterable[Constraint | Custom] | None = None,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
+        data = Data.checked(X, y, library.variables, weights)
+        grader = data_grader(library, data, reward_named(reward), _checked_threads(threads))
+        self._set_up(library, grader, config, constraints, seed, threads)
+
+    @classmethod
+    def for_programs(
+        cls,
+        library: Library,
+        score: ScoreFunction,
+        config: SearchConfig | None = None,
+        *,
+        deterministic: bool = True,
+        constraints: Iterable[Constraint | Custom] | None = None,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> Search:
+        """Search trees of any kind under any score: `score(programs)` gives rewards [B].
+
+        There is no data set, and tokens need no formula. NaN marks a program as invalid. Pass
+        `deterministic=False` for a score that may differ between calls.
+        """
+        search = cls.__new__(cls)
+        grader = score_grader(score, deterministic)
+        search._set_up(library, grader, config, constraints, seed, threads)
+        return search
+
+    def _set_up(
+        self,
+        library: Library,
+        grader: Grader,
+        config: SearchConfig | None,
+        constraints: Iterable[Constraint | Custom] | None,
+        seed: int,
+        threads: int,
+    ) -> None:
+        if not 0 <= seed < 2**64:
+            raise InputError(f"the seed is {seed}; it must be from 0 to 2**64 - 1")
+        self.library = library
+        self.config = config or SearchConfig()
+        self.seed = seed
+        self.grader = grader
+        self.rules = ConstraintSet(
+            library, paper_constraints() if constraints is None else constraints
+        )
+        self.policy = Policy(self.rules, self.config.policy, seed, _checked_threads(threads))
+        self.objective_state = self.config.objective.start()
+        self.front = Front()
+        self.iteration = 0
+        self.expressions = 0
+        self.seconds = 0.0
+        self.history: list[Iteration] = []
+        self.timings = dict.fromkeys(("sample", "evaluate", "train", "other"), 0.0)
+
+    def run(self, callback: Callback | None = None) -> Result:
+        """Search until a budget is spent, the reward is reached, or the callback returns true.
+
+        Ctrl-C ends it with the best so far. If the callback raises, its error passes through and
+        the search object keeps its front.
+        """
+        config, policy, clock = self.config, self.policy, _Clock(self)
+        try:
+            while (stopped := self._finished()) is None:
+                batch = min(config.batch_size, config.max_expressions - self.expressions)
+                sample = policy.sample(batch, self.iteration)
+                clock.lap("sample")
+                graded = self.grader(sample.programs)
+                clock.lap("evaluate")
+                self.front.update(sample.programs, np.where(graded.ok, graded.rewards, np.nan))
+                clock.lap("other")
+                selection, self.objective_state = config.objective.select(
+                    self.objective_state, sample.programs, graded.rewards
+                )
+                score = policy.gradient(
+                    selection.programs,
+                    selection.weights,
+                    config.entropy_weight * selection.entropy_shares,
+                )
+                assert score.gradient is not None
+                policy.ascend(score.gradient, config.learning_rate)
+                clock.lap("train")
+                now = self._record(sample, graded, clock)
+                if callback is not None and callback(now):
+                    stopped = Stopped.CALLBACK
+                    break
+        except KeyboardInterrupt:
+            stopped = Stopped.INTERRUPTED
+        clock.lap("other")
+        return Result(
+            self.front,
+            self.expressions,
+            self.seconds,
+            stopped,
+            self.history,
+            self.seed,
+            dict(self.timings),
+        )
+
+    def _finished(self) -> Stopped | None:
+        config, best = self.config, self.front.best
+        if config.stop_reward is not None and best and best.reward >= config.stop_reward:
+            return Stopped.REWARD
+        if config.max_expressions - self.expressions < 2:
+            return Stopped.BUDGET
+        if config.max_seconds is not None and self.seconds >= config.max_seconds:
+            return Stopped.TIME
+        return None
+
+    def _record(self, sample: Sample, graded: Graded, clock: _Clock) -> Iteration:
+        rewards, count = graded.rewards, len(graded.rewards)
+        epsilon = getattr(self.config.objective, "epsilon", RiskSeeking.epsilon)
+        self.iteration += 1
+        self.expressions += count
+        clock.lap("other")
+        now = Iteration(
+            iteration=self.iteration,
+            expressions=self.expressions,
+            seconds=self.seconds,
+            mean_reward=float(rewards.mean()),
+            top_mean_reward=float(rewards[rewards >= top_quantile(rewards, epsilon)].mean()),
+            best_reward=float(rewards.max()),
+            entropy=float(sample.entropy.mean()),
+            mean_length=float(sample.programs.lengths.mean()),
+            invalid_fraction=1.0 - float(np.count_nonzero(graded.ok)) / count,
+            unique_fraction=graded.distinct / count,
+            best=self.front.best,
+        )
+        self.history.append(now)
+        return now
+
+
+class _Clock:
+    """Adds the time since the last lap to a stage of the search."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.search.timings[stage] += now - self.last
+        self.search.seconds += now - self.last
+        self.last = now
+
+
+def _checked_threads(threads: int) -> int:
+    if not 1 <= threads <= 1024:
+        raise InputError(f"threads is {threads}; it must be from 1 to 1024")
+    return threads

@@ -1,0 +1,1 @@
+"""The slow, obviously correct versions that the fast code is compared with."""

@@ -1,0 +1,69 @@
+"""NumPy evaluation of one program, written from the definition.
+
+A program is valid when every node is finite on every row. The operators are spelt out here and not
+taken from the package's table, so that a mistake in the table shows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.programs import Program
+from symseek.tokens import ARGUMENTS, Kind
+
+Array = NDArray[np.float64]
+
+FORMULAS = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "pow": lambda a, b: a**b,
+    "sin": lambda a: np.sin(a),
+    "cos": lambda a: np.cos(a),
+    "tan": lambda a: np.tan(a),
+    "tanh": lambda a: np.tanh(a),
+    "exp": lambda a: np.exp(a),
+    "log": lambda a: np.log(a),
+    "sqrt": lambda a: np.sqrt(a),
+    "square": lambda a: a * a,
+    "cube": lambda a: a * a * a,
+    "fourth": lambda a: (a * a) * (a * a),
+    "reciprocal": lambda a: 1.0 / a,
+    "neg": lambda a: -a,
+    "abs": lambda a: np.abs(a),
+    "neg_exp": lambda a: np.exp(-a),
+}
+
+
+def evaluate(program: Program, X: Array) -> tuple[Array, bool]:
+    """The values y [N] on the rows of X [N, n], and whether every node was finite on every row."""
+    constants = list(program.constants)
+    tokens = list(program.tokens)
+    every_node: list[Array] = []
+
+    def node() -> Array:
+        token = program.library.tokens[tokens.pop(0)]
+        if token.kind is Kind.VARIABLE:
+            assert token.index is not None
+            y = X[:, token.index]
+        elif token.kind is Kind.NUMBER:
+            y = np.full(len(X), token.value)
+        elif token.kind is Kind.CONSTANT:
+            y = np.full(len(X), constants.pop(0))
+        else:
+            arguments = [node() for _ in range(token.arity)]
+            if token.expansion is None:
+                y = FORMULAS[token.name](*arguments)
+            else:
+                assert token.expansion.library.variables == tuple(ARGUMENTS[: token.arity])
+                y, finite = evaluate(token.expansion, np.stack(arguments, axis=1))
+                every_node.append(np.zeros(1) if finite else np.full(1, np.nan))
+        every_node.append(y)
+        return y
+
+    with np.errstate(all="ignore"):
+        y = node()
+    assert not tokens and not constants
+    return y, all(bool(np.isfinite(values).all()) for values in every_node)

@@ -1,0 +1,358 @@
+"""The command line and what stands behind it: jobs, workers, displays, saved results."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from symseek import bench, problems, workers
+from symseek.bench import Job, Outcome, Progress, Run
+from symseek.cli import main, parse_seeds
+from symseek.display import LiveDisplay, PlainDisplay, open_display
+
+JOB = Job("Nguyen-1", "dsr", 0, 2_000_000)
+RUN = Run(JOB, "yes", "identical", 5_000, 0.05, 1.0, "x*x*x + x*x + x", 11)
+
+# Seconds after which a child process of a test is taken to hang.
+PATIENCE = 60
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "symseek", *words]
+
+
+# --- words in, exit codes out
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit:
+        main(["--version"])
+    assert exit.value.code == 0
+    assert capsys.readouterr().out.startswith("symseek ")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["bench", "--help"]])
+def test_help_has_examples(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit:
+        main(words)
+    assert exit.value.code == 0
+    assert "symseek bench Nguyen-" in capsys.readouterr().out
+
+
+def test_problems_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["problems"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == problems.names()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([], "COMMAND"),
+        (["bensh"], "bensh"),
+        (["bench"], "PROBLEM"),
+        (["bench", "Nguyen-13"], "did you mean 'Nguyen-1"),
+        (["problems", "Nguyem"], "did you mean 'Nguyen'"),
+        (["bench", "Nguyen-1", "--method", "dsrr"], "did you mean 'dsr'"),
+        (["bench", "Nguyen-1", "--seeds", "0"], "1 or more"),
+        (["bench", "Nguyen-1", "--seeds", "3-1"], "names no seeds"),
+        (["bench", "Nguyen-1", "--seeds", "one"], "'one'"),
+        (["bench", "Nguyen-1", "--seeds", "0-99999999999"], "more than"),
+        (["bench", "Nguyen-1", "--seeds", "2", "--seed", "1"], "not allowed with"),
+        (["bench", "Nguyen-1", "--seed", "-1"], "--seed"),
+        (["bench", "Nguyen-1", "--seed", str(2**64)], "seed"),
+        (["bench", "Nguyen-1", "--jobs", "0"], "1 or more"),
+        (["bench", "Nguyen-1", "--threads", "x"], "'x'"),
+        (["bench", "Nguyen-1", "--max-expressions", "-5"], "--max-expressions"),
+        (["bench", "Nguyen-1", "--json", "no/such/folder/a.json"], "no folder 'no/such/folder'"),
+        (["bench", "Nguyen-1", "--json", "."], "is a folder"),
+    ],
+)
+def test_bad_input_ends_with_2_and_one_sentence(
+    words: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code = main(words)
+    except SystemExit as exit:
+        code = int(exit.code or 0)
+    captured = capsys.readouterr()
+    assert code == 2
+    assert says in captured.err
+    assert len(captured.err.splitlines()) == 1
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "seeds"),
+    [
+        ("1", [0]),
+        ("3", [0, 1, 2]),
+        ("7,", [7]),
+        ("7-7", [7]),
+        ("3,5,8-10", [3, 5, 8, 9, 10]),
+        (" 5, 3 ,5", [3, 5]),
+    ],
+)
+def test_seeds(text: str, seeds: list[int]) -> None:
+    assert parse_seeds(text) == seeds
+
+
+@pytest.mark.parametrize("text", ["", ",", "-", "1.5", "3-", "-3", "1,,x", "5-4"])
+def test_seeds_refused(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError):
+        parse_seeds(text)
+
+
+# --- real runs
+
+
+def test_bench_recovers_and_repeats_exactly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, again = tmp_path / "first.json", tmp_path / "again.json"
+    assert main(["bench", "Nguyen-1", "--seeds", "4,", "--json", str(first)]) == 0
+    out = capsys.readouterr().out
+    document = json.loads(first.read_text())
+    (run,) = document["runs"]
+    assert run["recovered"] == "yes"
+    assert document["average_recovery"] == 100
+    assert document["planned"] == 1
+    assert not document["interrupted"]
+    assert "seed 4" in out
+    assert run["command"] in out
+    assert "1/1" in out
+
+    words = run["command"].split()
+    assert words[0] == "symseek"
+    assert main([*words[1:], "--threads", "2", "--json", str(again)]) == 0
+    (repeated,) = json.loads(again.read_text())["runs"]
+    for key in ("expressions", "reward", "expression", "seed"):
+        assert repeated[key] == run[key]
+
+
+def test_budget_is_kept_and_repeated_in_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["bench", "Nguyen-12", "--seed", "1", "--max-expressions", "3000", "--method", "pqt"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "not recovered" in out
+    assert "3,000 expressions" in out
+    again = "symseek bench Nguyen-12 --method pqt --seed 1 --max-expressions 3000"
+    assert again in out
+    assert "0/1" in out
+
+
+def test_processes_change_nothing() -> None:
+    jobs = bench.make_jobs(["Nguyen-1"], seeds=[0, 1, 2], max_expressions=20_000)
+    alone = workers.run_jobs(jobs, 1, Silent())
+    together = workers.run_jobs(jobs, 2, Silent())
+
+    def essence(outcome: Outcome) -> list[Run]:
+        runs = [replace(run, seconds=0.0) for run in outcome.runs]
+        return sorted(runs, key=lambda run: run.job.seed)
+
+    assert len(alone.runs) == 3
+    assert essence(alone) == essence(together)
+
+
+def test_a_broken_job_fails_alone() -> None:
+    jobs = [Job("No-such", "dsr", 0, 1000), *bench.make_jobs(["Nguyen-1"], seeds=[0])]
+    for processes in (1, 2):
+        outcome = workers.run_jobs(jobs, processes, Silent())
+        assert [run.job for run in outcome.runs] == jobs[1:]
+        ((job, error),) = outcome.failures
+        assert job == jobs[0]
+        assert "No-such" in error
+
+
+def _die(job: Job, connection: object) -> None:
+    os._exit(7)
+
+
+def test_a_killed_process_is_a_failure_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "_work", _die)
+    outcome = workers.run_jobs([JOB, replace(JOB, seed=1)], 2, Silent())
+    assert [error for _, error in outcome.failures] == [
+        "its process ended with exit code 7 and no result"
+    ] * 2
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_ctrl_c_keeps_finished_runs(jobs: str, tmp_path: Path) -> None:
+    saved = tmp_path / "saved.json"
+    words = ["bench", "Nguyen-1", "Nguyen-12", "--seeds", "1", "--jobs", jobs, "--json", str(saved)]
+    with subprocess.Popen(
+        command(*words), stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as child:
+        assert child.stdout is not None
+        line = child.stdout.readline()  # Nguyen-1 is quick; Nguyen-12 has long to go
+        assert line.startswith("Nguyen-1 ")
+        assert "recovered" in line
+        os.killpg(child.pid, signal.SIGINT)
+        rest = child.communicate(timeout=PATIENCE)[0]
+    assert child.returncode == 130
+    assert "1 of 2 runs" in rest
+    assert "1/1" in rest
+    document = json.loads(saved.read_text())
+    assert document["interrupted"]
+    assert document["planned"] == 2
+    assert [run["problem"] for run in document["runs"]] == ["Nguyen-1"]
+
+
+def test_output_into_a_closed_pipe_is_no_traceback() -> None:
+    with subprocess.Popen(
+        command("problems"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        assert "Traceback" not in child.stderr.read()
+
+
+# --- when a run ends
+
+
+class Silent:
+    """A listener that does not care."""
+
+    def started(self, job: Job) -> None: ...
+    def progress(self, progress: Progress) -> None: ...
+    def finished(self, run: Run) -> None: ...
+    def failed(self, job: Job, error: str) -> None: ...
+
+
+class FakeJudge:
+    """Says yes to one formula only, and counts the questions."""
+
+    seconds = 0.25
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, program: str) -> SimpleNamespace:
+        self.asked.append(program)
+        return SimpleNamespace(answer="yes" if program == "true" else "no")
+
+
+def iteration(reward: float, program: str, expressions: int = 1000) -> SimpleNamespace:
+    entry = SimpleNamespace(reward=reward, program=program)
+    return SimpleNamespace(best=entry, expressions=expressions, seconds=1.25)
+
+
+def test_only_an_exact_and_proved_formula_ends_a_run() -> None:
+    judge = FakeJudge()
+    watch = bench._Watch(JOB, judge, lambda progress: None)  # type: ignore[arg-type]
+    call: Callable[[SimpleNamespace], bool] = watch  # type: ignore[assignment]
+    assert not call(SimpleNamespace(best=None))
+    assert not call(iteration(0.999999, "true"))  # rounding does not cost that much
+    assert judge.asked == []
+    assert not call(iteration(1 - 1e-12, "nearly"))  # exact on the points, yet another formula
+    assert call(iteration(1.0, "true", expressions=7000))
+    assert watch.recovered_at == (7000, 1.0)  # the time of the checks is not the search's
+
+
+def test_a_formula_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    import symseek.recovery
+
+    calls: list[object] = []
+
+    def undecided(found: object, *_: object, **__: object) -> SimpleNamespace:
+        calls.append(found)
+        return SimpleNamespace(answer="undecided", reason="too hard")
+
+    monkeypatch.setattr(symseek.recovery, "equivalent", undecided)
+    judge = bench._Judge(problems.load("Nguyen-1"))
+    program = problems.load("Nguyen-1").truth()
+    assert judge(program) is judge(program)
+    assert calls == [program]
+    assert judge.seconds > 0
+
+
+# --- what is shown and saved
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_terminal_gets_a_live_table_and_a_pipe_plain_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    with open_display(1, io.StringIO()) as display:
+        assert type(display) is PlainDisplay
+    with open_display(1, Terminal()) as display:
+        assert type(display) is LiveDisplay
+    monkeypatch.setenv("TERM", "dumb")
+    with open_display(1, Terminal()) as display:
+        assert type(display) is PlainDisplay
+
+
+def test_live_table_shows_each_running_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    out = Terminal()
+    with open_display(2, out) as display:
+        assert isinstance(display, LiveDisplay)
+        display.started(JOB)
+        display.progress(Progress(JOB, 40_000, 0.5, 0.75, "sin(x) + [x]"))
+        display.live.refresh()
+        shown = out.getvalue()
+        display.finished(RUN)
+        display.summary(Outcome(planned=2, runs=[RUN], interrupted=True))
+    for word in ("Nguyen-1", "40,000", "80,000/s", "0.750000", "sin(x) + [x]", "0 of 2 runs"):
+        assert word in shown
+    after = out.getvalue()[len(shown) :]
+    assert "symseek bench Nguyen-1 --method dsr --seed 0" in after
+    assert "1/1" in after
+    assert "Interrupted: 1 of 2 runs" in after
+
+
+def test_summary_counts_undecided_as_not_recovered() -> None:
+    lost = replace(RUN, job=replace(JOB, seed=1), recovered="undecided", reason="too hard")
+    (summary,) = bench.summarise([RUN, lost])
+    assert (summary.recovered, summary.undecided, summary.recovery) == (1, 1, 50)
+    assert (summary.expressions, summary.seconds) == (5_000, 0.05)
+    out = io.StringIO()
+    display = PlainDisplay(2, out)
+    display.finished(lost)
+    display.summary(Outcome(planned=2, runs=[RUN, lost]))
+    assert "why: too hard" in out.getvalue()
+
+
+def test_failures_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    out = io.StringIO()
+    display = PlainDisplay(1, out)
+    display.failed(JOB, "Traceback ...")
+    display.summary(Outcome(planned=1, failures=[(JOB, "Traceback ...")]))
+    assert "FAILED" in out.getvalue()
+    assert "1 runs failed" in out.getvalue()
+
+
+def test_saved_file_is_whole_or_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "runs.json"
+    bench.write_json(path, Outcome(planned=1, runs=[RUN]))
+    before = path.read_text()
+
+    def fail(*_: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        bench.write_json(path, Outcome(planned=1, interrupted=True))
+    assert path.read_text() == before
+    assert os.listdir(tmp_path) == ["runs.json"]

@@ -52,33 +52,40 @@ class Cache {
   explicit Cache(size_t entries) {
     size_t sets = 0;
     for (size_t s = 1; s * WAYS <= entries; s *= 2) sets = s;
+    tags_.resize(sets * WAYS);
     entries_.resize(sets * WAYS);
     next_.resize(sets);
   }
+  // Asks memory for the set of a key that will be looked up soon.
+  void prefetch(const Key& key) const {
+    if (!tags_.empty()) __builtin_prefetch(&tags_[set_of(key) * WAYS]);
+  }
   const Errors* find(const Key& key) const {
-    if (entries_.empty()) return nullptr;
-    const Entry* set = &entries_[set_of(key) * WAYS];
-    for (int way = 0; way < WAYS; ++way)
-      if (set[way].used && set[way].key == key) return &set[way].errors;
+    if (tags_.empty()) return nullptr;
+    const size_t first = set_of(key) * WAYS;
+    for (size_t way = first; way < first + WAYS; ++way)
+      if (tags_[way] == key.high && entries_[way].used && entries_[way].low == key.low) return &entries_[way].errors;
     return nullptr;
   }
   void insert(const Key& key, const Errors& errors) {
-    if (entries_.empty()) return;
-    const size_t set = set_of(key);
-    entries_[set * WAYS + next_[set]] = {key, errors, true};
+    if (tags_.empty()) return;
+    const size_t set = set_of(key), way = set * WAYS + next_[set];
+    tags_[way] = key.high;
+    entries_[way] = {key.low, errors, true};
     next_[set] = static_cast<uint8_t>((next_[set] + 1) % WAYS);
   }
 
  private:
-  static constexpr int WAYS = 4;
+  static constexpr size_t WAYS = 4;
   struct Entry {
-    Key key{};
+    uint64_t low = 0;
     Errors errors;
     bool used = false;
   };
   size_t set_of(const Key& key) const { return key.low & (next_.size() - 1); }
+  std::vector<uint64_t> tags_;  // the high half of each key, apart: most look-ups read no more than these
   std::vector<Entry> entries_;
-  std::vector<uint8_t> next_;
+  std::vector<uint8_t> next_;   // [sets] the way to replace next
 };
 
 }  // namespace symseek

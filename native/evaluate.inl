@@ -68,6 +68,7 @@ SYMSEEK_INLINE bool blemished(const i64x8& bad) {
 // Runs the program on rows first ... first + n - 1; the root's values lie where the result points.
 static const double* run_block(const Evaluation& task, int first, int n, i64x8& bad) {
   const double* values[MAX_STACK];  // where each stack entry lies
+  values[0] = task.stack;
   int top = -1;
   // Instructions run right to left, so placeholders are met last to first.
   int constant = 0;

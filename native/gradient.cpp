@@ -63,19 +63,21 @@ void Policy::forward(const Traversals& programs, const Distinct* first, int coun
                      float* log_probability, float* entropy) {
   const Kernels& k = kernels();
   const int hidden = weights_.hidden_p, tokens = weights_.tokens_p, words = rules_.words;
+  s.may_skip = !ask;
   s.start(count, rules_.max_length, hidden, tokens, words);
   const auto row = [&](int i) { return programs.tokens + size_t(first[i].program) * programs.width; };
   for (int i = 0; i < count; ++i) log_probability[first[i].program] = entropy[first[i].program] = 0.0f;
   for (int depth = 0; s.open_level(rules_, depth, count, row, [&](int i) { return programs.lengths[first[i].program]; });
        ++depth) {
     const float* said = ask ? s.consult(rules_, ask, depth, row) : nullptr;
+    s.bias.start(rules_, weights_.output_bias(), tokens, depth);
     const int begin = s.level_start[depth], n = s.level_start[depth + 1] - begin;
     for (int i = 0; i < n; ++i) {
       Trail& node = s.trail[begin + i];
       Word* allowed = &s.allowed[size_t(begin + i) * words];
       allowed_next(rules_, s.frames, node.prefix, depth, allowed);
-      start_logits(rules_, weights_.output_bias(), tokens, depth, node.prefix.open == 1,
-                   said ? said + size_t(i) * rules_.tokens : nullptr, &s.logits[size_t(begin + i) * tokens], allowed);
+      s.bias.write(rules_, node.prefix, said ? said + size_t(i) * rules_.tokens : nullptr,
+                   &s.logits[size_t(begin + i) * tokens], allowed);
       s.parent[begin + i] = parent_of(rules_, s.frames, node.prefix);
       s.sibling[begin + i] = sibling_of(rules_, s.frames, node.prefix);
       if (node.before >= 0) {
@@ -90,7 +92,7 @@ void Policy::forward(const Traversals& programs, const Distinct* first, int coun
     k.log_softmax(n, tokens, &s.logits[at * tokens], &s.allowed[at * words], words, &s.probability[at * tokens],
                   &s.entropy[at]);
     for (int i = 0; i < count; ++i) {
-      if (depth >= programs.lengths[first[i].program]) continue;
+      if (s.node_of[i] < 0) continue;
       const int node = s.node_of[i], token = row(i)[depth];
       const bool allowed = s.allowed[size_t(node) * words + token / 64] >> (token % 64) & 1;
       log_probability[first[i].program] +=

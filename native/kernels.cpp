@@ -15,7 +15,7 @@ namespace symseek::SYMSEEK_ISA {
 #define SYMSEEK_TEXT(NAME) SYMSEEK_TEXT2(NAME)
 
 extern const Kernels table;
-const Kernels table = {SYMSEEK_TEXT(SYMSEEK_ISA), multiply, cell_forward, cell_backward, softmax, log_softmax,
-                       adam, evaluate};
+const Kernels table = {SYMSEEK_TEXT(SYMSEEK_ISA), multiply, add_inputs, cell_forward, cell_sample, cell_backward,
+                       choose, log_softmax, adam, evaluate};
 
 }  // namespace symseek::SYMSEEK_ISA

@@ -37,15 +37,22 @@ struct Kernels {
   // c[i][j] += sum_k a[i * a_row + k * a_step] * b[k][j], k in order; m is a multiple of FLOAT_LANES.
   void (*multiply)(int n, int k, int m, const float* a, int a_row, int a_step, const float* b, int b_row, float* c,
                    int c_row);
+  // gates [n][j] = bias[j] + a[i][j] + b[i][j].
+  void (*add_inputs)(int n, int m, const float* bias, const float* const* a, const float* const* b, float* gates);
   // gates [n, 4, hidden]: pre-activations in, activations out; order input, forget, candidate, output.
   void (*cell_forward)(int n, int hidden, float* gates, const float* cell_before, float* cell, float* squashed,
                        float* state);
+  // The same for sampling, which needs the cell and the state only: fewer divisions, the gates are left as they are.
+  void (*cell_sample)(int n, int hidden, const float* gates, const float* cell_before, float* cell, float* state);
   // grad_cell: from the children in, to the cell before out.
   void (*cell_backward)(int n, int hidden, const float* gates, const float* cell_before, const float* squashed,
                         const float* grad_state, float* grad_cell, float* grad_gates);
-  // logits [n, m] in, exp(logit - max) out, 0 where not allowed; sums of them and the entropy of each row.
-  void (*softmax)(int n, int m, float* logits, const uint64_t* allowed, int words, float* total, float* entropy);
-  // The same, giving log-probabilities in `logits` (0 where not allowed) and probabilities beside them.
+  // Softmax over the allowed tokens of n <= FLOAT_LANES rows of logits [n, m], and a draw from each: choice[i] is
+  // the token at which the running sum passes random[i] * total[i]. cumulative [tokens, FLOAT_LANES] keeps the
+  // running sums for further draws. Rows beyond n are computed and mean nothing.
+  void (*choose)(int n, int tokens, int m, const float* logits, const uint64_t* allowed, int words,
+                 const float* random, float* cumulative, float* total, float* entropy, int32_t* choice);
+  // Log-probabilities in place of logits [n, m] (0 where not allowed), probabilities beside them, entropy [n].
   void (*log_softmax)(int n, int m, float* logits, const uint64_t* allowed, int words, float* probability,
                       float* entropy);
   void (*adam)(int n, float* weights, float* mean, float* variance, const float* gradient, float step, float beta1,

@@ -86,18 +86,26 @@ void Policy::allows(const Traversals& programs, bool* ok) {
   }
 }
 
-// One step of the network for n <= BLOCK prefixes. logits come in holding whatever is to be added to them.
+// One step of the network for n prefixes. logits come in holding whatever is to be added to them. Without
+// `squashed` the gates are not needed afterwards, as when sampling.
 void Policy::step(int n, const int* parent, const int* sibling, const float* state_before, const float* cell_before,
                   float* gates, float* cell, float* squashed, float* state, float* logits) {
   const Kernels& k = kernels();
   const int width = 4 * weights_.hidden_p;
-  for (int i = 0; i < n; ++i) {
-    const float *p = weights_.parent(parent[i]), *s = weights_.sibling(sibling[i]), *b = weights_.bias();
-    float* row = gates + size_t(i) * width;
-    for (int j = 0; j < width; ++j) row[j] = b[j] + p[j] + s[j];
+  const float *parents[BLOCK], *siblings[BLOCK];
+  for (int start = 0; start < n; start += BLOCK) {
+    const int count = std::min(BLOCK, n - start);
+    for (int i = 0; i < count; ++i) {
+      parents[i] = weights_.parent(parent[start + i]);
+      siblings[i] = weights_.sibling(sibling[start + i]);
+    }
+    k.add_inputs(count, width, weights_.bias(), parents, siblings, gates + size_t(start) * width);
   }
   k.multiply(n, hidden_, width, state_before, weights_.hidden_p, 1, weights_.recurrent(), width, gates, width);
-  k.cell_forward(n, weights_.hidden_p, gates, cell_before, cell, squashed, state);
+  if (squashed)
+    k.cell_forward(n, weights_.hidden_p, gates, cell_before, cell, squashed, state);
+  else
+    k.cell_sample(n, weights_.hidden_p, gates, cell_before, cell, state);
   k.multiply(n, hidden_, weights_.tokens_p, state, weights_.hidden_p, 1, weights_.output(), weights_.tokens_p, logits,
              weights_.tokens_p);
 }

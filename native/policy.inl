@@ -30,9 +30,10 @@ SYMSEEK_INLINE void multiply_tile(int k, const float* a, int a_row, int a_step, 
 template <int COLUMNS>
 SYMSEEK_INLINE void multiply_columns(int n, int k, const float* a, int a_row, int a_step, const float* b, int b_row,
                                      float* c, int c_row) {
+  constexpr int ROWS = TILE_ROWS * TILE_COLUMNS / COLUMNS;  // narrow tiles are taller: as many sums under way
   int i = 0;
-  for (; i + TILE_ROWS <= n; i += TILE_ROWS)
-    multiply_tile<TILE_ROWS, COLUMNS>(k, a + i * a_row, a_row, a_step, b, b_row, c + i * c_row, c_row);
+  for (; i + ROWS <= n; i += ROWS)
+    multiply_tile<ROWS, COLUMNS>(k, a + i * a_row, a_row, a_step, b, b_row, c + i * c_row, c_row);
   for (; i < n; ++i) multiply_tile<1, COLUMNS>(k, a + i * a_row, a_row, a_step, b, b_row, c + i * c_row, c_row);
 }
 
@@ -42,6 +43,12 @@ static void multiply(int n, int k, int m, const float* a, int a_row, int a_step,
   for (; j + 16 * TILE_COLUMNS <= m; j += 16 * TILE_COLUMNS)
     multiply_columns<TILE_COLUMNS>(n, k, a, a_row, a_step, b + j, b_row, c + j, c_row);
   for (; j < m; j += 16) multiply_columns<1>(n, k, a, a_row, a_step, b + j, b_row, c + j, c_row);
+}
+
+static void add_inputs(int n, int m, const float* bias, const float* const* a, const float* const* b, float* gates) {
+  for (int i = 0; i < n; ++i, gates += m)
+    for (int j = 0; j < m; j += 16)
+      (f32x16::load(bias + j) + f32x16::load(a[i] + j) + f32x16::load(b[i] + j)).store(gates + j);
 }
 
 static void cell_forward(int n, int hidden, float* gates, const float* cell_before, float* cell, float* squashed,
@@ -62,6 +69,46 @@ static void cell_forward(int n, int hidden, float* gates, const float* cell_befo
       next.store(cell + size_t(i) * hidden + j);
       flat.store(squashed + size_t(i) * hidden + j);
       (output * flat).store(state + size_t(i) * hidden + j);
+    }
+  }
+}
+
+// 2^f = 1 + sum_i DECAY[i] f^(i+1) on |f| <= 1/2, relative error 9e-08.
+constexpr float DECAY[5] = {0.693146978f, 0.240222421f, 0.0555073373f, 0.00967151271f, 0.00132647316f};
+
+// exp(-x) for the gates, by powers of two: 2^n times a polynomial for the rest. Arguments beyond 25 change nothing in
+// a float32 sigmoid and are cut there, so that a product of three such factors cannot overflow.
+SYMSEEK_INLINE f32x16 decay(const f32x16& x) {
+  constexpr float ROUND = 0x1.8p23f;  // adding it leaves the nearest integer in the low bits
+  const f32x16 power = minimum(maximum(x * -1.44269504f, f32x16::all(-120.0f)), f32x16::all(36.0f));
+  const f32x16 shifted = power + ROUND;
+  const f32x16 f = power - (shifted - ROUND);
+  const f32x16 f2 = f * f;
+  const f32x16 low = 1.0f + f * DECAY[0];
+  const f32x16 middle = DECAY[1] + f * DECAY[2];
+  const f32x16 high = DECAY[3] + f * DECAY[4];
+  const f32x16 y = low + f2 * (middle + f2 * high);
+  return as_float(as_integer(y) + (as_integer(shifted) << 23));
+}
+
+// With e = exp(-x): sigmoid = 1/(1 + e), tanh = (1 - e(2x))/(1 + e(2x)). Each result is brought over one common
+// denominator: two divisions instead of five.
+static void cell_sample(int n, int hidden, const float* gates, const float* cell_before, float* cell, float* state) {
+  const f32x16 one = f32x16::all(1.0f);
+  for (int i = 0; i < n; ++i) {
+    const float* row = gates + size_t(i) * 4 * hidden;
+    for (int j = 0; j < hidden; j += 16) {
+      const f32x16 candidate = f32x16::load(row + 2 * hidden + j);
+      const f32x16 input = one + decay(f32x16::load(row + j));
+      const f32x16 forget = one + decay(f32x16::load(row + hidden + j));
+      const f32x16 output = one + decay(f32x16::load(row + 3 * hidden + j));
+      const f32x16 fall = decay(candidate + candidate);
+      const f32x16 both = input * (one + fall);
+      const f32x16 next =
+          (f32x16::load(cell_before + size_t(i) * hidden + j) * both + (one - fall) * forget) / (both * forget);
+      const f32x16 drop = decay(next + next);
+      next.store(cell + size_t(i) * hidden + j);
+      ((one - drop) / (output * (one + drop))).store(state + size_t(i) * hidden + j);
     }
   }
 }
@@ -112,24 +159,37 @@ SYMSEEK_INLINE float row_maximum(int m, const float* row, const uint64_t* allowe
   return largest(top);
 }
 
-static void softmax(int n, int m, float* logits, const uint64_t* allowed, int words, float* total, float* entropy) {
-  for (int i = 0; i < n; ++i, allowed += words) {
-    float* row = logits + size_t(i) * m;
-    const float top = row_maximum(m, row, allowed);
-    float mass = 0.0f, moment = 0.0f;
-    for (int j = 0; j < m; j += 16) {
-      const f32x16 shifted = f32x16::load(row + j) - top;
-      const f32x16 weight = select(lanes_allowed(allowed, j / 16), fexp(shifted), f32x16::all(0.0f));
-      weight.store(row + j);
-      mass += sum(weight);
-      moment += sum(weight * shifted);
+// Token by token with one prefix to a lane: every sum is a running sum in token order.
+static void choose(int n, int tokens, int m, const float* logits, const uint64_t* allowed, int words,
+                   const float* random, float* cumulative, float* total, float* entropy, int32_t* choice) {
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < tokens; ++j) cumulative[j * 16 + i] = logits[size_t(i) * m + j];
+  int32_t halves[16] = {};
+  i32x16 bits = i32x16::all(0);
+  const auto lanes = [&](int j) SYMSEEK_LAMBDA {
+    if (j % 32 == 0) {
+      for (int i = 0; i < n; ++i) halves[i] = static_cast<int32_t>(allowed[i * words + j / 64] >> (j % 64));
+      bits = i32x16::load(halves);
     }
-    total[i] = mass;
-    entropy[i] = moment / mass;
+    return not_equal(bits & i32x16::all(static_cast<int32_t>(1u << (j % 32))), i32x16::all(0));
+  };
+  f32x16 top = f32x16::all(NEVER);
+  for (int j = 0; j < tokens; ++j)
+    top = maximum(top, select(lanes(j), f32x16::load(cumulative + j * 16), f32x16::all(NEVER)));
+  f32x16 mass = f32x16::all(0.0f), moment = f32x16::all(0.0f);
+  for (int j = 0; j < tokens; ++j) {
+    const f32x16 shifted = f32x16::load(cumulative + j * 16) - top;
+    const f32x16 weight = select(lanes(j), fexp(shifted), f32x16::all(0.0f));
+    mass = mass + weight;
+    moment = moment + weight * shifted;
+    mass.store(cumulative + j * 16);
   }
-  for (int i = 0; i < n; i += 16) {  // entropy = log(total) - E[logit]; the arrays are padded to 16
-    (flog(f32x16::load(total + i)) - f32x16::load(entropy + i)).store(entropy + i);
-  }
+  const f32x16 target = f32x16::load(random) * mass;
+  i32x16 passed = i32x16::all(0);
+  for (int j = 0; j < tokens; ++j) passed = passed - less_equal(f32x16::load(cumulative + j * 16), target);
+  mass.store(total);
+  (flog(mass) - moment / mass).store(entropy);
+  passed.store(choice);
 }
 
 static void log_softmax(int n, int m, float* logits, const uint64_t* allowed, int words, float* probability,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -11,20 +12,31 @@ namespace symseek {
 
 constexpr int BLOCK = 16;  // prefixes that go through the network together: their gates fit the L1 cache
 
-// Logits before the network adds its own: output bias, soft priors, and what the user's constraints said.
-inline void start_logits(const Rules& rules, const float* output_bias, int width, int depth, bool last_open,
-                  const float* said, float* row, Word* allowed) {
-  const float* bias = &rules.bias[(size_t(depth) * 2 + last_open) * rules.tokens];
-  for (int j = 0; j < rules.tokens; ++j) row[j] = output_bias[j] + bias[j];
-  for (int j = rules.tokens; j < width; ++j) row[j] = 0.0f;
-  if (!said) return;
-  for (int j = 0; j < rules.tokens; ++j) {
-    if (said[j] == -std::numeric_limits<float>::infinity())
-      allowed[j / 64] &= ~(Word{1} << (j % 64));
-    else
-      row[j] += said[j];
+// What is added to the network's logits at one step: the output bias and the soft priors, which differ between the
+// last open position and others. [2, padded tokens]
+struct LevelBias {
+  std::vector<float> rows;
+  int width = 0;
+
+  void start(const Rules& rules, const float* output_bias, int tokens_p, int depth) {
+    width = tokens_p;
+    rows.assign(size_t(2) * width, 0.0f);
+    for (int last = 0; last < 2; ++last)
+      for (int j = 0; j < rules.tokens; ++j)
+        rows[size_t(last) * width + j] = output_bias[j] + rules.bias[(size_t(depth) * 2 + last) * rules.tokens + j];
   }
-}
+  // The row for a prefix, with what a user's constraint said about it (may be null).
+  void write(const Rules& rules, const Prefix& prefix, const float* said, float* row, Word* allowed) const {
+    std::memcpy(row, &rows[prefix.open == 1 ? width : 0], sizeof(float) * width);
+    if (!said) return;
+    for (int j = 0; j < rules.tokens; ++j) {
+      if (said[j] == -std::numeric_limits<float>::infinity())
+        allowed[j / 64] &= ~(Word{1} << (j % 64));
+      else
+        row[j] += said[j];
+    }
+  }
+};
 
 inline TokenId or_none(int token, int tokens) { return static_cast<TokenId>(token == tokens ? -1 : token); }
 

@@ -188,4 +188,19 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
   return next;
 }
 
+// When the open positions just fill the greatest length, only terminals can follow; if there is but one choice for
+// each, the rest of the program is settled. Writes it to `rest` (max_length - length tokens) and says so: such tokens
+// have probability 1, so the policy need not be asked about them.
+inline bool completes_itself(const Rules& rules, Frames& frames, Prefix prefix, int length, TokenId* rest) {
+  if (prefix.open != rules.max_length - length || rules.words != 1) return false;
+  for (int at = 0; prefix.open > 0; ++at) {
+    Word allowed;
+    allowed_next(rules, frames, prefix, length + at, &allowed);
+    if (allowed == 0 || (allowed & (allowed - 1)) != 0) return false;
+    rest[at] = static_cast<TokenId>(__builtin_ctzll(allowed));
+    prefix = extend(rules, frames, prefix, rest[at]);
+  }
+  return true;
+}
+
 }  // namespace symseek

@@ -10,22 +10,6 @@ bool none(const Word* allowed, int words) {
   return any == 0;
 }
 
-// The token at which the running sum passes target; the last allowed one if rounding keeps it below.
-int draw(const float* mass, const Word* allowed, int words, float target) {
-  float sum = 0.0f;
-  int token = -1;
-  for (int w = 0; w < words; ++w) {
-    for (Word left = allowed[w]; left; left &= left - 1) {
-      const int candidate = w * 64 + __builtin_ctzll(left);
-      if (mass[candidate] <= 0.0f) continue;
-      token = candidate;
-      sum += mass[candidate];
-      if (sum > target) return token;
-    }
-  }
-  return token;
-}
-
 }  // namespace
 
 void Policy::sample(const float* weights, uint64_t seed, uint32_t iteration, int batch, const Ask& ask, TokenId* tokens,
@@ -47,12 +31,14 @@ void Policy::sample_range(uint64_t seed, uint32_t iteration, int first, int coun
                           TokenId* tokens, int32_t* lengths, float* entropy) {
   const Kernels& k = kernels();
   const int width = rules_.max_length, words = rules_.words;
+  s.may_skip = !ask;
   s.start(rules_, count, weights_.hidden_p, weights_.tokens_p);
   for (int depth = 0; !s.nodes.empty(); ++depth) {
     if (depth % 4 == 0)
       for (int sample : s.samples)
         s.random[sample] = random_block(seed, Stream::sampling, iteration, uint32_t(first + sample), uint32_t(depth / 4));
     const float* said = ask ? s.consult(rules_, ask, depth, tokens + size_t(first) * width, width) : nullptr;
+    s.bias.start(rules_, weights_.output_bias(), weights_.tokens_p, depth);
     const int nodes = static_cast<int>(s.nodes.size());
     for (int start = 0; start < nodes; start += BLOCK) {
       const int n = std::min(BLOCK, nodes - start);
@@ -60,28 +46,29 @@ void Policy::sample_range(uint64_t seed, uint32_t iteration, int first, int coun
       for (int i = 0; i < n; ++i) {
         const Node& node = s.nodes[start + i];
         Word* allowed = &s.allowed[size_t(i) * words];
+        s.random_now[i] = uniform(s.random[s.samples[node.first]][depth % 4]);
         allowed_next(rules_, s.frames, node.prefix, depth, allowed);
-        start_logits(rules_, weights_.output_bias(), weights_.tokens_p, depth, node.prefix.open == 1,
-                     said ? said + size_t(start + i) * rules_.tokens : nullptr, s.logits_row(i), allowed);
+        s.bias.write(rules_, node.prefix, said ? said + size_t(start + i) * rules_.tokens : nullptr, s.logits_row(i),
+                     allowed);
         if (none(allowed, words)) {
           const TokenId* row = tokens + size_t(first + s.samples[node.first]) * width;
           throw DeadEnd({row, row + depth});
         }
       }
       step(n, s.parent, s.sibling, s.state_before.data(), s.cell_before.data(), s.gates.data(), s.cell_row(start),
-           s.squashed.data(), s.state_row(start), s.logits.data());
-      k.softmax(n, weights_.tokens_p, s.logits.data(), s.allowed.data(), words, s.total, s.entropy);
+           nullptr, s.state_row(start), s.logits.data());
+      k.choose(n, rules_.tokens, weights_.tokens_p, s.logits.data(), s.allowed.data(), words, s.random_now,
+               s.cumulative.data(), s.total, s.entropy, s.choice);
       for (int i = 0; i < n; ++i) {
         const Node& node = s.nodes[start + i];
         for (int j = node.first; j < node.first + node.count; ++j) {
           const int sample = s.samples[j];
-          const float target = uniform(s.random[sample][depth % 4]) * s.total[i];
-          const int token = draw(s.logits_row(i), &s.allowed[size_t(i) * words], words, target);
-          s.drawn[j] = static_cast<TokenId>(token);
-          tokens[size_t(first + sample) * width + depth] = static_cast<TokenId>(token);
+          s.drawn[j] = j == node.first ? s.checked(i, std::min(s.choice[i], rules_.tokens - 1))
+                                       : s.draw(i, rules_.tokens, uniform(s.random[sample][depth % 4]));
+          tokens[size_t(first + sample) * width + depth] = s.drawn[j];
           entropy[first + sample] += s.entropy[i];
         }
-        s.branch(rules_, start + i, depth, lengths + first);
+        s.branch(rules_, start + i, depth, tokens + size_t(first) * width, lengths + first);
       }
     }
     s.descend();

@@ -25,13 +25,18 @@ struct Policy::SampleScratch {
   std::vector<int> sorted, tally;
   Frames frames;
   Consultation consultation;
+  LevelBias bias;
   std::vector<float> state, cell, last_state, last_cell;          // [nodes, hidden] this level and the one before
-  std::vector<float> state_before, cell_before, gates, squashed;  // [BLOCK, ...]
+  std::vector<float> state_before, cell_before, gates;            // [BLOCK, ...]
   std::vector<float> logits;                                      // [BLOCK, tokens]
+  std::vector<float> cumulative;                                  // [tokens, BLOCK]
   std::vector<Word> allowed;                                      // [BLOCK, words]
+  std::vector<TokenId> rest;                                      // [max_length]
   int parent[BLOCK], sibling[BLOCK];
-  float total[BLOCK] = {}, entropy[BLOCK] = {};
+  float random_now[BLOCK] = {}, total[BLOCK], entropy[BLOCK];
+  int32_t choice[BLOCK];
   int hidden = 0, tokens = 0;
+  bool may_skip = true;  // a user's constraint wants to be asked about every token
 
   void start(const Rules& rules, int count, int hidden_p, int tokens_p) {
     hidden = hidden_p;
@@ -45,13 +50,14 @@ struct Policy::SampleScratch {
     for (auto* rows : {&state, &cell, &last_state, &last_cell}) rows->resize(size_t(count + BLOCK) * hidden);
     std::fill_n(last_state.begin(), hidden, 0.0f);
     std::fill_n(last_cell.begin(), hidden, 0.0f);
-    for (auto* rows : {&state_before, &cell_before, &squashed}) rows->resize(size_t(BLOCK) * hidden);
+    for (auto* rows : {&state_before, &cell_before}) rows->resize(size_t(BLOCK) * hidden);
     gates.resize(size_t(BLOCK) * 4 * hidden);
     logits.resize(size_t(BLOCK) * tokens);
     allowed.resize(size_t(BLOCK) * rules.words);
+    cumulative.resize(size_t(tokens) * BLOCK);
+    rest.resize(rules.max_length);
     tally.resize(tokens + 1);
     sorted.resize(count);
-    for (float& value : total) value = 1.0f;  // lanes beyond the last prefix are computed and ignored
   }
   float* state_row(int i) { return &state[size_t(i) * hidden]; }
   float* cell_row(int i) { return &cell[size_t(i) * hidden]; }
@@ -73,26 +79,48 @@ struct Policy::SampleScratch {
       std::memcpy(&cell_before[size_t(i) * hidden], &last_cell[size_t(node.before) * hidden], sizeof(float) * hidden);
     }
   }
-  void add_child(const Rules& rules, int node, int depth, TokenId token, const int* members, int count, int32_t* lengths) {
+  // The token that one more sample of lane i draws.
+  TokenId draw(int i, int library, float random_number) const {
+    const float target = random_number * total[i];
+    int token = 0;
+    while (token < library - 1 && cumulative[size_t(token) * BLOCK + i] <= target) ++token;
+    return checked(i, token);
+  }
+  // Rounding can carry a target up to the total: then it is the last token of positive weight.
+  TokenId checked(int i, int token) const {
+    while (token > 0 && cumulative[size_t(token) * BLOCK + i] == cumulative[size_t(token - 1) * BLOCK + i]) --token;
+    return static_cast<TokenId>(token);
+  }
+  void add_child(const Rules& rules, int node, int depth, TokenId token, const int* members, int count,
+                 TokenId* drawn_rows, int32_t* lengths) {
     const Prefix prefix = extend(rules, frames, nodes[node].prefix, token);
-    if (prefix.open == 0) {
-      for (int i = 0; i < count; ++i) lengths[members[i]] = depth + 1;
+    int length = depth + 1;
+    bool complete = prefix.open == 0;
+    if (!complete && may_skip && completes_itself(rules, frames, prefix, length, rest.data())) {
+      for (int i = 0; i < count; ++i)
+        std::copy_n(rest.data(), rules.max_length - length, drawn_rows + size_t(members[i]) * rules.max_length + length);
+      length = rules.max_length;
+      complete = true;
+    }
+    if (complete) {
+      for (int i = 0; i < count; ++i) lengths[members[i]] = length;
       return;
     }
     next_nodes.push_back({prefix, node, static_cast<int32_t>(next_samples.size()), count});
     next_samples.insert(next_samples.end(), members, members + count);
   }
   // Divides the samples of a prefix by the token they drew.
-  void branch(const Rules& rules, int node, int depth, int32_t* lengths) {
+  void branch(const Rules& rules, int node, int depth, TokenId* drawn_rows, int32_t* lengths) {
     const int first = nodes[node].first, count = nodes[node].count;
-    if (count == 1) return add_child(rules, node, depth, drawn[first], &samples[first], 1, lengths);
+    if (count == 1) return add_child(rules, node, depth, drawn[first], &samples[first], 1, drawn_rows, lengths);
     std::fill(tally.begin(), tally.end(), 0);
     for (int j = first; j < first + count; ++j) ++tally[drawn[j] + 1];
     for (int token = 0; token < rules.tokens; ++token) tally[token + 1] += tally[token];
     for (int j = first; j < first + count; ++j) sorted[tally[drawn[j]]++] = samples[j];
     for (int token = 0, begin = 0; token < rules.tokens; begin = tally[token++])
       if (tally[token] > begin)
-        add_child(rules, node, depth, static_cast<TokenId>(token), &sorted[begin], tally[token] - begin, lengths);
+        add_child(rules, node, depth, static_cast<TokenId>(token), &sorted[begin], tally[token] - begin,
+                  drawn_rows, lengths);
   }
   void descend() {
     nodes.swap(next_nodes);

@@ -26,9 +26,13 @@ struct Choice {
 struct Policy::ScoreScratch {
   std::vector<Trail> trail;            // all levels, one after another
   std::vector<int> level_start, node_of, parent, sibling;
+  std::vector<char> settled;           // [programs] nothing is left to choose
+  std::vector<TokenId> rest;           // [max_length]
+  bool may_skip = true;                // a user's constraint wants to be asked about every token
   std::vector<Choice> choices;         // one per program and step
   Frames frames;
   Consultation consultation;
+  LevelBias bias;
   std::vector<Word> allowed;
   std::vector<float> state_before, cell_before, gates, cell, squashed, state, logits, probability, entropy;
   std::vector<float> weight, entropy_weight;  // [nodes] summed over the programs through each
@@ -39,6 +43,8 @@ struct Policy::ScoreScratch {
     trail.clear();
     level_start.assign(1, 0);
     node_of.assign(count, -1);
+    settled.assign(count, 0);
+    rest.resize(max_length);
     choices.clear();
     frames.clear();
     for (auto* rows : {&parent, &sibling}) rows->resize(most);
@@ -57,7 +63,7 @@ struct Policy::ScoreScratch {
     const int begin = static_cast<int>(trail.size());
     int last_before = -2, last_token = -1;
     for (int i = 0; i < count; ++i) {
-      if (length(i) <= depth) {
+      if (length(i) <= depth || settled[i]) {
         node_of[i] = -1;
         continue;
       }
@@ -65,6 +71,12 @@ struct Policy::ScoreScratch {
       if (before != last_before || token != last_token) {
         Prefix prefix = empty_prefix(rules);
         if (depth > 0) prefix = extend(rules, frames, trail[before].prefix, static_cast<TokenId>(token));
+        settled[i] = may_skip && completes_itself(rules, frames, prefix, depth, rest.data()) &&
+                     std::equal(rest.begin(), rest.begin() + rules.max_length - depth, row(i) + depth);
+        if (settled[i]) {
+          node_of[i] = -1;
+          continue;
+        }
         trail.push_back({prefix, before, i});
         last_before = before;
         last_token = token;

@@ -18,7 +18,7 @@ LABELS = (Token("pair", 2), Token("triple", 3, 2), Token("leaf", 0), Token("a-b"
 finite = st.floats(allow_nan=False, allow_infinity=False)
 plain_names = st.sampled_from(["x", "y", "z", "x1", "x2", "x10", "t", "pi", "ln", "e", "e5"])
 odd_names = st.text(min_size=1, max_size=6) | st.sampled_from(
-    ["flow rate", "`", "``a", "2", "2.0", "-1", "1e5", "const(2)", "température", "inf", "nan", "a.b"]
+    ["flow rate", "`", "``a", "2", "2.0", "-1", "1e5", "const(2)", "größe", "inf", "nan", "a.b"]
 )
 
 
@@ -55,7 +55,8 @@ def libraries(
     values = draw(st.lists(numbers(), max_size=3, unique=True)) if constants else []
     literals = Library(values, ["x"]).names[1:] if values else ()
     fixed = [name for name in literals if name not in variables]
-    return Library([*chosen, *fixed, *(["const"] if constants and draw(st.booleans()) else [])], variables)
+    placeholder = ["const"] if constants and draw(st.booleans()) else []
+    return Library([*chosen, *fixed, *placeholder], variables)
 
 
 @st.composite

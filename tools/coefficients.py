@@ -174,9 +174,16 @@ def main() -> None:
         x = mp.sqrt(z)
         return (mp.tan(x) / x - 1) / z
 
-    c, e = polynomial(tan_rest, lambda z: z / (1 + z * tan_rest(z)), 14, 0, z_max)
-    show("tan: tan(r) = r + r z P(z), |r| <= pi/4", c, e)
+    p, q, e = rational(tan_rest, lambda z: z / (1 + z * tan_rest(z)), 3, 3, 0, z_max)
+    show("tan: tan(r) = r + r z P(z)/Q(z), |r| <= pi/4: P", p, e)
+    show("tan: Q", q)
     show("sin, cos, tan: 2/pi, pi/2 in three parts", [rounded(2 / mp.pi, 53), *parts(mp.pi / 2, [37, 37, 53])])
+    with mp.workdps(500):
+        print("sin, cos, tan: 2/pi, 64 bits a word")
+        bits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** (64 * 21)))
+        for i in range(21):
+            print(f"  0x{bits >> 64 * (20 - i) & (2**64 - 1):016x},")
+        print(f"pi/2, 64 bits: 0x{int(mp.nint(mp.pi / 2 * mp.mpf(2) ** 63)):016x}")
 
     # tanh(x) = x + x z P(z)/Q(z) below 3/4; beyond, 1 - 2/(exp(2x)+1)
     def tanh_rest(z: mp.mpf) -> mp.mpf:
@@ -193,7 +200,7 @@ def main() -> None:
         lambda z: sum(3 * z**i / (2 * i + 5) for i in range(60)), lambda z: z * z / 3, 7, 0, z_max)
     show("pow: log2(m) = 2/(3 ln2) s (3 + z + z^2 P(z))", c, e)
     show("pow: 2/(3 ln2) in two parts", parts(2 / (3 * LN2), [26, 53]))
-    show("pow: ln2 in two parts", parts(LN2, [26, 53]))
+    show("pow: ln2", [rounded(LN2, 53)])
 
     # Single precision.
     c, e = polynomial(

@@ -13,6 +13,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,14 +47,14 @@ class Proof:
     reason: str
 
 
-def prove_equal(
-    found: Formula, truth: Formula, positive: frozenset[str], seconds: float
-) -> Proof:
-    """Try to prove that two formulas are equal where both are real, in the time given."""
+def prove_equal(found: Formula, truth: Formula, positive: frozenset[str], deadline: float) -> Proof:
+    """Try to prove that two formulas are equal where both are real, before `time.monotonic()`
+    reaches the deadline."""
     if _tame(found) and _tame(truth):
         rule = first_proof(_difference(found, truth, positive), quick=True)
         if rule is not None:
             return Proof(True, rule)
+    seconds = deadline - time.monotonic()
     if seconds < _LEAST_CHILD_SECONDS:
         return Proof(False, "there was no time for SymPy to simplify the difference")
     return _prove_in_child(found, truth, positive, seconds)
@@ -88,9 +89,7 @@ def first_proof(difference: Any, quick: bool) -> str | None:
         try:
             if rule(difference, quick) == 0:
                 return f"the difference is 0 {name}"
-        except (_TooLarge, NotImplementedError, ArithmeticError, ValueError, TypeError):
-            continue  # a rule that SymPy cannot carry through proves nothing
-        except (AttributeError, RecursionError):
+        except Exception:  # too large, or SymPy's own trouble, of any sort: it proves nothing
             continue
     return None
 
@@ -106,33 +105,34 @@ def _expand(expression: Any, bounded: bool, **hints: bool) -> Any:
     both formulas are real that is so, or the numeric comparison has seen the difference.
     """
     if bounded and (
-        expression.count_ops() > _OPERATIONS or _expanded_terms(expression) > _TERMS
+        expression.count_ops() > _OPERATIONS or _expanded_terms(expression, hints) > _TERMS
     ):
         raise _TooLarge
     return expression.expand(force=True, **hints)
 
 
-def _expanded_terms(expression: Any) -> float:
+def _expanded_terms(expression: Any, hints: dict[str, bool]) -> float:
     """An upper bound, roughly, on the terms of the expanded expression or of any part of it."""
     from sympy import preorder_traversal
 
     sizes: dict[Any, float] = {}
     for part in reversed(list(preorder_traversal(expression))):
-        sizes[part] = min(_own_terms(part, [sizes[each] for each in part.args]), 1e9)
+        inner = [sizes[each] for each in part.args]
+        sizes[part] = min(_own_terms(part, inner, hints.get("trig", False)), 1e9)
     return max(sizes.values())
 
 
-def _own_terms(part: Any, inner: list[float]) -> float:
+def _own_terms(part: Any, inner: list[float], angles: bool) -> float:
     if part.is_Add:
-        return sum(inner)
+        return math.fsum(inner)
     if part.is_Mul:
-        return math.prod(inner)
+        return float(math.prod(inner))
     if part.is_Pow and part.exp.is_Integer:
         power = min(abs(int(part.exp)), 10**6)
         terms = int(inner[0])
-        return 1e9 if power * terms > 10**4 else math.comb(terms + power - 1, power)
-    if part.is_Function and type(part).__name__ in ("sin", "cos", "tan", "tanh"):
-        return 2.0 ** min(inner[0], 30)  # sin(a + b + c) has 2**2 terms; as exponentials, 2
+        return 1e9 if power * terms > 10**4 else float(math.comb(terms + power - 1, power))
+    if angles and type(part).__name__ in ("sin", "cos", "tan", "tanh"):
+        return math.pow(2.0, min(inner[0] - 1.0, 30.0))  # sin(a + b + c) has four
     return 1.0
 
 
@@ -172,7 +172,7 @@ def _simplify(expression: Any, bounded: bool) -> Any:
 
 
 def _settle(expression: Any, bounded: bool) -> Any:
-    """SymPy's own decision: numbers, derivatives and, for algebraic numbers, minimal polynomials."""
+    """SymPy's own decision, by numbers, derivatives and minimal polynomials."""
     return 0 if expression.equals(0) else 1
 
 
@@ -194,11 +194,13 @@ _DEAR_RULES: tuple[tuple[str, Rule], ...] = (
 
 
 def _tame(formula: Formula) -> bool:
-    """Whether making the SymPy expression is sure to be quick: no number in it grows too long.
+    """Whether making the SymPy expression is sure to be quick and to stay within the stack.
 
-    SymPy works out 1.0000001**1000000 exactly, all seven million digits of it.
+    SymPy works out 1.0000001**1000000 exactly, all seven million digits of it; and it recurses.
     """
-    return not isinstance(formula, Program) or _exact_digits(formula) <= _DIGITS
+    if not isinstance(formula, Program):
+        return True  # it is made already
+    return len(formula) <= _OPERATIONS and _exact_digits(formula) <= _DIGITS
 
 
 def _exact_digits(program: Program) -> float:
@@ -214,9 +216,9 @@ def _exact_digits(program: Program) -> float:
         if this.kind is Kind.VARIABLE:
             return 0.0, math.nan
         if this.kind is not Kind.OPERATOR:
-            value = float(constant if this.value is None else this.value)  # type: ignore[arg-type]
-            exponent = 0.0 if value == 0 or not math.isfinite(value) else abs(math.log10(abs(value)))
-            return len(repr(value)) + exponent, value
+            value = this.value if constant is None else constant
+            assert value is not None
+            return _number_digits(value), value
         digits = sum(each for each, _ in arguments)
         if this.expansion is not None:
             digits *= len(this.expansion)
@@ -230,6 +232,13 @@ def _exact_digits(program: Program) -> float:
 
     program.fold(combine)
     return longest
+
+
+def _number_digits(value: float) -> float:
+    """The digits of a float as an exact fraction; 1e-300 has three hundred."""
+    if value == 0.0 or not math.isfinite(value):
+        return 1.0
+    return len(repr(value)) + abs(math.log10(abs(value)))
 
 
 def _prove_in_child(
@@ -254,9 +263,10 @@ def _prove_in_child(
         return Proof(False, f"SymPy was stopped after {seconds:.1f} s without a proof")
     except OSError as error:
         return Proof(False, f"no child process could be started for SymPy ({error})")
-    if done.returncode:
+    if done.returncode:  # SymPy can overflow the C stack, which ends the process
         lines = done.stderr.decode(errors="replace").strip().splitlines()
-        return Proof(False, f"SymPy failed ({lines[-1] if lines else done.returncode})")
+        cause = lines[-1] if lines else f"exit status {done.returncode}"
+        return Proof(False, f"SymPy failed ({cause})")
     rule = done.stdout.decode()
     return Proof(bool(rule), rule or "SymPy could not simplify the difference to 0")
 

@@ -13,23 +13,27 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from symseek import problems
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError
 
 if TYPE_CHECKING:
     from symseek.programs import Program
     from symseek.recovery import Recovery
-    from symseek.search import Iteration
+    from symseek.search import Iteration, SearchConfig
 
 __all__ = ["Job", "Outcome", "Progress", "Run", "Summary", "make_jobs", "run_job", "summarise"]
 
 # Noise-free targets and float64: the true formula, however written, errs by a few units in the last
 # place, so anything below this reward is another formula and not worth a symbolic check.
 EXACT_REWARD = 1 - 1e-9
+
+# What a search takes; checked before the first of many runs starts.
+SEEDS = range(2**64)
+THREADS = range(1, 1025)
 
 # Seconds between two reports of a running search: smooth to the eye, free to the search.
 REPORT_EVERY = 0.2
@@ -44,6 +48,12 @@ class Job:
     seed: int
     max_expressions: int
     threads: int = 1
+
+    def config(self) -> SearchConfig:
+        """The method's settings with this budget; an unknown method is refused."""
+        from symseek import presets
+
+        return presets.method(self.method, max_expressions=self.max_expressions)
 
     @property
     def command(self) -> str:
@@ -113,18 +123,21 @@ def make_jobs(
     >>> [job.seed for job in make_jobs(["Nguyen-1"], seeds=[3, 5])]
     [3, 5]
     """
-    from symseek import presets
-
-    if method not in presets.METHODS:
-        raise unknown_name("method", method, presets.METHODS)
-    if max_expressions is not None and max_expressions < 1:
-        raise InputError(f"max_expressions must be at least 1, not {max_expressions}.")
+    chosen = problems.select(*wanted)
     seeds = list(seeds)
-    return [
+    if threads not in THREADS:
+        raise InputError(f"threads is {threads}; it must be from {THREADS[0]} to {THREADS[-1]}")
+    for seed in seeds:
+        if seed not in SEEDS:
+            raise InputError(f"the seed is {seed}; it must be from 0 to 2**64 - 1")
+    jobs = [
         Job(problem.name, method, seed, max_expressions or problem.budget, threads)
-        for problem in problems.select(*wanted)
+        for problem in chosen
         for seed in seeds
     ]
+    for job in jobs[:1]:
+        job.config()
+    return jobs
 
 
 class _Judge:
@@ -182,19 +195,17 @@ def run_job(job: Job, report: Callable[[Progress], object] = lambda progress: No
     >>> run.recovered
     'yes'
     """
-    from symseek import Search, presets
-    from symseek.search import Stopped
+    from symseek.search import Search, Stopped
 
     problem = problems.load(job.problem)
     data = problem.data()
-    config = replace(presets.METHODS[job.method](), max_expressions=job.max_expressions)
     judge = _Judge(problem)
     watch = _Watch(job, judge, report)
     search = Search(
         problem.library(),
         data.X_train,
         data.y_train,
-        config=config,
+        config=job.config(),
         seed=job.seed,
         threads=job.threads,
     )

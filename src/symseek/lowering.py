@@ -1,9 +1,9 @@
-"""Writing an expression in the tokens of one library, with the nearest spelling where one is missing.
+"""Writing an expression in the tokens of one library, the nearest spelling where one is missing.
 
 What an expression says and what a library offers need not agree: `x**2` is the token `square`, or
-`pow` with the number 2, or a product, and a library without `neg` may still write -x as a product or
-a difference. So a number stays a bare literal, and a minus sign a bare sign, until it is known what
-they stand beside. The order of preference is what makes printed programs read back unchanged.
+`pow` with the number 2, or a product; and a library without `neg` may still write -x as a product
+or a difference. So a number stays a bare literal, and a minus sign a bare sign, until it is known
+what they stand beside. The order of preference makes printed programs read back unchanged.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ POWERS = {2.0: "square", 3.0: "cube", 4.0: "fourth"}
 _LARGEST_PRODUCT = 64
 
 
-
 @dataclass
 class Piece:
     """A part of a program: finished tokens, or a literal or sign that is not yet settled."""
@@ -39,7 +38,7 @@ class Piece:
 
 
 class Lowering:
-    """Writes expressions in the tokens of one library, the nearest spelling where one is missing."""
+    """Writes expressions in the tokens of one library."""
 
     def __init__(self, library: Library) -> None:
         self.library = library

@@ -11,7 +11,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import ParamSpec
+from itertools import pairwise
+from typing import ParamSpec, TypeVar
 
 from symseek.errors import InputError
 from symseek.lowering import ALIASES, Lowering, Piece
@@ -21,6 +22,7 @@ from symseek.tokens import OPERATORS, Library
 __all__ = ["infer_library", "parse_infix", "parse_preorder", "quote"]
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 _INFIX = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 _SIGN = 3  # a sign binds tighter than a product and looser than a power, as in -x**2
@@ -219,7 +221,7 @@ class _InfixParser:
         self.values.append(self.attempt(opened.lexeme, self.lower.call, name, *arguments))
 
     def reduce(self, least: int) -> None:
-        """Apply the waiting operators that bind at least as tightly as `least`, down to a bracket."""
+        """Apply the operators that bind at least as tightly as `least`, down to a bracket."""
         while self.waiting and self.waiting[-1].precedence >= max(least, 1):
             this = self.waiting.pop()
             right = self.values.pop()
@@ -233,8 +235,8 @@ class _InfixParser:
                 self.values.append(value)
 
     def attempt(
-        self, lexeme: _Lexeme, function: Callable[P, Piece], *args: P.args, **kwargs: P.kwargs
-    ) -> Piece:
+        self, lexeme: _Lexeme, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+    ) -> R:
         """Call, with the place in the text added to whatever is wrong."""
         try:
             return function(*args, **kwargs)
@@ -283,7 +285,7 @@ def infer_library(text: str) -> Library:
         found = []  # whoever parses the text will say what is wrong with it
     reserved = {*OPERATORS, "pi", "const"}
     names = set()
-    for this, following in zip(found, found[1:], strict=False):
+    for this, following in pairwise(found):
         if this.kind == "quoted" and following.text != "(":
             names.add(_unquote(this.text))
         elif this.kind == "name" and following.text != "(" and this.text not in reserved:
@@ -299,9 +301,8 @@ def _natural(name: str) -> list[tuple[int, str]]:
 def parse_preorder(names: str | Iterable[str | float], library: Library) -> Program:
     """Read a pre-order sequence: text with spaces between the names, or the names one by one."""
     lower = Lowering(library)
-    pieces = [
-        lower.settle(_preorder_piece(word, quoted, lower)) for word, quoted in _words(names, library)
-    ]
+    words = _words(names, library)
+    pieces = [lower.settle(_preorder_piece(word, quoted, lower)) for word, quoted in words]
     if not pieces:
         raise InputError("the pre-order sequence is empty")
     tokens = tuple(token for piece in pieces for token in piece.tokens)

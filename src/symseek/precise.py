@@ -67,7 +67,7 @@ class Precise:
         }
 
     def number(self, text: str) -> Any:
-        """A decimal number, exact to the precision: "0.1" is a tenth, not the float nearest to it."""
+        """A decimal number to the full precision: "0.1" is a tenth, not the float nearest to it."""
         return self.context.mpf(text)
 
     def program(self, program: Program, values: Mapping[str, Any]) -> Any:

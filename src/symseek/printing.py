@@ -1,9 +1,9 @@
 """Writing programs: infix, pre-order and LaTeX text, and a drawn tree.
 
 Infix text is written so that it reads back to the very same tokens. Where two programs would look
-alike, the rarer one is written as a call: with `square` in the library x**2 is `square`, and a power
-with exponent 2 is `pow(x, 2)`; with `reciprocal` 1/x is that, and a quotient is `div(1, x)`; a
-constant whose value is also a number of the library is `const(2.0)`.
+alike, the rarer one is written as a call: with `square` in the library x**2 is `square`, and a
+power with exponent 2 is `pow(x, 2)`; with `reciprocal` 1/x is that, and a quotient is `div(1, x)`;
+a constant whose value is also a number of the library is `const(2.0)`.
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ _LATEX_LEVELS = {
     "neg": (SIGN, (POWER,)),
 }
 _LATEX_BRACKETS = r"\left({}\right)"
-_GREEK = frozenset(
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau "
-    "upsilon phi chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+_GREEK = re.compile(
+    "alpha|beta|[gG]amma|[dD]elta|epsilon|zeta|eta|[tT]heta|iota|kappa|[lL]ambda|mu|nu|[xX]i|[pP]i|"
+    "rho|[sS]igma|tau|[uU]psilon|[pP]hi|chi|[pP]si|[oO]mega"
 )
 _LATEX_SPECIAL = str.maketrans(
     {c: "\\" + c for c in "#$%&_{} "} | {"\\": r"\backslash{}", "^": r"\hat{}", "~": r"\sim{}"}
@@ -237,6 +237,6 @@ def latex_name(name: str) -> str:
         return rf"\mathrm{{{name.translate(_LATEX_SPECIAL)}}}"
     letters, digits = match.groups()
     subscript = f"_{{{digits}}}" if digits else ""
-    if letters in _GREEK:
+    if _GREEK.fullmatch(letters):
         return f"\\{letters}{subscript}"
     return (letters if len(letters) == 1 else rf"\mathrm{{{letters}}}") + subscript

@@ -1,9 +1,9 @@
 """Programs: expressions as pre-order traversals, one by one or a whole batch as arrays.
 
-A pre-order sequence of tokens is a tree exactly when its open slots reach zero at its last token and
-not before. `Programs` is the batch that the engines read and write; `Program` is one expression,
-which can be parsed, printed and evaluated. The values of `const` tokens stand beside the tokens, in
-the order in which the tokens come.
+A pre-order sequence of tokens is a tree exactly when its open slots reach zero at its last token
+and not before. `Programs` is the batch that the engines read and write; `Program` is one
+expression, which can be parsed, printed and evaluated. The values of `const` tokens stand beside
+the tokens, in the order in which those come.
 """
 
 from __future__ import annotations

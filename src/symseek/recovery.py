@@ -1,16 +1,17 @@
 """Is the found formula the true one?
 
-Two formulas are the same when they agree wherever both are real. First they are compared as numbers,
-to many digits at random points: formulas that differ nearly always differ at the first one, so "no"
-is quick and needs no algebra. What survives is put to SymPy under a time limit, for a proof.
+Two formulas are the same when they agree wherever both are real. First they are compared as
+numbers, to many digits at random points: formulas that differ nearly always differ at the first
+one, so "no" is quick and needs no algebra. What survives is put to SymPy, under a time limit, for a
+proof.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from symseek.errors import InputError, unknown_name
 from symseek.parse import infer_library, parse_infix
@@ -26,16 +27,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Recovery", "equivalent"]
 
-# The points to compare at: many to a fair number of digits, then a few to so many that not even a
-# term with a factor of 1e-300 escapes.
-_PASSES = ((60, 24), (700, 2))
-# Digits that rounding may eat before a difference is looked into; more digits then tell.
+# Many points to a fair number of digits, then a few of them to so many that not even a term with a
+# factor of 1e-300 escapes.
+_POINTS, _DIGITS = 24, 60
+_CLOSE_LOOKS, _MANY_DIGITS = 2, 700
+# Digits that rounding may eat before a difference is looked into, with more digits, up to a limit.
 _SPARE = 20
-# A point where only one formula is real tells nothing, so more are drawn, up to this many.
-_DRAWS = 400
+_MOST_DIGITS = 1000
+# A point where one formula is not real tells nothing, so more are drawn, up to this many.
+_DRAWS = 200
 # The sizes of the coordinates: mostly near 1, now and then larger, to see what an absolute value or
 # a root hides, and smaller.
 _SIZES = (1, 2, 1, 5, 1, 2, 0.1, 20, 1, 2, 1, 100)
+
+
+Point: TypeAlias = "dict[str, str]"  # variable -> decimal number
 
 
 class Recovery(NamedTuple):
@@ -71,12 +77,9 @@ def equivalent(
     pair = _read(found, variables), _read(truth, variables)
     names = sorted(_names(pair[0]) | _names(pair[1]) | set(variables or ()))
     above_zero = _positive_names(positive, names)
-    compared = 0
-    for digits, points in _PASSES:
-        count, difference = _compare(pair, names, above_zero, digits, points)
-        if difference is not None:
-            return Recovery("no", difference)
-        compared = compared or count
+    compared, difference = _compare(pair, names, above_zero)
+    if difference is not None:
+        return Recovery("no", difference)
     if not compared:
         return Recovery("undecided", "no point was found where both formulas are real")
     return _prove(pair, above_zero, deadline, compared)
@@ -87,11 +90,10 @@ def _prove(
 ) -> Recovery:
     from symseek.algebra import prove_equal
 
-    proof = prove_equal(*pair, above_zero, deadline - time.monotonic())
+    proof = prove_equal(*pair, above_zero, deadline)
     if proof.proved:
         return Recovery("yes", proof.reason)
-    digits = _PASSES[0][0] - _SPARE
-    agreement = f"the formulas agree to {digits} digits at {compared} random points"
+    agreement = f"the formulas agree to {_DIGITS - _SPARE} digits at {compared} random points"
     return Recovery("undecided", f"{proof.reason}; {agreement}")
 
 
@@ -107,7 +109,7 @@ def _read(source: Program | Expr | str, variables: Sequence[str] | None) -> Form
 
 
 def _from_program(program: Program) -> Formula:
-    """The program itself, or an expression where an operator of the caller's has only SymPy's form."""
+    """The program itself; an expression where an operator of the caller's has no other form."""
     used = [program.library.tokens[token] for token in program.tokens]
     own = [
         token
@@ -137,7 +139,7 @@ def _from_sympy(expression: Expr) -> Expr:
     except (sympy.SympifyError, TypeError):
         whole = None
     if not isinstance(whole, sympy.Expr):
-        raise InputError(f"{expression!r} is no formula; give a Program, text or a SymPy expression")
+        raise InputError(f"{expression!r} is no formula; give a Program, text or SymPy's own")
     floats = {each: exact_number(float(each)) for each in whole.atoms(sympy.Float)}
     exact: Expr = whole.xreplace(floats)
     return exact
@@ -163,33 +165,35 @@ def _positive_names(positive: bool | Collection[str], names: list[str]) -> froze
 
 
 def _compare(
-    pair: tuple[Formula, Formula],
-    names: list[str],
-    above_zero: frozenset[str],
-    digits: int,
-    points: int,
+    pair: tuple[Formula, Formula], names: list[str], above_zero: frozenset[str]
 ) -> tuple[int, str | None]:
-    """Compare at up to `points` points: how many were compared, and the first difference seen."""
-    compared = 0
-    precise = Precise(digits)
+    """Compare at random points: at how many both are real, and the first difference seen."""
+    precise = Precise(_DIGITS)
+    compared: list[Point] = []
     for point in _points(names, above_zero):
         gap = _gap(pair, point, precise)
         if gap is None:
             continue
-        # Rounding that a formula magnifies shrinks with more digits; a true difference stays.
-        if gap > 0:
-            finer = _gap(pair, point, Precise(2 * digits))
-            if finer is not None and finer > gap / 1000:
-                where = ", ".join(f"{name} = {value}" for name, value in point.items())
-                amount = f"{float(gap):.2g}" if gap > 1e-300 else "less than 1e-300"
-                return compared, f"the values differ by {amount} at {where or 'every point'}"
-        compared += 1
-        if compared == points or not names:
+        if gap:
+            return len(compared), _difference_text(gap, point)
+        compared.append(point)
+        if len(compared) == _POINTS or not names:
             break
-    return compared, None
+    precise = Precise(_MANY_DIGITS)
+    for point in compared[:_CLOSE_LOOKS]:
+        gap = _gap(pair, point, precise)
+        if gap:
+            return len(compared), _difference_text(gap, point)
+    return len(compared), None
 
 
-def _points(names: list[str], above_zero: frozenset[str]) -> Iterator[dict[str, str]]:
+def _difference_text(gap: Any, point: Point) -> str:
+    where = " at " + ", ".join(f"{name} = {value}" for name, value in point.items())
+    amount = f"{float(gap):.2g}" if gap > 1e-300 else "less than 1e-300"
+    return f"the values differ by {amount}{where if point else ''}"
+
+
+def _points(names: list[str], above_zero: frozenset[str]) -> Iterator[Point]:
     """Random points, always the same ones, as decimal text; every other one is positive."""
     draw = random.Random("points of comparison")
     for count in range(_DRAWS):
@@ -202,18 +206,33 @@ def _points(names: list[str], above_zero: frozenset[str]) -> Iterator[dict[str, 
         yield point
 
 
-def _gap(pair: tuple[Formula, Formula], point: Mapping[str, str], precise: Precise) -> Any:
-    """How far the formulas are apart: 0 within rounding, None where one of them is not real."""
-    values = {name: precise.number(text) for name, text in point.items()}
+def _gap(pair: tuple[Formula, Formula], point: Point, precise: Precise) -> Any:
+    """How far apart the formulas are: 0 within rounding, None where that cannot be said."""
+    values = _values(pair, point, precise)
+    if values is None:
+        return None
+    gap = abs(values[0] - values[1])
+    rounding = max(map(abs, values)) * precise.number(f"1e{_SPARE - precise.digits}")
+    if gap <= rounding:
+        return 0
+    # A formula can magnify rounding until no digit is left, as the sine of a huge number does. A
+    # difference counts only when twice the digits give the same values, but for a little of it.
+    if precise.digits > _MOST_DIGITS:
+        return None
+    finer = Precise(2 * precise.digits)
+    again = _values(pair, point, finer)
+    if again is None:
+        return None
+    settled = all(abs(a - b) < gap / 1000 for a, b in zip(values, again, strict=True))
+    return gap if settled else _gap(pair, point, finer)
+
+
+def _values(pair: tuple[Formula, Formula], point: Point, precise: Precise) -> list[Any] | None:
+    at = {name: precise.number(text) for name, text in point.items()}
     try:
-        first, second = (
-            precise.program(each, values)
-            if isinstance(each, Program)
-            else precise.expression(each, values)
+        return [
+            precise.program(each, at) if isinstance(each, Program) else precise.expression(each, at)
             for each in pair
-        )
+        ]
     except NotReal:
         return None
-    gap = abs(first - second)
-    rounding = max(abs(first), abs(second)) * precise.number(f"1e{_SPARE - precise.digits}")
-    return gap if gap > rounding else 0

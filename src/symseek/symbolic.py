@@ -26,7 +26,8 @@ def plain_number(value: float) -> Expr:
     """A SymPy number: an integer where the value is one, else a float of the same value."""
     import sympy
 
-    return sympy.Integer(int(value)) if value.is_integer() and abs(value) < 2**53 else sympy.Float(value)
+    whole = value.is_integer() and abs(value) < 2**53
+    return sympy.Integer(int(value)) if whole else sympy.Float(value)
 
 
 def to_sympy(
@@ -53,7 +54,8 @@ def to_sympy(
         if this.expansion is not None:
             named = dict(zip(ARGUMENTS, arguments, strict=False))
             return to_sympy(this.expansion, named.__getitem__, number)
-        return sympy.Function(this.name)(*arguments) if this.sympy is None else this.sympy(*arguments)
+        form = sympy.Function(this.name) if this.sympy is None else this.sympy
+        return form(*arguments)
 
     return program.fold(combine)
 

@@ -168,8 +168,18 @@ class _SymPy:
 _s = _SymPy()
 
 
-def _table(*tokens: Token) -> dict[str, Token]:
-    return {token.name: token for token in tokens}
+def _op(
+    name: str,
+    arity: int,
+    complexity: int,
+    numpy: Callable[..., Any],
+    sympy: Callable[..., Any],
+    latex: str,
+    **more: Any,
+) -> tuple[str, Token]:
+    """One line of the table; brackets in LaTeX are made to grow with what they hold."""
+    latex = latex.replace("({a})", r"\left({a}\right)")
+    return name, Token(name, arity, complexity, numpy=numpy, sympy=sympy, latex=latex, **more)
 
 
 # fmt: off
@@ -178,28 +188,28 @@ def _table(*tokens: Token) -> dict[str, Token]:
 # integer power its exponent, which stays below spelling it out (x*x*x has complexity 5); a square
 # root, the mildest irrational function, 3; tan, tanh, e^-x and a general power as much as exp; an
 # absolute value 2, for its kink.
-OPERATORS: dict[str, Token] = _table(
-    #     name         arity complexity
-    Token("add",        2, 1, numpy=np.add, sympy=lambda a, b: a + b, latex="{a} + {b}"),
-    Token("sub",        2, 1, numpy=np.subtract, sympy=lambda a, b: a - b, latex="{a} - {b}"),
-    Token("mul",        2, 1, numpy=np.multiply, sympy=lambda a, b: a * b, latex=r"{a} \cdot {b}"),
-    Token("div",        2, 2, numpy=np.divide, sympy=lambda a, b: a / b, latex=r"\frac{{a}}{{b}}"),
-    Token("pow",        2, 4, numpy=np.float_power, sympy=lambda a, b: a ** b, latex="{a}^{{b}}"),
-    Token("sin",        1, 3, trigonometric=True, numpy=np.sin, sympy=lambda a: _s.sin(a), latex=r"\sin\left({a}\right)"),
-    Token("cos",        1, 3, trigonometric=True, numpy=np.cos, sympy=lambda a: _s.cos(a), latex=r"\cos\left({a}\right)"),
-    Token("tan",        1, 4, trigonometric=True, numpy=np.tan, sympy=lambda a: _s.tan(a), latex=r"\tan\left({a}\right)"),
-    Token("tanh",       1, 4, numpy=np.tanh, sympy=lambda a: _s.tanh(a), latex=r"\tanh\left({a}\right)"),
-    Token("exp",        1, 4, inverse="log", numpy=np.exp, sympy=lambda a: _s.exp(a), latex="e^{{a}}"),
-    Token("log",        1, 4, inverse="exp", numpy=np.log, sympy=lambda a: _s.log(a), latex=r"\log\left({a}\right)"),
-    Token("sqrt",       1, 3, inverse="square", numpy=np.sqrt, sympy=lambda a: _s.sqrt(a), latex=r"\sqrt{{a}}"),
-    Token("square",     1, 2, inverse="sqrt", numpy=np.square, sympy=lambda a: a ** 2, latex="{a}^{2}"),
-    Token("cube",       1, 3, numpy=lambda a: a * a * a, sympy=lambda a: a ** 3, latex="{a}^{3}"),
-    Token("fourth",     1, 4, numpy=lambda a: np.square(np.square(a)), sympy=lambda a: a ** 4, latex="{a}^{4}"),
-    Token("reciprocal", 1, 2, inverse="reciprocal", numpy=lambda a: 1.0 / a, sympy=lambda a: 1 / a, latex=r"\frac{1}{{a}}"),
-    Token("neg",        1, 1, inverse="neg", numpy=np.negative, sympy=lambda a: -a, latex="-{a}"),
-    Token("abs",        1, 2, numpy=np.abs, sympy=lambda a: _s.Abs(a), latex=r"\left|{a}\right|"),
-    Token("neg_exp",    1, 4, numpy=lambda a: np.exp(-a), sympy=lambda a: _s.exp(-a), latex="e^{-{a}}"),
-)
+OPERATORS: dict[str, Token] = dict([
+    #    name     arity, complexity, NumPy, SymPy, LaTeX
+    _op("add",        2, 1, np.add, lambda a, b: a + b, "{a} + {b}"),
+    _op("sub",        2, 1, np.subtract, lambda a, b: a - b, "{a} - {b}"),
+    _op("mul",        2, 1, np.multiply, lambda a, b: a * b, r"{a} \cdot {b}"),
+    _op("div",        2, 2, np.divide, lambda a, b: a / b, r"\frac{{a}}{{b}}"),
+    _op("pow",        2, 4, np.float_power, lambda a, b: a**b, "{a}^{{b}}"),
+    _op("sin",        1, 3, np.sin, lambda a: _s.sin(a), r"\sin({a})", trigonometric=True),
+    _op("cos",        1, 3, np.cos, lambda a: _s.cos(a), r"\cos({a})", trigonometric=True),
+    _op("tan",        1, 4, np.tan, lambda a: _s.tan(a), r"\tan({a})", trigonometric=True),
+    _op("tanh",       1, 4, np.tanh, lambda a: _s.tanh(a), r"\tanh({a})"),
+    _op("exp",        1, 4, np.exp, lambda a: _s.exp(a), "e^{{a}}", inverse="log"),
+    _op("log",        1, 4, np.log, lambda a: _s.log(a), r"\log({a})", inverse="exp"),
+    _op("sqrt",       1, 3, np.sqrt, lambda a: _s.sqrt(a), r"\sqrt{{a}}", inverse="square"),
+    _op("square",     1, 2, np.square, lambda a: a**2, "{a}^{2}", inverse="sqrt"),
+    _op("cube",       1, 3, lambda a: a * a * a, lambda a: a**3, "{a}^{3}"),
+    _op("fourth",     1, 4, lambda a: (a * a) * (a * a), lambda a: a**4, "{a}^{4}"),
+    _op("reciprocal", 1, 2, lambda a: 1 / a, lambda a: 1 / a, r"\frac1{{a}}", inverse="reciprocal"),
+    _op("neg",        1, 1, np.negative, lambda a: -a, "-{a}", inverse="neg"),
+    _op("abs",        1, 2, np.abs, lambda a: _s.Abs(a), r"\left|{a}\right|"),
+    _op("neg_exp",    1, 4, lambda a: np.exp(-a), lambda a: _s.exp(-a), "e^{-{a}}"),
+])
 # fmt: on
 
 CONST = Token("const", 0, kind=Kind.CONSTANT)
@@ -240,9 +250,7 @@ class Library:
     names: tuple[str, ...]
     variables: tuple[str, ...]
 
-    def __init__(
-        self, names: Iterable[str | float | Token], variables: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, names: Iterable[str | float | Token], variables: Sequence[str] = ()) -> None:
         if isinstance(names, str):
             raise InputError(f"give the library a list of names, such as [{names!r}], not one text")
         if isinstance(variables, str):
@@ -264,9 +272,10 @@ class Library:
         self._index = {name: i for i, name in enumerate(self.names)}
         self._check()
         self.variables = tuple(t.name for t in tokens if t.kind is Kind.VARIABLE)
-        self.arity: NDArray[np.int8] = _frozen([t.arity for t in tokens], np.int8)  # [L]
-        self.complexity: NDArray[np.int32] = _frozen([t.complexity for t in tokens], np.int32)  # [L]
-        self.arities: tuple[int, ...] = tuple(t.arity for t in tokens)  # arity, as plain integers
+        self.arities: tuple[int, ...] = tuple(t.arity for t in tokens)
+        self.arity: NDArray[np.int8] = _frozen(self.arities, np.int8)  # [L]
+        costs = [t.complexity for t in tokens]
+        self.complexity: NDArray[np.int32] = _frozen(costs, np.int32)  # [L]
         self.variable_ids = self._ids(lambda t: t.kind is Kind.VARIABLE)
         self.terminal_ids = self._ids(lambda t: t.arity == 0)
         self.number_ids: dict[float, int] = {  # by value; a number named in words has no literal
@@ -286,7 +295,7 @@ class Library:
                 raise InputError(f"token {token.name!r} is in the library twice; name it once")
             reserved = token.name in OPERATORS or token.name == "const"
             if token.kind is Kind.VARIABLE and reserved:
-                raise InputError(f"variable {token.name!r} is named like a token; rename the column")
+                raise InputError(f"variable {token.name!r} is named like a token; rename it")
             if token.kind is Kind.OPERATOR and reserved and not _is_builtin(token):
                 raise InputError(f"token {token.name!r} redefines a built-in one; rename it")
         if all(token.arity > 0 for token in self.tokens):
@@ -341,7 +350,7 @@ def _restore_library(tokens: tuple[Token, ...]) -> Library:
     return library
 
 
-def _frozen(values: list[int], dtype: Any) -> NDArray[Any]:
+def _frozen(values: Sequence[int], dtype: Any) -> NDArray[Any]:
     array = np.array(values, dtype=dtype)
     array.flags.writeable = False
     return array

@@ -65,5 +65,6 @@ def evaluate(program: Program, X: Array) -> tuple[Array, bool]:
 
     with np.errstate(all="ignore"):
         y = node()
-    assert not tokens and not constants
+    assert not tokens
+    assert not constants
     return y, all(bool(np.isfinite(values).all()) for values in every_node)

@@ -43,7 +43,7 @@ bench: $(call installed,bench) ## speed, side by side with pyoperon and NumPy
 	$(BIN)/python benchmarks/engine.py
 
 .PHONY: sanitize
-sanitize: sanitize-address sanitize-undefined sanitize-thread ## the tests on sanitizer builds
+sanitize: sanitize-memory sanitize-threads ## the tests on sanitizer builds
 
 .PHONY: clean
 clean: ## remove the environment and everything built
@@ -68,18 +68,20 @@ clean: ## remove the environment and everything built
 
 # A sanitizer build has an environment of its own, which borrows the installed dependencies. Its
 # runtime must be loaded before Python's. Python itself leaks a little at exit, so leaks are off.
-RUNTIME_address := libasan.so
-RUNTIME_undefined := libubsan.so
-RUNTIME_thread := libtsan.so
+NATIVE_TESTS ?= $(wildcard $(foreach word,engine eval grad native polic sampl search thread,tests/test_$(word)*.py))
+SANITIZERS_memory := address,undefined
+SANITIZERS_threads := thread
+RUNTIME_memory := libasan.so
+RUNTIME_threads := libtsan.so
 CXX ?= g++
 
-.PHONY: sanitize-address sanitize-undefined sanitize-thread
-sanitize-address sanitize-undefined sanitize-thread: sanitize-%: $(call installed,test)
+.PHONY: sanitize-memory sanitize-threads
+sanitize-memory sanitize-threads: sanitize-%: $(call installed,test)
 	$(BIN)/python -m venv --without-pip build/sanitize/$*
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
 		> "$$(build/sanitize/$*/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/borrowed.pth"
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --python build/sanitize/$* install --no-build-isolation --no-deps \
-		--force-reinstall -C build-dir=build/sanitize/$*-objects -C cmake.define.SYMSEEK_SANITIZE=$* .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(PIP) --python build/sanitize/$* install --no-build-isolation \
+		--no-deps --force-reinstall -C build-dir=build/sanitize/$*-objects \
+		-C cmake.define.SYMSEEK_SANITIZE=$(SANITIZERS_$*) .
 	LD_PRELOAD="$$($(CXX) -print-file-name=$(RUNTIME_$*)) $$($(CXX) -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-		build/sanitize/$*/bin/python -m pytest -m sanitize $(PYTEST_ARGS)
+		ASAN_OPTIONS=detect_leaks=0 build/sanitize/$*/bin/python -m pytest $(NATIVE_TESTS) $(PYTEST_ARGS)

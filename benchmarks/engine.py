@@ -33,10 +33,12 @@ def main() -> int:
     cores = sorted(os.sched_getaffinity(0))
     print(f"{options.expressions:,} expressions a run, {options.repeats} rounds, core {cores[0]}")
     print("ours: sampling, evaluation (float64) and training; pyoperon: evolution (float32)\n")
-    passed = []
-    for name in options.problems:
-        problem = problems.load(name)
-        passed.append(compare(problem, cores, options))
+    attention = peers.Attention()
+    passed = [
+        compare(problem, cores, options, attention)
+        for problem in problems.select(*options.problems)
+    ]
+    attention.warn()
     return 0 if all(passed) else 1
 
 
@@ -50,7 +52,12 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def compare(problem: problems.Problem, cores: list[int], options: argparse.Namespace) -> bool:
+def compare(
+    problem: problems.Problem,
+    cores: list[int],
+    options: argparse.Namespace,
+    attention: peers.Attention,
+) -> bool:
     """One problem: both sides in turns on one core, then ours on two; whether the bars are met."""
     alone: list[float] = []
     both: list[float] = []
@@ -59,9 +66,10 @@ def compare(problem: problems.Problem, cores: list[int], options: argparse.Names
     shares: dict[str, float] = {}
     search(problem, cores[:1], 20_000, seed=0)  # warm up
     for seed in range(options.repeats):
-        rate, shares, length = search(problem, cores[:1], options.expressions, seed)
+        with attention:
+            rate, shares, length = search(problem, cores[:1], options.expressions, seed)
+            evolution = evolve(problem, cores[:1], options.expressions, seed)
         alone.append(rate)
-        evolution = evolve(problem, cores[:1], options.expressions, seed)
         theirs.append(evolution.rate)
         lengths.append(evolution.mean_length)
         if len(cores) > 1:

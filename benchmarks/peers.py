@@ -75,7 +75,7 @@ def numpy_errors(
         errors = []
         for names in expressions:
             residual = numpy_evaluate(names, columns)[0] - y
-            errors.append(residual @ residual)
+            errors.append(np.square(residual).sum())  # a dot product would use several threads
     return np.array(errors)
 
 
@@ -124,6 +124,29 @@ class Operon:
             return out
 
         return evaluate
+
+
+class Attention:
+    """How much of the time this process really ran, over the blocks timed with it on one thread."""
+
+    def __init__(self) -> None:
+        self.wall = self.ran = 0.0
+
+    def __enter__(self) -> None:
+        self.wall -= time.perf_counter()
+        self.ran -= time.process_time()
+
+    def __exit__(self, *_: object) -> None:
+        self.wall += time.perf_counter()
+        self.ran += time.process_time()
+
+    def warn(self) -> None:
+        """Say so where other programs took the core: rates by the clock are then too low."""
+        share = self.ran / self.wall
+        if share < 0.95:
+            print(
+                f"CAUTION: other programs were busy; this one had its core {share:.0%} of the time"
+            )
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,12 @@ TokenCode read_code(const std::vector<std::vector<std::tuple<std::string, int, d
   return out;
 }
 
+// Lets Ctrl-C through during long work.
+void heed_signals() {
+  nb::gil_scoped_acquire lock;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 std::vector<std::pair<std::string, int>> operations() {
   return {
 #define X(NAME, ARITY) {#NAME, ARITY},
@@ -170,16 +176,18 @@ NB_MODULE(_native, m) {
 
   nb::class_<Evaluator>(m, "Evaluator")
       .def("__init__", [](Evaluator* self, const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
-                          const std::vector<int>& arity, In<double> columns, const std::vector<double>& target,
-                          const std::vector<double>& weight, int threads, size_t cache) {
+                          const std::vector<int>& arity, In<double> columns, In<double> target, In<double> weight,
+                          int threads, size_t cache) {
+        const bool graded = target.size() > 0;
         new (self) Evaluator(read_code(code, arity), columns.data(), static_cast<int>(columns.shape(0)),
-                             static_cast<int64_t>(columns.shape(1)), target, weight, threads, cache);
+                             static_cast<int64_t>(columns.shape(1)), graded ? target.data() : nullptr,
+                             graded ? weight.data() : nullptr, threads, cache);
       }, "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "threads"_a, "cache"_a)
       .def("errors", [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants,
                         Out<double> squared, Out<double> absolute, Out<bool> ok) {
         const Batch batch = read_batch(tokens, lengths, constants);
         nb::gil_scoped_release unlock;
-        return self.errors(batch, squared.data(), absolute.data(), ok.data());
+        return self.errors(batch, squared.data(), absolute.data(), ok.data(), heed_signals);
       }, "tokens"_a, "lengths"_a, "constants"_a, "squared"_a, "absolute"_a, "ok"_a,
       "Fills the error sums of each program; returns how many programs are distinct.")
       .def("predict", [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants,

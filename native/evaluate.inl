@@ -127,7 +127,9 @@ static bool evaluate(Evaluation& task) {
       if (task.predictions) value.store(task.predictions + first + i);
       if (!task.target) continue;
       const f64x8 weight = f64x8::load(task.weight + first + i);
-      const f64x8 residual = f64x8::load(task.target + first + i) - value;
+      // A row that weighs nothing must add nothing, even where its residual overflows (0 * inf is NaN).
+      const f64x8 residual =
+          select(equal(weight, f64x8::all(0.0)), weight, f64x8::load(task.target + first + i) - value);
       squared = squared + weight * (residual * residual);
       absolute_sum = absolute_sum + weight * absolute(residual);
     }

@@ -9,6 +9,7 @@ namespace {
 
 // Rows are cut into stripes: the columns of one stripe stay in the second-level cache while all programs read them.
 constexpr int64_t STRIPE = 8 * ROW_BLOCK;
+constexpr int64_t BREATH = 16;  // stripes between two breaths: some tens of milliseconds of a usual batch
 
 std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padded_rows, double fill) {
   std::vector<double> out(padded_rows, fill);
@@ -18,9 +19,8 @@ std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padd
 
 }  // namespace
 
-Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64_t rows,
-                     const std::vector<double>& target, const std::vector<double>& weight, int threads,
-                     size_t cache_entries)
+Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
+                     const double* weight, int threads, size_t cache_entries)
     : code_(std::move(code)),
       rows_(rows),
       padded_rows_((rows + DOUBLE_LANES - 1) / DOUBLE_LANES * DOUBLE_LANES),
@@ -30,9 +30,9 @@ Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64
   // Padding rows repeat the last row, so they are valid wherever it is, and weigh nothing.
   for (int v = 0; v < variables; ++v)
     columns_.push_back(padded_copy(columns + v * rows, rows, padded_rows_, columns[v * rows + rows - 1]));
-  if (!target.empty()) {
-    target_ = padded_copy(target.data(), rows, padded_rows_, 0.0);
-    weight_ = padded_copy(weight.data(), rows, padded_rows_, 0.0);
+  if (target) {
+    target_ = padded_copy(target, rows, padded_rows_, 0.0);
+    weight_ = padded_copy(weight, rows, padded_rows_, 0.0);
   }
   for (Scratch& scratch : scratch_) {
     scratch.stack.resize(size_t(MAX_STACK) * ROW_BLOCK);
@@ -84,12 +84,13 @@ bool Evaluator::run(const Batch& batch, int program, int64_t first, int rows, Sc
 
 // Stripe after stripe, dropping programs once they are found invalid. Each program's sums belong to one thread at
 // a time and grow in row order, so they do not depend on the number of threads.
-void Evaluator::grade(const Batch& batch) {
+void Evaluator::grade(const Batch& batch, const std::function<void()>& breathe) {
   alive_ = distinct_;
   for (int i : alive_) results_[i] = {0.0, 0.0, true};
   for (int64_t first = 0; first < padded_rows_ && !alive_.empty(); first += STRIPE) {
     const int rows = static_cast<int>(std::min(STRIPE, padded_rows_ - first));
     const int count = static_cast<int>(alive_.size());
+    if (breathe && first > 0 && first % (BREATH * STRIPE) == 0) breathe();
     const int group = std::clamp(count / (4 * pool_.threads()), 1, 32);
     pool_.each((count + group - 1) / group, [&](int item, int thread) {
       for (int i = item * group; i < std::min(count, (item + 1) * group); ++i) {
@@ -104,7 +105,8 @@ void Evaluator::grade(const Batch& batch) {
   }
 }
 
-int Evaluator::errors(const Batch& batch, double* squared, double* absolute, bool* ok) {
+int Evaluator::errors(const Batch& batch, double* squared, double* absolute, bool* ok,
+                      const std::function<void()>& breathe) {
   const int count = batch.programs;
   size_t table = 16;
   while (table < size_t(count) * 2) table *= 2;
@@ -132,7 +134,7 @@ int Evaluator::errors(const Batch& batch, double* squared, double* absolute, boo
     }
     first_[i] = slots_[slot];
   }
-  grade(batch);
+  grade(batch, breathe);
   for (int i : distinct_) cache_.insert(keys_[i], results_[i]);
   for (int i = 0; i < count; ++i) {
     const Errors& result = results_[first_[i]];

@@ -1,7 +1,7 @@
 // Grades batches of programs on one data set: each distinct program once, rows in blocks, all cores.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <vector>
 
 #include "cache.hpp"
@@ -28,12 +28,13 @@ struct TokenCode {
 
 class Evaluator {
  public:
-  // columns [n, rows]; target and weight [rows], or empty to predict only.
-  Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const std::vector<double>& target,
-            const std::vector<double>& weight, int threads, size_t cache_entries);
+  // columns [n, rows]; target and weight [rows], or null to predict only.
+  Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
+            const double* weight, int threads, size_t cache_entries);
 
-  // Fills the three arrays [B]; returns the number of distinct programs in the batch.
-  int errors(const Batch& batch, double* squared, double* absolute, bool* ok);
+  // Fills the three arrays [B]; returns the number of distinct programs in the batch. On long data `breathe` is
+  // called now and then on the calling thread; it may throw to end the work.
+  int errors(const Batch& batch, double* squared, double* absolute, bool* ok, const std::function<void()>& breathe);
   // Fills predictions [B, rows] and ok [B].
   void predict(const Batch& batch, double* predictions, bool* ok);
 
@@ -51,7 +52,7 @@ class Evaluator {
   int constants_in(const Batch& batch, int program) const;
   bool run(const Batch& batch, int program, int64_t first, int rows, Scratch& scratch, double* predictions,
            Errors& out) const;
-  void grade(const Batch& batch);
+  void grade(const Batch& batch, const std::function<void()>& breathe);
 
   TokenCode code_;
   int64_t rows_, padded_rows_;

@@ -80,7 +80,7 @@ constexpr float DECAY[5] = {0.693146978f, 0.240222421f, 0.0555073373f, 0.0096715
 // a float32 sigmoid and are cut there, so that a product of three such factors cannot overflow.
 SYMSEEK_INLINE f32x16 decay(const f32x16& x) {
   constexpr float ROUND = 0x1.8p23f;  // adding it leaves the nearest integer in the low bits
-  const f32x16 power = minimum(maximum(x * -1.44269504f, f32x16::all(-120.0f)), f32x16::all(36.0f));
+  const f32x16 power = detail::clamp(x * -1.44269504f, -120.0f, 36.0f);
   const f32x16 shifted = power + ROUND;
   const f32x16 f = power - (shifted - ROUND);
   const f32x16 f2 = f * f;

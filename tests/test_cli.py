@@ -123,7 +123,7 @@ def test_bench_recovers_and_repeats_exactly(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, again = tmp_path / "first.json", tmp_path / "again.json"
-    assert main(["bench", "Nguyen-1", "--seeds", "8,", "--json", str(first)]) == 0
+    assert main(["bench", "Nguyen-11", "--seeds", "8,", "--json", str(first)]) == 0
     out = capsys.readouterr().out
     document = json.loads(first.read_text())
     (run,) = document["runs"]
@@ -193,13 +193,13 @@ def test_a_killed_process_is_a_failure_not_a_hang(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_keeps_finished_runs(jobs: str, tmp_path: Path) -> None:
     saved = tmp_path / "saved.json"
-    words = ["bench", "Nguyen-1", "Nguyen-12", "--seed", "8", "--jobs", jobs, "--json", str(saved)]
+    words = ["bench", "Nguyen-11", "Nguyen-12", "--seed", "8", "--jobs", jobs, "--json", str(saved)]
     with subprocess.Popen(
         command(*words), stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as child:
         assert child.stdout is not None
-        line = child.stdout.readline()  # Nguyen-1 is quick; Nguyen-12 has long to go
-        assert line.startswith("Nguyen-1 ")
+        line = child.stdout.readline()  # Nguyen-11 is quick; Nguyen-12 has long to go
+        assert line.startswith("Nguyen-11 ")
         assert "recovered" in line
         os.killpg(child.pid, signal.SIGINT)
         rest = child.communicate(timeout=PATIENCE)[0]
@@ -209,7 +209,7 @@ def test_ctrl_c_keeps_finished_runs(jobs: str, tmp_path: Path) -> None:
     document = json.loads(saved.read_text())
     assert document["interrupted"]
     assert document["planned"] == 2
-    assert [run["problem"] for run in document["runs"]] == ["Nguyen-1"]
+    assert [run["problem"] for run in document["runs"]] == ["Nguyen-11"]
 
 
 def test_output_into_a_closed_pipe_is_no_traceback() -> None:

@@ -34,9 +34,11 @@ Formula: TypeAlias = "Program | Expr"
 _TERMS = 1000
 _OPERATIONS = 300
 _DIGITS = 2000
+_QUICK_SECONDS = 0.5
 # Python and SymPy take a good part of a second to start; a child with less would only be killed.
 _LEAST_CHILD_SECONDS = 0.3
 _CHILD_BYTES = 4 << 30
+_CHILD_CODE = "from symseek.algebra import answer_parent; answer_parent()"
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,10 @@ def exact_number(value: float) -> Any:
 
 def first_proof(difference: Any, quick: bool) -> str | None:
     """Name the first rule that turns the difference into 0, if one does."""
-    rules = _QUICK_RULES if quick else _QUICK_RULES + _DEAR_RULES
-    for name, rule in rules:
+    started = time.monotonic()
+    for name, rule in _QUICK_RULES if quick else _QUICK_RULES + _DEAR_RULES:
+        if quick and time.monotonic() - started > _QUICK_SECONDS:
+            return None
         try:
             if rule(difference, quick) == 0:
                 return f"the difference is 0 {name}"
@@ -252,7 +256,7 @@ def _prove_in_child(
     path = os.pathsep.join(each or os.getcwd() for each in sys.path)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", "from symseek.algebra import answer_parent; answer_parent()"],
+            [sys.executable, "-c", _CHILD_CODE],
             input=question,
             capture_output=True,
             timeout=seconds,
@@ -263,7 +267,7 @@ def _prove_in_child(
         return Proof(False, f"SymPy was stopped after {seconds:.1f} s without a proof")
     except OSError as error:
         return Proof(False, f"no child process could be started for SymPy ({error})")
-    if done.returncode:  # SymPy can overflow the C stack, which ends the process
+    if done.returncode:  # memory or the stack ran out
         lines = done.stderr.decode(errors="replace").strip().splitlines()
         cause = lines[-1] if lines else f"exit status {done.returncode}"
         return Proof(False, f"SymPy failed ({cause})")

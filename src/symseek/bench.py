@@ -191,7 +191,7 @@ class _Watch:
 def run_job(job: Job, report: Callable[[Progress], object] = lambda progress: None) -> Run:
     """Search until the formula is recovered or the budget is spent.
 
-    >>> run = run_job(Job("Nguyen-1", "dsr", seed=0, max_expressions=200_000))
+    >>> run = run_job(Job("Nguyen-11", "dsr", seed=0, max_expressions=100_000))
     >>> run.recovered
     'yes'
     """

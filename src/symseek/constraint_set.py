@@ -92,18 +92,16 @@ class ConstraintSet:
 
     def _check_possible(self) -> None:
         """Refuse, by name, constraints that leave no program at all."""
-        for rule, table in zip(self.compiled["counts"], self._tables.counts or [None], strict=True):
+        for at, rule in enumerate(self.compiled["counts"]):
             if rule["allowed"][0, 1, 0]:
                 continue
             what = [_label(each) for each in self.built_in if isinstance(each, Length)]
-            if table is not None:
+            if self._tables.counts:
+                member = self._tables.counts[at].member
                 what += [
                     _label(each)
                     for each in self.built_in
-                    if any(
-                        np.array_equal(mine.member, table.member)
-                        for mine in self._narrowed([each]).counts
-                    )
+                    if any(np.array_equal(c.member, member) for c in self._narrowed([each]).counts)
                 ]
             arities = sorted(set(self.library.arity.tolist()))
             raise InputError(

@@ -345,8 +345,8 @@ class SoftLength:
         logits = np.zeros((tables.capacity, 2, len(tables.library)), dtype=np.float32)
         terminal = tables.library.arity == 0
         early, late = length < self.location, length > self.location
-        logits[np.ix_(early, [1], terminal)] = cost[early][:, None, None]
-        logits[np.ix_(late, [0, 1], ~terminal)] = cost[late][:, None, None]
+        logits[:, 1] += np.outer(early * cost, terminal)  # ending now
+        logits += np.outer(late * cost, ~terminal)[:, None]  # opening more
         return logits
 
     def violated_by(self, program: Program) -> bool:

@@ -23,7 +23,16 @@ __all__ = ["LiveDisplay", "PlainDisplay", "open_display"]
 VERDICTS = {"yes": "recovered", "no": "not recovered", "undecided": "undecided"}
 COLOURS = {"yes": "green", "no": "yellow", "undecided": "magenta"}
 
-SUMMARY_COLUMNS = ("problem", "recovered", "rate", "paper", "undecided", "evaluations", "seconds")
+SUMMARY_COLUMNS = (
+    "problem",
+    "recovered",
+    "recovery",
+    "paper",
+    "undecided",
+    "evaluations",
+    "seconds",
+    "expressions/s",
+)
 SUMMARY_NOTE = "Evaluations and seconds: median over the recovered runs, to the moment of recovery."
 
 
@@ -141,7 +150,8 @@ class LiveDisplay(PlainDisplay):
         from rich.text import Text
 
         won = sum(run.recovered == "yes" for run in self.done)
-        table = Table(caption=f"{len(self.done)} of {self.total} runs done, {won} recovered")
+        caption = f"{len(self.done)} of {self.total} runs done, {won} recovered"
+        table = Table(expand=True, caption=caption)  # as wide as the terminal: it does not jump
         table.add_column("problem", no_wrap=True)
         for name in ("seed", "expressions", "rate", "best reward"):
             table.add_column(name, justify="right", no_wrap=True)
@@ -189,6 +199,7 @@ def summary_rows(summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
             str(each.undecided) if each.undecided else "-",
             "-" if each.expressions is None else f"{each.expressions:,.0f}",
             "-" if each.seconds is None else f"{each.seconds:.2f}",
+            f"{each.rate:,.0f}",
         )
         for each in summaries
     ]
@@ -196,7 +207,8 @@ def summary_rows(summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
         published = [each.published for each in summaries if each.published is not None]
         paper = f"{sum(published) / len(published):.1f}%" if published else "-"
         total = f"{sum(s.recovered for s in summaries)}/{sum(s.runs for s in summaries)}"
-        rows.append(("average", total, f"{average_recovery(summaries):.1f}%", paper, "-", "-", "-"))
+        mean = f"{average_recovery(summaries):.1f}%"
+        rows.append(("average", total, mean, paper, "-", "-", "-", "-"))
     return rows
 
 

@@ -120,7 +120,7 @@ class PriorityQueue:
 
     .. math:: \frac{1}{k} \sum_{i=1}^{k} \nabla \log p(\tau^{[i]})
 
-    The entropy bonus is that of the sampled batch, as for the other objectives (Abolafia et al. 2018).
+    The entropy bonus is that of the programs in the queue (Abolafia et al. 2018).
     """
 
     size: int = 10
@@ -138,9 +138,8 @@ class PriorityQueue:
         queue = self._updated(state, programs, rewards)
         assert queue.programs is not None
         kept = len(queue.programs)
-        weights = np.concatenate([np.full(kept, 1.0 / kept), np.zeros(len(programs))])
-        shares = np.concatenate([np.zeros(kept), np.full(len(programs), 1.0 / len(programs))])
-        return Selection(Programs.concatenate([queue.programs, programs]), weights, shares), queue
+        equal = np.full(kept, 1.0 / kept)
+        return Selection(queue.programs, equal, equal), queue
 
     def _updated(self, queue: Queue, programs: Programs, rewards: Floats) -> Queue:
         """The queue with the batch's best taken in; of equals, the earlier stays."""

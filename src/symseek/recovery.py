@@ -209,22 +209,25 @@ def _points(names: list[str], above_zero: frozenset[str]) -> Iterator[Point]:
 def _gap(pair: tuple[Formula, Formula], point: Point, precise: Precise) -> Any:
     """How far apart the formulas are: 0 within rounding, None where that cannot be said."""
     values = _values(pair, point, precise)
-    if values is None:
-        return None
-    gap = abs(values[0] - values[1])
-    rounding = max(map(abs, values)) * precise.number(f"1e{_SPARE - precise.digits}")
-    if gap <= rounding:
-        return 0
-    # A formula can magnify rounding until no digit is left, as the sine of a huge number does. A
-    # difference counts only when twice the digits give the same values, but for a little of it.
-    if precise.digits > _MOST_DIGITS:
-        return None
-    finer = Precise(2 * precise.digits)
-    again = _values(pair, point, finer)
-    if again is None:
-        return None
-    settled = all(abs(a - b) < gap / 1000 for a, b in zip(values, again, strict=True))
-    return gap if settled else _gap(pair, point, finer)
+    rounding = precise.number(f"1e{_SPARE - precise.digits}")
+    while values is not None:
+        gap = abs(values[0] - values[1])
+        if gap <= rounding * max(map(abs, values)):
+            return 0
+        if precise.digits > _MOST_DIGITS:
+            return None
+        # A formula can magnify rounding until no digit is left, as the sine of a huge number does.
+        # A difference counts only when twice the digits hardly change the values.
+        precise = Precise(2 * precise.digits)
+        again = _values(pair, point, precise)
+        if again is not None and _largest_change(values, again) < gap / 1000:
+            return gap
+        values = again
+    return None
+
+
+def _largest_change(values: list[Any], again: list[Any]) -> Any:
+    return max(abs(a - b) for a, b in zip(values, again, strict=True))
 
 
 def _values(pair: tuple[Formula, Formula], point: Point, precise: Precise) -> list[Any] | None:

@@ -172,6 +172,8 @@ class _Reader:
         name = type(expression).__name__
         if name == "exp":
             return self.lower.call("exp", self.read(expression.args[0]))
+        if name in ("re", "conjugate"):  # SymPy's doubt whether a plain symbol is real; ours are
+            return self.read(expression.args[0])
         known = _FUNCTIONS.get(name, name)
         if not expression.args or known not in {*_FUNCTIONS.values(), *self.lower.library.names}:
             raise InputError(f"{expression} is a SymPy {name}, which no operator here stands for")

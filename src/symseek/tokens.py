@@ -53,7 +53,8 @@ class Token:
     A token with neither `numpy` nor `formula` is a label in a general tree: it can be sampled,
     printed and scored by a function of the programs, but not evaluated on data.
 
-    >>> Token("logistic", 1, 4, formula="1/(1 + exp(-a))").numpy(0.0)
+    >>> logistic = Token("logistic", 1, 4, formula="1/(1 + exp(-a))")
+    >>> print(logistic.numpy(0.0))
     0.5
     """
 
@@ -182,6 +183,10 @@ def _op(
     return name, Token(name, arity, complexity, numpy=numpy, sympy=sympy, latex=latex, **more)
 
 
+def _over(a: Any) -> Any:
+    return 1 / a
+
+
 # fmt: off
 # Complexity follows the paper: 1 for + - *, variables and constants, 2 for division, 3 for sin and
 # cos, 4 for exp and log. The rest is set beside them: a sign costs 1; 1/x as much as division; an
@@ -205,7 +210,7 @@ OPERATORS: dict[str, Token] = dict([
     _op("square",     1, 2, np.square, lambda a: a**2, "{a}^{2}", inverse="sqrt"),
     _op("cube",       1, 3, lambda a: a * a * a, lambda a: a**3, "{a}^{3}"),
     _op("fourth",     1, 4, lambda a: (a * a) * (a * a), lambda a: a**4, "{a}^{4}"),
-    _op("reciprocal", 1, 2, lambda a: 1 / a, lambda a: 1 / a, r"\frac1{{a}}", inverse="reciprocal"),
+    _op("reciprocal", 1, 2, _over, _over, r"\frac{1}{{a}}", inverse="reciprocal"),
     _op("neg",        1, 1, np.negative, lambda a: -a, "-{a}", inverse="neg"),
     _op("abs",        1, 2, np.abs, lambda a: _s.Abs(a), r"\left|{a}\right|"),
     _op("neg_exp",    1, 4, lambda a: np.exp(-a), lambda a: _s.exp(-a), "e^{-{a}}"),

@@ -179,15 +179,15 @@ class Evaluator:
         rows = len(X)
         self.rows = rows
         self.library = library
+        target = np.empty(0) if y is None else np.ascontiguousarray(y, dtype=np.float64)
         if weights is None:
-            weights = np.ones(rows)
-        target = [] if y is None else np.asarray(y, dtype=np.float64).tolist()
+            weights = np.ones(len(target))
         self._core = _native.Evaluator(
             [_instructions(token) for token in library],
             library.arity.tolist(),
             np.ascontiguousarray(np.asarray(X, dtype=np.float64).T),
             target,
-            np.asarray(weights, dtype=np.float64).tolist() if target else [],
+            np.ascontiguousarray(weights, dtype=np.float64),
             threads,
             cache,
         )

@@ -1,0 +1,78 @@
+"""The native core's face: arrays in, arrays filled. `engines.native` is what the package calls."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def simd() -> str: ...
+def simd_variants() -> list[str]: ...
+def operations() -> dict[str, int]: ...
+def adam(
+    weights: NDArray[np.float32],
+    mean: NDArray[np.float32],
+    variance: NDArray[np.float32],
+    gradient: NDArray[np.float32],
+    step: float,
+    beta1: float,
+    beta2: float,
+    epsilon: float,
+) -> None: ...
+
+class Policy:
+    def __init__(self, tables: dict[str, Any], hidden: int, threads: int) -> None: ...
+    def sample(
+        self,
+        weights: NDArray[np.float32],
+        seed: int,
+        iteration: int,
+        tokens: NDArray[np.int16],
+        lengths: NDArray[np.int32],
+        entropy: NDArray[np.float32],
+        ask: Callable[..., NDArray[np.float32]] | None,
+    ) -> list[int] | None: ...
+    def score(
+        self,
+        weights: NDArray[np.float32],
+        tokens: NDArray[np.int16],
+        lengths: NDArray[np.int32],
+        weight: NDArray[np.float32],
+        entropy_weight: NDArray[np.float32],
+        log_probability: NDArray[np.float32],
+        entropy: NDArray[np.float32],
+        gradient: NDArray[np.float32] | None,
+        ask: Callable[..., NDArray[np.float32]] | None,
+    ) -> None: ...
+    def allows(
+        self, tokens: NDArray[np.int16], lengths: NDArray[np.int32], ok: NDArray[np.bool_]
+    ) -> None: ...
+
+class Evaluator:
+    def __init__(
+        self,
+        code: Sequence[Sequence[tuple[str, int, float]]],
+        arity: Sequence[int],
+        columns: NDArray[np.float64],
+        target: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        threads: int,
+        cache: int,
+    ) -> None: ...
+    def errors(
+        self,
+        tokens: NDArray[np.int16],
+        lengths: NDArray[np.int32],
+        constants: NDArray[np.float64],
+        squared: NDArray[np.float64],
+        absolute: NDArray[np.float64],
+        ok: NDArray[np.bool_],
+    ) -> int: ...
+    def predict(
+        self,
+        tokens: NDArray[np.int16],
+        lengths: NDArray[np.int32],
+        constants: NDArray[np.float64],
+        predictions: NDArray[np.float64],
+        ok: NDArray[np.bool_],
+    ) -> None: ...

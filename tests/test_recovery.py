@@ -1,0 +1,354 @@
+"""Is the found formula the true one? Disguises are seen through, near misses are not."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import threading
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import libraries, programs
+
+import symseek.algebra
+import symseek.precise
+import symseek.recovery
+from symseek import problems
+from symseek.algebra import prove_equal
+from symseek.errors import InputError
+from symseek.precise import NotReal, Precise
+from symseek.programs import Program
+from symseek.recovery import Recovery, equivalent
+from symseek.tokens import OPERATORS, Library, Token
+
+# What searches find, and some that they might: the true formula in other clothes.
+DISGUISES = {
+    "Nguyen-1": [
+        "x*(x*x + x + 1)",
+        "x*(x + x/x)*x + x",
+        "(x*x*x*x - x)/(x - x/x)*x/x",
+        "exp(log(x))*(x + x*x) + x",
+        "x/(x/(x + x*x))*x + x",
+        "x*(x + x*x + cos(x - x))",
+        "x + exp(log(x) + log(x))*(x + exp(x - x))",
+        "x*(x + x*x + sin(x)/sin(x))",
+    ],
+    "Nguyen-2": ["x*(x*(x*(x + x/x) + x/x) + x/x)", "(x + x*x)*(x*x + cos(x - x))"],
+    "Nguyen-3": ["x*(x + (x + x*x)*(x*x) + x/x) + x*x*(x - x + x) + (x*x*x - x*x*x)"],
+    "Nguyen-4": [
+        "(x*x + x)*(x*x*x*x + x*x + x/x)",
+        "x*(x + x/x)*(x*x + x + x/x)*(x*x - x + x/x)",
+        "x + x*x*(x + x/x + x*x*(x + x/x) + x*x*x*x*(x/x))",
+    ],
+    "Nguyen-5": [
+        "cos(x)*sin(x*x) - x/x",
+        "(sin(x + x*x) + sin(x*x - x))/(x/x + x/x) - exp(x - x)",
+        "(sin(x*x) - x/(x*cos(x)))*cos(x)",
+        "cos(x)*(sin(x*x) - 1/cos(x))",
+        "sin(x*x)*cos(x) - sin(x)*sin(x) - cos(x)*cos(x)",
+    ],
+    "Nguyen-6": [
+        "sin(x) + sin(x*(x + x/x))",
+        "2*sin(x + x*x/2)*cos(x*x/2)",
+        "sin(x)*(1 + cos(x*x)) + cos(x)*sin(x*x)",
+    ],
+    "Nguyen-7": [
+        "log((x + 1)*(x*x + 1))",
+        "log(x + x*x + x*x*x + x/x)",
+        "log(x + x/x + x*x*(x + x/x))",
+        "log(x*(x*x + 1)) + log((x + 1)/x)",
+        "log(1 + x*(x + 1)) + log((x + x*x + x*x*x + 1)/(x + x*x + 1))",
+        "log((x + x/x)/(x/(x*x*x + x))) - log(exp(x)/exp(x))",
+        "log((x + x/x)*exp(log(x*x + x/x)))",
+    ],
+    "Nguyen-8": [
+        "exp(x/(x + x)*log(x))",
+        "x/exp(log(x)*x/(x + x))",
+        "exp(log(x*x)/4)",
+        "exp(log(x/(x/x))/(log(exp(x)*exp(x))/x))",
+        "exp(log(x)*exp(x)/(exp(x) + exp(x)))",
+        "exp(log(sin(x)*x/sin(x))/((x + x)/x))",
+    ],
+    "Nguyen-9": ["sin(y*y) + sin(x)", "sin(x) + sin(y/(x/(x*y)))"],
+    "Nguyen-10": [
+        "sin(x + y) + sin(x - y)",
+        "(sin(x) + sin(x))*cos(y)",
+        "sin(x)*cos(y)/(x/(x + x))",
+        "sin(x + x)*cos(y)/cos(x)",
+    ],
+    "Nguyen-11": [
+        "exp(y*log(x))",
+        "exp(y*log(x*x)/2)",
+        "exp(log(x)/(x/(x*y)))",
+        "x*exp((y - 1)*log(x))",
+        "exp(y*(log(x*y) - log(y)))",
+        "x/exp(log(x)*(1 - y))",
+    ],
+    "Nguyen-12": ["x*x*x*(x - 1) + y*(y/2 - 1)", "y*(y/(y/y + y/y) - y/y) + x*x*x*(x - x/x)"],
+}
+# As good as the truth on the data, and still another formula.
+NEAR_MISSES = {
+    "Nguyen-1": ["x**3 + x**2 + x + 1e-12", "x**3 + x**2 + 1.0000000000000002*x", "x**3 + x**2"],
+    "Nguyen-2": ["x**4 + x**3 + x**2 + sin(x)", "x**4 + x**3 + x**2 + x + 1e-30*x**5"],
+    "Nguyen-3": ["x**5 + x**4 + x**3 + x**2 + x*(1 + 1e-300)"],
+    "Nguyen-4": ["x**6 + x**5 + x**4 + x**3 + x**2 + x - 1e-100"],
+    "Nguyen-5": ["sin(x**2)*cos(x) - tanh(40)", "sin(x**2)*cos(x) - 0.9999999999999999"],
+    "Nguyen-6": ["sin(x) + sin(x + x**2) + 1e-15*x"],
+    "Nguyen-7": ["log(x + 1) + log(x**2 + 1.000000000001)", "1.2*x"],
+    "Nguyen-8": ["x**0.5000000001", "exp(log(x)/2.00000000000001)", "sqrt(x + 1e-20)"],
+    "Nguyen-9": ["sin(x) + sin(y**2) + sin(1e-9*x)**3"],
+    "Nguyen-10": ["1.9999999999999998*sin(x)*cos(y)", "sin(x + y) + sin(y - x)"],
+    "Nguyen-11": ["x**(y + 1e-18)", "y**x"],
+    "Nguyen-12": ["x**4 - x**3 + y**2/2.0000000001 - y"],
+}
+
+
+@pytest.mark.parametrize(
+    "module", [symseek.recovery, symseek.algebra, symseek.precise], ids=lambda m: m.__name__
+)
+def test_examples_in_the_documentation(module):
+    assert doctest.testmod(module).failed == 0
+
+
+def test_every_problem_is_in_the_tables():
+    names = {problem.name for problem in problems.suite("Nguyen")}
+    assert names == DISGUISES.keys() == NEAR_MISSES.keys()
+
+
+@pytest.mark.parametrize("positive", [True, False], ids=["positive", "real"])
+@pytest.mark.parametrize(("name", "found"), [(n, f) for n, fs in DISGUISES.items() for f in fs])
+def test_disguises_are_seen_through(name, found, positive):
+    problem = problems.load(name)
+    # Nothing here may need the child process: a search asks this often.
+    got = equivalent(
+        found, problem.expression, problem.variables, positive=positive, time_limit=0.0
+    )
+    assert got.answer == "yes", got.reason
+
+
+@pytest.mark.parametrize(("name", "found"), [(n, f) for n, fs in NEAR_MISSES.items() for f in fs])
+def test_near_misses_are_not(name, found):
+    problem = problems.load(name)
+    got = equivalent(found, problem.expression, problem.variables, positive=problem.positive)
+    assert got.answer == "no"
+    assert got.reason.startswith("the values differ by")
+
+
+@pytest.mark.parametrize("name", DISGUISES)
+def test_programs_over_the_problems_library(name):
+    problem = problems.load(name)
+    names = [*problem.library().names[: -len(problem.variables)], 1, 2, "const"]
+    library = Library(names, problem.variables)
+    program = Program.parse(DISGUISES[name][0], library)
+    assert equivalent(program, problem.expression, positive=problem.positive).answer == "yes"
+
+
+def test_the_usual_case_is_quick():
+    equivalent("x*(x + 1)", "x**2 + x")  # SymPy is imported
+    start = time.perf_counter()
+    for _ in range(5):
+        equivalent("x*(x*(x + 1) + 1)", "x**3 + x**2 + x")
+        equivalent("exp(x/(x + x)*log(x))", "sqrt(x)", positive=True)
+        equivalent("sin(x)", "x")
+    assert (time.perf_counter() - start) / 15 < 0.1  # about 10 ms each
+
+
+def test_no_comes_without_sympy():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from symseek.recovery import equivalent\n"
+        "assert equivalent('x + 1e-9', 'x').answer == 'no'\n"
+        "assert 'sympy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+SLOW = (
+    " + ".join(f"sqrt(x + {k} + 2*sqrt(x + {k - 1}))*tanh(x*{k})" for k in range(1, 7)),
+    " + ".join(f"(sqrt(x + {k - 1}) + 1)*tanh(x*{k})" for k in range(1, 7)),
+)
+"""Equal, but SymPy works on it for minutes."""
+
+
+def test_a_slow_proof_is_stopped():
+    start = time.perf_counter()
+    got = equivalent(*SLOW, positive=True, time_limit=2.0)
+    assert time.perf_counter() - start < 4.0
+    assert got.answer == "undecided"
+    assert "stopped after" in got.reason
+    assert "agree to 40 digits at 24 random points" in got.reason
+
+
+def test_the_time_limit_holds_in_any_thread():
+    answers = []
+    threads = [
+        threading.Thread(target=lambda: answers.append(equivalent(*SLOW, time_limit=1.5)))
+        for _ in range(2)
+    ]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [each.answer for each in answers] == ["undecided"] * 2
+    assert time.perf_counter() - start < 5.0
+
+
+def test_no_time_at_all():
+    got = equivalent(*SLOW, time_limit=0.0)
+    assert got.answer == "undecided"
+    assert "no time" in got.reason
+
+
+def test_the_child_proves_what_the_quick_rules_cannot(monkeypatch):
+    monkeypatch.setattr(symseek.algebra, "_QUICK_RULES", ())
+    got = equivalent("x*(x + 1)", "x**2 + x", time_limit=60.0)
+    assert got == Recovery("yes", "the difference is 0 when expanded")
+
+
+def test_numbers_that_grow_go_to_the_child():
+    # SymPy would write out seven million digits; in this process nothing could stop it.
+    text = "1.0000001**1000000"
+    got = equivalent(f"{text}*x/{text}", "x", time_limit=1.0)
+    assert got.answer == "undecided"
+
+
+def test_a_child_that_cannot_start_is_no_error(monkeypatch):
+    monkeypatch.setattr("sys.executable", os.path.join(os.sep, "no", "such", "python"))
+    got = equivalent(*SLOW)
+    assert got.answer == "undecided"
+    assert "no child process could be started" in got.reason
+
+
+def test_a_child_that_fails_is_no_error(monkeypatch):
+    monkeypatch.setattr(symseek.algebra, "_CHILD_CODE", "raise MemoryError('too much')")
+    got = equivalent(*SLOW)
+    assert got.answer == "undecided"
+    assert "SymPy failed (MemoryError: too much)" in got.reason
+
+
+@pytest.mark.parametrize(
+    ("found", "truth", "positive", "answer"),
+    [
+        ("sqrt(x**2)", "x", True, "yes"),
+        ("sqrt(x**2)", "x", False, "no"),
+        ("sqrt(x**2)", "abs(x)", False, "yes"),
+        ("abs(x + 5)", "x + 5", True, "yes"),
+        ("abs(x + 5)", "x + 5", False, "no"),
+        ("sqrt(x**2)*y", "x*y", ["x"], "yes"),
+        ("sqrt(x**2)*y", "x*y", ["y"], "no"),
+        ("exp(2*log(x))", "x**2", False, "yes"),  # where both are real
+        ("log(-x**2)", "x", False, "undecided"),  # nowhere
+        ("sin(1)**2 + cos(1)**2", "1", False, "yes"),
+        ("2", "2.0000000001", False, "no"),
+        ("tan(x)", "sin(x)/cos(x)", False, "yes"),
+        ("tanh(x)", "(exp(2*x) - 1)/(exp(2*x) + 1)", False, "yes"),
+        ("neg_exp(x)", "1/exp(x)", False, "yes"),
+        ("x/3", "0.3333333333333333*x", False, "no"),
+        ("0.1*x", "x/10", False, "yes"),
+        ("y", "x", False, "no"),
+    ],
+)
+def test_domains_and_functions(found, truth, positive, answer):
+    assert equivalent(found, truth, positive=positive, time_limit=0.0).answer == answer
+
+
+def test_sympy_expressions_are_taken():
+    import sympy
+
+    x, y = sympy.symbols("x y")
+    assert equivalent(sympy.cosh(x) ** 2 - sympy.sinh(x) ** 2, "1").answer == "yes"
+    assert equivalent("x/3", sympy.Rational(1, 3) * x).answer == "yes"
+    assert equivalent("0.1*x", 0.1 * x).answer == "yes"
+    assert equivalent("3.141592653589793*x", sympy.pi * x).answer == "no"
+    assert equivalent(sympy.exp(y * sympy.log(x)), x**y, ["x", "y"]).answer == "yes"
+
+
+def test_operators_of_the_callers_own():
+    import numpy as np
+    import sympy
+
+    logistic = Token("logistic", 1, 4, formula="1/(1 + exp(-a))")
+    cosh = Token("cosh", 1, numpy=np.cosh, sympy=lambda a: sympy.cosh(a))
+    library = Library([logistic, cosh, Token("label", 1)], ["x"])
+    found = Program.parse("logistic(x)", library)
+    assert equivalent(found, "exp(x)/(1 + exp(x))").answer == "yes"
+    assert equivalent(found, "tanh(x)").answer == "no"
+    assert equivalent(Program.parse("cosh(x)", library), "(exp(x) + exp(-x))/2").answer == "yes"
+    with pytest.raises(InputError, match="token 'label' has no formula"):
+        equivalent(Program.parse("label(x)", library), "x")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: equivalent("x + z", "x", ["x", "y"]), "unknown variable 'z'"),
+        (lambda: equivalent("x", "x + z", ["x"]), "unknown variable 'z'"),
+        (lambda: equivalent("x +", "x"), "expected a value"),
+        (lambda: equivalent("x", "x", positive=["u"]), "unknown variable 'u'"),
+        (lambda: equivalent(None, "x"), "None is no formula"),
+        (lambda: equivalent(["x"], "x"), "is no formula"),
+    ],
+)
+def test_bad_input_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_rounding_is_not_a_difference():
+    # The sine of a number with three hundred digits needs as many digits more.
+    assert equivalent("sin(exp(500*x)*exp(x))", "sin(exp(501*x))", time_limit=0.0).answer == "yes"
+    # Forty digits cancel before the difference is taken.
+    assert equivalent("(x + 1e40) - 1e40", "x", time_limit=0.0).answer == "yes"
+
+
+# Numbers to many digits
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_operator_has_many_digits(name):
+    precise = Precise(30)
+    token = OPERATORS[name]
+    assert name in precise.operators
+    at = ("0.7", "1.9")[: token.arity]
+    got = precise.operators[name](*map(precise.number, at))
+    assert float(got) == pytest.approx(float(token.numpy(*map(float, at))), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    "text", ["log(-x)", "sqrt(-x)", "1/(x - x)", "(-x)**0.5", "0**(-x)", "exp(exp(exp(7*x)))"]
+)
+def test_what_is_not_real_is_refused(text):
+    precise = Precise(30)
+    with pytest.raises(NotReal):
+        precise.program(Program.parse(text), {"x": precise.number("1.5")})
+
+
+def test_the_callers_precision_is_left_alone():
+    import mpmath
+
+    mpmath.mp.dps = 17
+    equivalent("x*(x + 1)", "x**2 + x")
+    assert mpmath.mp.dps == 17
+
+
+# Properties
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.data())
+def test_a_program_is_itself(data):
+    library = data.draw(libraries(composed=False))
+    program = data.draw(programs(library, max_length=10))
+    assert equivalent(program, program, time_limit=0.0).answer != "no"
+    assert equivalent(program, str(program), time_limit=0.0).answer != "no"
+
+
+def test_proofs_are_of_equality():
+    x_plus, x = Program.parse("x + 1e-99"), Program.parse("x")
+    proof = prove_equal(x_plus, x, frozenset(), deadline=0.0)
+    assert not proof.proved

@@ -121,7 +121,7 @@ int Evaluator::errors(const Batch& batch, double* squared, double* absolute, boo
                            batch.constants + size_t(i) * batch.constant_width, constants_in(batch, i));
     cache_.prefetch(keys_[i]);
   }
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count; ++i) {  // in order, so that what is found does not depend on the threads
     size_t slot = keys_[i].high & (table - 1);
     while (slots_[slot] >= 0 && !(keys_[slots_[slot]] == keys_[i])) slot = (slot + 1) & (table - 1);
     if (slots_[slot] < 0) {

@@ -546,6 +546,8 @@ def test_sympy_form():
         ("tan(x)*tanh(y)", ["tan", "tanh", "mul"], "tan(x)*tanh(y)"),
         ("pi + x", ["add", "const"], "x + 3.141592653589793"),
         ("2.5*x", ["mul", "const"], "2.5*x"),
+        ("cot(x) + sec(x)", ["tan", "cos", "reciprocal", "add"], "1/tan(x) + 1/cos(x)"),
+        ("re(x) + conjugate(y)", ["add"], "y + x"),
     ],
 )
 def test_from_sympy(text, names, printed):
@@ -555,7 +557,7 @@ def test_from_sympy(text, names, printed):
     assert str(program) == printed
 
 
-@pytest.mark.parametrize("text", ["I*x", "zoo", "cosh(x)", "x > 1", "oo"])
+@pytest.mark.parametrize("text", ["I*x", "zoo", "gamma(x)", "x > 1", "oo"])
 def test_from_sympy_refuses(text):
     import sympy
 

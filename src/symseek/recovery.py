@@ -18,7 +18,7 @@ from symseek.parse import infer_library, parse_infix
 from symseek.precise import NotReal, Precise
 from symseek.programs import Program
 from symseek.symbolic import to_sympy
-from symseek.tokens import OPERATORS, Kind
+from symseek.tokens import OPERATORS, Kind, Library
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -100,7 +100,8 @@ def _prove(
 def _read(source: Program | Expr | str, variables: Sequence[str] | None) -> Formula:
     """A program, or an expression with exact numbers, over the variables allowed."""
     if isinstance(source, str):
-        source = parse_infix(source, infer_library(source))
+        own = None if variables is None else Library([*OPERATORS, "const"], variables)
+        source = parse_infix(source, own or infer_library(source))
     formula = _from_program(source) if isinstance(source, Program) else _from_sympy(source)
     if variables is not None:
         for name in sorted(_names(formula) - set(variables)):

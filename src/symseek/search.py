@@ -263,6 +263,7 @@ class Search:
     def _record(self, sample: Sample, graded: Graded, clock: _Clock) -> Iteration:
         rewards, count = graded.rewards, len(graded.rewards)
         epsilon = getattr(self.config.objective, "epsilon", RiskSeeking.epsilon)
+        top = rewards[rewards >= top_quantile(rewards, epsilon)]
         self.iteration += 1
         self.expressions += count
         clock.lap("other")
@@ -270,11 +271,11 @@ class Search:
             iteration=self.iteration,
             expressions=self.expressions,
             seconds=self.seconds,
-            mean_reward=float(rewards.mean()),
-            top_mean_reward=float(rewards[rewards >= top_quantile(rewards, epsilon)].mean()),
-            best_reward=float(rewards.max()),
-            entropy=float(sample.entropy.mean()),
-            mean_length=float(sample.programs.lengths.mean()),
+            mean_reward=float(rewards.sum()) / count,
+            top_mean_reward=float(top.sum()) / len(top),
+            best_reward=float(top.max()),
+            entropy=float(sample.entropy.sum(dtype=np.float64)) / count,
+            mean_length=float(sample.programs.lengths.sum()) / count,
             invalid_fraction=1.0 - float(np.count_nonzero(graded.ok)) / count,
             unique_fraction=graded.distinct / count,
             best=self.front.best,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["from_sympy", "to_sympy"]
 
+_REWRITTEN = {"sinh": "exp", "cosh": "exp", "coth": "exp", "sec": "cos", "csc": "sin", "cot": "tan"}
 _FUNCTIONS = {"Abs": "abs", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh"}
 
 
@@ -74,6 +75,10 @@ def from_sympy(expression: Expr | float, library: Library | None = None) -> Prog
         whole = sympy.sympify(expression)
     except sympy.SympifyError:
         raise InputError(f"SymPy cannot make an expression of {expression!r}") from None
+    # SymPy leaves open whether a part is real, as in Abs(exp(x)) = exp(re(x)); here all parts are.
+    for part in (sympy.re, sympy.conjugate):
+        whole = whole.replace(part, lambda inside: inside)
+    whole = whole.replace(sympy.im, lambda inside: sympy.Integer(0))
     if library is None:
         names = sorted(symbol.name for symbol in whole.free_symbols)
         library = Library([*OPERATORS, "const"], names)
@@ -172,8 +177,8 @@ class _Reader:
         name = type(expression).__name__
         if name == "exp":
             return self.lower.call("exp", self.read(expression.args[0]))
-        if name in ("re", "conjugate"):  # SymPy's doubt whether a plain symbol is real; ours are
-            return self.read(expression.args[0])
+        if name in _REWRITTEN:
+            return self.read(expression.rewrite(_REWRITTEN[name]))
         known = _FUNCTIONS.get(name, name)
         if not expression.args or known not in {*_FUNCTIONS.values(), *self.lower.library.names}:
             raise InputError(f"{expression} is a SymPy {name}, which no operator here stands for")

@@ -84,4 +84,4 @@ sanitize-memory sanitize-threads: sanitize-%: $(call installed,test)
 		--no-deps --force-reinstall -C build-dir=build/sanitize/$*-objects \
 		-C cmake.define.SYMSEEK_SANITIZE=$(SANITIZERS_$*) .
 	LD_PRELOAD="$$($(CXX) -print-file-name=$(RUNTIME_$*)) $$($(CXX) -print-file-name=libstdc++.so)" \
-		ASAN_OPTIONS=detect_leaks=0 build/sanitize/$*/bin/python -m pytest $(NATIVE_TESTS) $(PYTEST_ARGS)
+		ASAN_OPTIONS=detect_leaks=0 build/sanitize/$*/bin/python -m pytest --capture=sys $(NATIVE_TESTS) $(PYTEST_ARGS)

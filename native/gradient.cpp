@@ -95,8 +95,12 @@ void Policy::forward(const Traversals& programs, const Distinct* first, int coun
       if (s.node_of[i] < 0) continue;
       const int node = s.node_of[i], token = row(i)[depth];
       const bool allowed = s.allowed[size_t(node) * words + token / 64] >> (token % 64) & 1;
-      log_probability[first[i].program] +=
-          allowed ? s.logits[size_t(node) * tokens + token] : -std::numeric_limits<float>::infinity();
+      if (!allowed) {  // nothing that follows has a place in the tables
+        log_probability[first[i].program] = -std::numeric_limits<float>::infinity();
+        s.settled[i] = 1;
+        continue;
+      }
+      log_probability[first[i].program] += s.logits[size_t(node) * tokens + token];
       entropy[first[i].program] += s.entropy[node];
       s.choices.push_back({i, node, static_cast<TokenId>(token)});
     }

@@ -251,6 +251,8 @@ def test_a_child_that_fails_is_no_error(monkeypatch):
         ("x/3", "0.3333333333333333*x", False, "no"),
         ("0.1*x", "x/10", False, "yes"),
         ("y", "x", False, "no"),
+        ("const(inf)", "x", False, "undecided"),
+        ("x + const(nan)", "x", False, "undecided"),
     ],
 )
 def test_domains_and_functions(found, truth, positive, answer):
@@ -302,6 +304,13 @@ def test_bad_input_is_refused(call, message):
 def test_rounding_is_not_a_difference():
     # The sine of a number with three hundred digits needs as many digits more.
     assert equivalent("sin(exp(500*x)*exp(x))", "sin(exp(501*x))", time_limit=0.0).answer == "yes"
+    # What is added is lost to the first hundreds of digits, and is all that is left in the end.
+    assert equivalent("(x + exp(-900)) - x", "exp(-900)", time_limit=0.0).answer == "yes"
+    assert equivalent("((x + exp(-900)) - x)/exp(-900)", "1", time_limit=0.0).answer == "yes"
+    assert equivalent("((x + exp(-900)) - x)/exp(-900)", "2", time_limit=0.0).answer == "no"
+    # Nothing is left.
+    assert equivalent("sin(x)**2 + cos(x)**2 - 1", "0", time_limit=0.0).answer == "yes"
+    assert equivalent("x - x", "0", time_limit=0.0).answer == "yes"
     # Forty digits cancel before the difference is taken.
     assert equivalent("(x + 1e40) - 1e40", "x", time_limit=0.0).answer == "yes"
 
@@ -326,6 +335,19 @@ def test_what_is_not_real_is_refused(text):
     precise = Precise(30)
     with pytest.raises(NotReal):
         precise.program(Program.parse(text), {"x": precise.number("1.5")})
+
+
+def test_noise_shows_what_rounding_decides():
+    program = Program.parse("((x + 1e-99) - x)*1e99")
+    plain, noisy = Precise(60), Precise(60, noise=True)
+    assert plain.program(program, {"x": plain.number("1.5")}) == 0
+    assert abs(noisy.program(program, {"x": noisy.number("1.5")})) > 1e30
+
+
+def test_noise_keeps_powers_of_negative_numbers():
+    noisy = Precise(60, noise=True)
+    value = noisy.program(Program.parse("(-x)**(y + y)"), dict.fromkeys("xy", noisy.number("1.5")))
+    assert float(value) == pytest.approx(-(1.5**3))
 
 
 def test_the_callers_precision_is_left_alone():

@@ -3,10 +3,16 @@
 The evaluator has a context of its own, so that neither another thread nor the caller's precision
 comes between. A value is real at every node or it is no value: `NotReal` is raised where a formula
 leaves the reals, and where a node is so large that its digits are not worth having.
+
+More digits alone do not show how many of them are right: (1 + t) - 1 is 0 to any precision that t
+falls below. With `noise` every operation is off by a random amount in its last digits, so that what
+rounding can do to a value shows as a change when the digits are doubled.
 """
 
 from __future__ import annotations
 
+import itertools
+import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,6 +28,11 @@ _HUGE = 1e300
 _LARGEST_EXPONENT = 700  # exp of this is about _HUGE
 _SMALLEST_EXPONENT = -1e6
 
+# Digits kept beyond those asked for, so that the noise is larger than the rounding; and as many
+# different errors as do not fall into step with a formula.
+_GUARD = 5
+_ERRORS = 61
+
 # SymPy's names for what mpmath calls otherwise.
 _RENAMED = {"Abs": "fabs", "Exp1": "e", "Pi": "pi", "GoldenRatio": "phi", "EulerGamma": "euler"}
 
@@ -34,16 +45,22 @@ class Precise:
     """Evaluates programs and SymPy expressions at points of given names.
 
     >>> precise = Precise(digits=30)
-    >>> print(precise.program(Program.parse("sqrt(x)"), {"x": precise.number("2")}))
-    1.41421356237309504880168872421
+    >>> root = precise.program(Program.parse("sqrt(x)"), {"x": precise.number("2")})
+    >>> print(str(root)[:32])
+    1.414213562373095048801688724209
     """
 
-    def __init__(self, digits: int) -> None:
+    def __init__(self, digits: int, noise: bool = False) -> None:
         from mpmath import MPContext
 
         self.digits = digits
+        self.noise = noise
         self.context = context = MPContext()
-        context.dps = digits
+        context.dps = digits + _GUARD
+        self.last_digit = context.mpf(10) ** -digits
+        draw = random.Random(digits)
+        errors = [draw.uniform(0.1, 1.0) * draw.choice((-1, 1)) for _ in range(_ERRORS)]
+        self.errors = itertools.cycle([1 + self.last_digit * error for error in errors])
         self.operators: dict[str, Callable[..., Any]] = {
             "add": lambda a, b: a + b,
             "sub": lambda a, b: a - b,
@@ -78,7 +95,8 @@ class Precise:
             if this.kind is Kind.VARIABLE:
                 return values[this.name]
             if this.kind is not Kind.OPERATOR:
-                return self.number(repr(this.value if constant is None else constant))
+                text = repr(this.value if constant is None else constant)
+                return self.checked(self.number, [text])
             if this.expansion is not None:
                 named = dict(zip(ARGUMENTS, arguments, strict=False))
                 return self.program(this.expansion, named)
@@ -92,7 +110,7 @@ class Precise:
         if expression.is_Symbol:
             return values[expression.name]
         if expression.is_Rational:
-            return self.real(lambda: self.context.mpf(expression.p) / expression.q, [])
+            return self.checked(lambda: self.context.mpf(expression.p) / expression.q, [])
         if expression.is_Float:
             return self.number(repr(float(expression)))
         arguments = [self.expression(each, values) for each in expression.args]
@@ -110,6 +128,11 @@ class Precise:
         return self.real(function, arguments) if arguments else +function
 
     def real(self, function: Callable[..., Any], arguments: list[Any]) -> Any:
+        """The value of a node, with its error if there is to be noise."""
+        value = self.checked(function, arguments)
+        return value * next(self.errors) if self.noise else value
+
+    def checked(self, function: Callable[..., Any], arguments: list[Any]) -> Any:
         """Call, and refuse what is not a real number of a sensible size."""
         try:
             value = function(*arguments)
@@ -120,9 +143,12 @@ class Precise:
         return value
 
     def power(self, base: Any, exponent: Any) -> Any:
-        whole = exponent == self.context.floor(exponent)
-        if whole and abs(exponent) < _LARGEST_EXPONENT:
-            return base ** int(exponent)
+        if abs(exponent) < _LARGEST_EXPONENT:
+            nearest = self.context.nint(exponent)
+            # Noise must not make x**(1 + 1) undefined for a negative x.
+            slack = self.last_digit * 10**_GUARD if self.noise else 0
+            if abs(exponent - nearest) <= slack * (1 + abs(exponent)):
+                return base ** int(nearest)
         if base <= 0:
             raise NotReal
         return self.exponential(exponent * self.context.log(base))

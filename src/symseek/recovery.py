@@ -210,25 +210,36 @@ def _points(names: list[str], above_zero: frozenset[str]) -> Iterator[Point]:
 def _gap(pair: tuple[Formula, Formula], point: Point, precise: Precise) -> Any:
     """How far apart the formulas are: 0 within rounding, None where that cannot be said."""
     values = _values(pair, point, precise)
+    if values is None:
+        return None
     rounding = precise.number(f"1e{_SPARE - precise.digits}")
-    while values is not None:
-        gap = abs(values[0] - values[1])
-        if gap <= rounding * max(map(abs, values)):
-            return 0
-        if precise.digits > _MOST_DIGITS:
-            return None
-        # A formula can magnify rounding until no digit is left, as the sine of a huge number does.
-        # A difference counts only when twice the digits hardly change the values.
-        precise = Precise(2 * precise.digits)
-        again = _values(pair, point, precise)
-        if again is not None and _largest_change(values, again) < gap / 1000:
-            return gap
-        values = again
-    return None
+    gap = abs(values[0] - values[1])
+    return 0 if gap <= rounding * max(map(abs, values)) else _settled_gap(pair, point, rounding)
 
 
-def _largest_change(values: list[Any], again: list[Any]) -> Any:
-    return max(abs(a - b) for a, b in zip(values, again, strict=True))
+def _settled_gap(pair: tuple[Formula, Formula], point: Point, rounding: Any) -> Any:
+    """The gap by values that rounding does not decide, as it does in the sine of a huge number.
+
+    The digits are doubled until errors in the last of them hardly change the values.
+    """
+    digits = _DIGITS
+    before = _values(pair, point, Precise(digits, noise=True))
+    while digits <= _MOST_DIGITS:
+        digits *= 2
+        values = _values(pair, point, Precise(digits, noise=True))
+        if values is not None:
+            gap = abs(values[0] - values[1])
+            if gap <= rounding * max(map(abs, values)):
+                return 0
+            if before is not None and _largest_change(before, values) < gap / 1000:
+                return gap
+        before = values
+    # Both are 0 as far as can be told, or nothing can be told.
+    return 0 if before is not None and max(map(abs, before)) < rounding else None
+
+
+def _largest_change(before: list[Any], values: list[Any]) -> Any:
+    return max(abs(a - b) for a, b in zip(before, values, strict=True))
 
 
 def _values(pair: tuple[Formula, Formula], point: Point, precise: Precise) -> list[Any] | None:

@@ -1,0 +1,57 @@
+"""Every instruction set gives the same bits."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from symseek.engines.native import simd_variants
+
+RUN = """
+import hashlib
+import numpy as np
+from symseek import Library, Search, SearchConfig
+from symseek.engines.native import simd
+library = Library(["add", "sub", "mul", "div", "pow", "sin", "cos", "tan", "tanh", "exp", "log",
+                   "sqrt", "neg_exp", "1", "const"], variables=["x", "y"])
+X = np.random.default_rng(0).uniform(0.1, 4, (37, 2))
+search = Search(library, X, np.sin(X[:, 0]) * X[:, 1], SearchConfig(max_expressions=10_000))
+digest = hashlib.sha256()
+def listen(now):
+    sample = search.policy.sample(1000, now.iteration)
+    digest.update(sample.programs.tokens.tobytes() + search.grader(sample.programs).rewards.tobytes())
+search.run(listen)
+digest.update(search.policy.weights.flat.tobytes())
+print(simd(), digest.hexdigest())
+"""
+
+
+def run(variant: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "SYMSEEK_SIMD": variant}
+    return subprocess.run(
+        [sys.executable, "-c", RUN], env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def test_every_variant_of_this_machine_agrees_to_the_last_bit() -> None:
+    digests = set()
+    for variant in simd_variants():
+        done = run(variant)
+        assert done.returncode == 0, done.stderr
+        name, digest = done.stdout.split()
+        assert name == variant
+        digests.add(digest)
+    assert len(digests) == 1
+
+
+def test_an_unknown_variant_is_refused_by_name() -> None:
+    done = run("avx9000")
+    assert done.returncode != 0
+    assert "SYMSEEK_SIMD is 'avx9000', but this machine runs only" in done.stderr
+
+
+def test_the_plain_variant_is_always_there() -> None:
+    assert simd_variants()[-1] == "baseline"
+
+

@@ -19,7 +19,6 @@ import statistics
 from dataclasses import replace
 
 import peers
-
 from symseek import Search, presets, problems
 
 PROBLEMS = ("Nguyen-4", "Nguyen-5", "Nguyen-8", "Nguyen-12")

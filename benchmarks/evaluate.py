@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-import peers
 
+import peers
 from symseek import Library, Program, Programs
 from symseek.engines.native import Evaluator
 

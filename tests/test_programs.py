@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from oracle.evaluate import evaluate
-from strategies import any_program, libraries, programs
 
 import symseek.lowering
 import symseek.parse
 import symseek.printing
 import symseek.programs
 import symseek.symbolic
+from oracle.evaluate import evaluate
+from strategies import any_program, libraries, programs
 from symseek.errors import InputError
 from symseek.programs import Program, Programs
 from symseek.tokens import EMPTY, OPERATORS, Kind, Library, Token

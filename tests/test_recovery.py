@@ -10,11 +10,11 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import libraries, programs
 
 import symseek.algebra
 import symseek.precise
 import symseek.recovery
+from strategies import libraries, programs
 from symseek import problems
 from symseek.algebra import prove_equal
 from symseek.errors import InputError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,7 @@ def test_any_tree_under_any_score_needs_no_data() -> None:
     assert result.best is not None
     names = result.best.program.names
     assert len(names) == 10
-    assert all(left != right for left, right in zip(names, names[1:], strict=False))
+    assert all(left != right for left, right in pairwise(names))
 
 
 def test_a_deterministic_score_is_asked_once_per_program() -> None:
@@ -209,9 +210,7 @@ def test_a_score_that_differs_between_calls_is_asked_every_time() -> None:
         return np.random.default_rng(len(sizes)).uniform(size=len(programs))
 
     config = SearchConfig(max_expressions=1_000, batch_size=500)
-    Search.for_programs(
-        TREES, score, config, deterministic=False, constraints=[Length(1, 5)]
-    ).run()
+    Search.for_programs(TREES, score, config, deterministic=False, constraints=[Length(1, 5)]).run()
     assert sizes == [500, 500]
 
 

@@ -10,11 +10,11 @@ import pickle
 import numpy as np
 import pytest
 from hypothesis import given
-from oracle.evaluate import FORMULAS
-from strategies import COMPOSED, libraries
 
 import symseek.errors
 import symseek.tokens
+from oracle.evaluate import FORMULAS
+from strategies import COMPOSED, libraries
 from symseek.errors import InputError
 from symseek.tokens import CONST, EMPTY, OPERATORS, Kind, Library, Token
 

@@ -18,6 +18,7 @@ from symseek.data import Data
 from symseek.errors import InputError, unknown_name
 
 __all__ = [
+    "R2",
     "REWARDS",
     "ErrorReward",
     "InverseMAE",
@@ -25,7 +26,6 @@ __all__ = [
     "InverseNMSE",
     "InverseNRMSE",
     "PredictionReward",
-    "R2",
     "Reward",
     "reward_named",
 ]

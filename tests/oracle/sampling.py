@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -227,7 +227,7 @@ def _possible(
 ) -> Callable[[int, int, int], bool]:
     shortest, longest = length_limits
 
-    @lru_cache(maxsize=None)
+    @cache
     def possible(length: int, open_slots: int, count: int) -> bool:
         if length + open_slots > longest or (high is not None and count > high):
             return False

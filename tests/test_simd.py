@@ -20,7 +20,8 @@ search = Search(library, X, np.sin(X[:, 0]) * X[:, 1], SearchConfig(max_expressi
 digest = hashlib.sha256()
 def listen(now):
     sample = search.policy.sample(1000, now.iteration)
-    digest.update(sample.programs.tokens.tobytes() + search.grader(sample.programs).rewards.tobytes())
+    rewards = search.grader(sample.programs).rewards
+    digest.update(sample.programs.tokens.tobytes() + rewards.tobytes())
 search.run(listen)
 digest.update(search.policy.weights.flat.tobytes())
 print(simd(), digest.hexdigest())

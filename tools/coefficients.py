@@ -1,8 +1,9 @@
 """Computes the constants of native/vector_math.hpp: minimax polynomials and split constants.
 
-The Remez exchange runs in 60-digit arithmetic (mpmath). Coefficients are then rounded to double (or float) one at
-a time from the lowest power up, and the ones above refitted around each rounded value, so that the rounding costs
-almost no accuracy. Run `python tools/coefficients.py` to print every constant with its error bound.
+The Remez exchange runs in 60-digit arithmetic (mpmath). Coefficients are then rounded to double (or
+float) one at a time from the lowest power up, and the ones above refitted around each rounded
+value, so that the rounding costs almost no accuracy. Run `python tools/coefficients.py` to print every
+constant with its error bound.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def rounded(value: mp.mpf, bits: int) -> mp.mpf:
 
 def spread(low: mp.mpf, high: mp.mpf, count: int) -> list[mp.mpf]:
     """Chebyshev points, ends included."""
-    return [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * i / (count - 1)) for i in range(count)]
+    return [
+        (low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * i / (count - 1)) for i in range(count)
+    ]
 
 
 def extrema(grid: Sequence[mp.mpf], errors: Sequence[mp.mpf], count: int) -> list[int]:
@@ -44,7 +47,12 @@ def extrema(grid: Sequence[mp.mpf], errors: Sequence[mp.mpf], count: int) -> lis
     return found
 
 
-def remez(targets: Sequence[mp.mpf], weights: Sequence[mp.mpf], powers: Sequence[int], grid: Sequence[mp.mpf]):
+def remez(
+    targets: Sequence[mp.mpf],
+    weights: Sequence[mp.mpf],
+    powers: Sequence[int],
+    grid: Sequence[mp.mpf],
+):
     """Coefficients c minimising max |weight (target - sum c_i x^powers_i)| over the grid."""
     count = len(powers) + 1
     points = [(2 * i + 1) * len(grid) // (2 * count) for i in range(count)]
@@ -73,7 +81,7 @@ def remez(targets: Sequence[mp.mpf], weights: Sequence[mp.mpf], powers: Sequence
 def polynomial(target: Function, weight: Function, terms: int, low, high, bits: int = 53):
     """Minimax coefficients rounded to `bits`, and the error of the rounded polynomial.
 
-    On an interval that starts at zero the powers above a coefficient are refitted once it is rounded.
+    On an interval that starts at zero the powers above a coefficient are refitted after rounding.
     """
     grid = spread(mp.mpf(low), mp.mpf(high), 500)[1:]
     targets = [target(x) for x in grid]
@@ -83,7 +91,10 @@ def polynomial(target: Function, weight: Function, terms: int, low, high, bits: 
     else:
         kept = []
         for first in range(terms):
-            rest = [t - sum(c * x**p for p, c in enumerate(kept)) for x, t in zip(grid, targets, strict=True)]
+            rest = [
+                t - sum(c * x**p for p, c in enumerate(kept))
+                for x, t in zip(grid, targets, strict=True)
+            ]
             kept.append(rounded(remez(rest, weights, range(first, terms), grid)[0], bits))
     errors = (
         abs(w * (t - sum(c * x**p for p, c in enumerate(kept))))
@@ -93,7 +104,7 @@ def polynomial(target: Function, weight: Function, terms: int, low, high, bits: 
 
 
 def rational(target: Function, weight: Function, top: int, bottom: int, low, high, bits: int = 53):
-    """target ~ p/q with q(0) = 1: Remez for a ratio. Each exchange solves for p, q and the levelled error in turn."""
+    """target ~ p/q with q(0) = 1: each exchange solves for p, q and the levelled error in turn."""
     grid = spread(mp.mpf(low), mp.mpf(high), 500)[1:]
     targets = [target(x) for x in grid]
     weights = [weight(x) for x in grid]
@@ -116,7 +127,11 @@ def rational(target: Function, weight: Function, top: int, bottom: int, low, hig
                 system[i, count - 1] = sign
                 values[i] = targets[at]
             solution = list(mp.lu_solve(system, values))
-            p, q, fresh_level = solution[: top + 1], [mp.mpf(1), *solution[top + 1 : -1]], solution[-1]
+            p, q, fresh_level = (
+                solution[: top + 1],
+                [mp.mpf(1), *solution[top + 1 : -1]],
+                solution[-1],
+            )
             done = abs(fresh_level - level) <= abs(level) * mp.mpf("1e-12")
             level = fresh_level
             if done:
@@ -142,8 +157,14 @@ def parts(value: mp.mpf, widths: Sequence[int]) -> list[mp.mpf]:
     return out
 
 
-def show(name: str, coefficients: Sequence[mp.mpf], error: mp.mpf | None = None, single: bool = False) -> None:
-    note = "" if error is None else f"  // error {mp.nstr(error, 3)} = 2^{mp.nstr(mp.log(error, 2), 4)}"
+def show(
+    name: str, coefficients: Sequence[mp.mpf], error: mp.mpf | None = None, single: bool = False
+) -> None:
+    note = (
+        ""
+        if error is None
+        else f"  // error {mp.nstr(error, 3)} = 2^{mp.nstr(mp.log(error, 2), 4)}"
+    )
     print(f"{name}:{note}")
     for c in coefficients:
         print(f"  {mp.nstr(c, 9)}f," if single else f"  {float(c).hex()},  // {mp.nstr(c, 17)}")
@@ -154,20 +175,30 @@ def main() -> None:
 
     c, e = polynomial(
         lambda r: sum(r**i / mp.factorial(i + 2) for i in range(40)),
-        lambda r: r * r * mp.exp(-r), 10, -half_ln2, half_ln2)
+        lambda r: r * r * mp.exp(-r),
+        10,
+        -half_ln2,
+        half_ln2,
+    )
     show("exp: exp(r) = 1 + r + r^2 P(r)", c, e)
     show("exp: 1/ln2, ln2 in two parts", [rounded(1 / LN2, 53), *parts(LN2, [41, 53])])
 
     # log(m) = 2s + s z P(z) with s = (m-1)/(m+1), z = s^2, sqrt(1/2) <= m <= sqrt(2)
     z_max = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0005")
-    c, e = polynomial(lambda z: sum(2 * z**i / (2 * i + 3) for i in range(60)), lambda z: z / 2, 7, 0, z_max)
+    c, e = polynomial(
+        lambda z: sum(2 * z**i / (2 * i + 3) for i in range(60)), lambda z: z / 2, 7, 0, z_max
+    )
     show("log: log(m) = 2s + s z P(z)", c, e)
     show("log: ln2 in two parts", parts(LN2, [41, 53]))
 
     z_max = (mp.pi / 4 * mp.mpf("1.0001")) ** 2
     c, e = polynomial(
         lambda z: sum((-1) ** (i + 1) * z**i / mp.factorial(2 * i + 3) for i in range(40)),
-        lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)), 6, 0, z_max)
+        lambda z: z * mp.sqrt(z) / mp.sin(mp.sqrt(z)),
+        6,
+        0,
+        z_max,
+    )
     show("sin, cos: sin(r) = r + r z P(z), |r| <= pi/4", c, e)
 
     def tan_rest(z: mp.mpf) -> mp.mpf:
@@ -177,7 +208,10 @@ def main() -> None:
     p, q, e = rational(tan_rest, lambda z: z / (1 + z * tan_rest(z)), 3, 3, 0, z_max)
     show("tan: tan(r) = r + r z P(z)/Q(z), |r| <= pi/4: P", p, e)
     show("tan: Q", q)
-    show("sin, cos, tan: 2/pi, pi/2 in three parts", [rounded(2 / mp.pi, 53), *parts(mp.pi / 2, [37, 37, 53])])
+    show(
+        "sin, cos, tan: 2/pi, pi/2 in three parts",
+        [rounded(2 / mp.pi, 53), *parts(mp.pi / 2, [37, 37, 53])],
+    )
     with mp.workdps(500):
         print("sin, cos, tan: 2/pi, 64 bits a word")
         bits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** (64 * 21)))
@@ -197,7 +231,8 @@ def main() -> None:
     # pow: log2(m) = (2/(3 ln2)) s (3 + z + z^2 P(z))
     z_max = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0005")
     c, e = polynomial(
-        lambda z: sum(3 * z**i / (2 * i + 5) for i in range(60)), lambda z: z * z / 3, 7, 0, z_max)
+        lambda z: sum(3 * z**i / (2 * i + 5) for i in range(60)), lambda z: z * z / 3, 7, 0, z_max
+    )
     show("pow: log2(m) = 2/(3 ln2) s (3 + z + z^2 P(z))", c, e)
     show("pow: 2/(3 ln2) in two parts", parts(2 / (3 * LN2), [26, 53]))
     show("pow: ln2", [rounded(LN2, 53)])
@@ -205,13 +240,25 @@ def main() -> None:
     # Single precision.
     c, e = polynomial(
         lambda r: sum(r**i / mp.factorial(i + 2) for i in range(40)),
-        lambda r: r * r * mp.exp(-r), 4, -half_ln2, half_ln2, bits=24)
+        lambda r: r * r * mp.exp(-r),
+        4,
+        -half_ln2,
+        half_ln2,
+        bits=24,
+    )
     show("fexp: exp(r) = 1 + r + r^2 P(r)", c, e, single=True)
-    show("fexp: 1/ln2, ln2 in two parts", [rounded(1 / LN2, 24), *parts(LN2, [16, 24])], single=True)
+    show(
+        "fexp: 1/ln2, ln2 in two parts", [rounded(1 / LN2, 24), *parts(LN2, [16, 24])], single=True
+    )
     low, high = mp.sqrt(mp.mpf("0.5")) - 1, mp.sqrt(mp.mpf(2)) - 1
     c, e = polynomial(
         lambda f: sum((-1) ** i * f**i / (i + 3) for i in range(200)),
-        lambda f: f**3 / mp.log1p(f) if f else mp.mpf(0), 8, low, high, bits=24)
+        lambda f: f**3 / mp.log1p(f) if f else mp.mpf(0),
+        8,
+        low,
+        high,
+        bits=24,
+    )
     show("flog: log(1+f) = f - f^2/2 + f^3 P(f)", c, e, single=True)
 
 

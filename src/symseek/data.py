@@ -46,7 +46,9 @@ class Data:
             raise InputError(f"X has shape {inputs.shape}; it must have rows and columns")
         rows, columns = inputs.shape
         if rows == 0 or columns == 0:
-            raise InputError(f"X has {rows} rows and {columns} columns; it needs at least one of each")
+            raise InputError(
+                f"X has {rows} rows and {columns} columns; it needs at least one of each"
+            )
         if columns != len(variables):
             raise InputError(
                 f"X has {columns} columns but the library has {len(variables)} input variables"

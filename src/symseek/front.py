@@ -68,9 +68,7 @@ class Front:
             return False
         for row in rows[np.lexsort((rows, -rewards[rows], complexity[rows]))]:
             if rewards[row] > self._to_beat[complexity[row]]:
-                self._enter(
-                    Entry(programs[int(row)], float(rewards[row]), int(complexity[row]))
-                )
+                self._enter(Entry(programs[int(row)], float(rewards[row]), int(complexity[row])))
         return True
 
     def _grow(self, complexity: int) -> None:
@@ -82,9 +80,7 @@ class Front:
     def _enter(self, entry: Entry) -> None:
         beaten = [e for e in self.entries if e.complexity < entry.complexity]
         better = [
-            e
-            for e in self.entries
-            if e.complexity >= entry.complexity and e.reward > entry.reward
+            e for e in self.entries if e.complexity >= entry.complexity and e.reward > entry.reward
         ]
         self.entries = [*beaten, entry, *better]
         tail = self._to_beat[entry.complexity :]

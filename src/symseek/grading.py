@@ -1,8 +1,8 @@
 """Grading: from a batch of programs to a reward each, by whichever route the reward needs.
 
 Data with a built-in reward is graded from error sums in the native core; a custom reward sees
-predictions; a score function sees the programs themselves, with no data at all. All three answer the
-same question, so the search does not know which one it has.
+predictions; a score function sees the programs themselves, with no data at all. All three answer
+the same question, so the search does not know which one it has.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class _ScoreGrader:
         new = [at for at, key in enumerate(keys) if key not in self.known]
         if new:
             asked = self._ask(programs[first[new]])
-            self.known.update((keys[at], float(value)) for at, value in zip(new, asked, strict=True))
+            self.known.update(zip((keys[at] for at in new), asked.tolist(), strict=True))
         rewards = np.array([self.known[key] for key in keys])
         while len(self.known) > _REMEMBERED:
             self.known.popitem(last=False)
@@ -140,7 +140,7 @@ class _ScoreGrader:
 
 
 def _distinct(programs: Programs) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """First row of each distinct program, in order of appearance, and each row's place among them."""
+    """First row of each distinct program, as they appear, and each row's place among them."""
     places: dict[bytes, int] = {}
     inverse = np.empty(len(programs), dtype=np.intp)
     first: list[int] = []

@@ -132,9 +132,7 @@ class PriorityQueue:
     def start(self) -> Queue:
         return Queue()
 
-    def select(
-        self, state: Queue, programs: Programs, rewards: Floats
-    ) -> tuple[Selection, Queue]:
+    def select(self, state: Queue, programs: Programs, rewards: Floats) -> tuple[Selection, Queue]:
         queue = self._updated(state, programs, rewards)
         assert queue.programs is not None
         kept = len(queue.programs)
@@ -145,7 +143,8 @@ class PriorityQueue:
         """The queue with the batch's best taken in; of equals, the earlier stays."""
         if queue.programs is not None and queue.rewards is not None:
             full = len(queue.rewards) == self.size
-            better = np.flatnonzero(rewards > queue.rewards[-1]) if full else np.arange(len(rewards))
+            worst = queue.rewards[-1] if full else -np.inf
+            better = np.flatnonzero(rewards > worst)
             if not len(better):
                 return queue
             programs = Programs.concatenate([queue.programs, programs[better]])

@@ -1,9 +1,10 @@
 """The policy: a recurrent network that writes programs, as plain weight arrays.
 
-An LSTM reads the parent and the sibling of the next token, one-hot with an extra "empty" token, and a
-linear layer gives the logits over the library. All weights are views into one flat float32 vector, so
-that the engine and the optimiser each see a single array. At the start every allowed token is equally
-likely: the recurrent weights are zero, and only the output layer is random, so that gradients flow.
+An LSTM reads the parent and the sibling of the next token, one-hot with an extra "empty" token, and
+a linear layer gives the logits over the library. All weights are views into one flat float32
+vector, so that the engine and the optimiser each see a single array. At the start every allowed
+token is equally likely: the recurrent weights are zero, and only the output layer is random, so
+that gradients flow.
 """
 
 from __future__ import annotations

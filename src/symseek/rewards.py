@@ -1,8 +1,8 @@
 """Rewards: how good is a fit? One number per program, larger is better, 0 for an invalid program.
 
-The built-in rewards are formulas of the error sums that the engine returns, so predictions are never
-stored. To add one, write a subclass of `ErrorReward` with its formula. `PredictionReward` takes any
-Python function of the predictions instead.
+The built-in rewards are formulas of the error sums that the engine returns, so predictions are
+never stored. To add one, write a subclass of `ErrorReward` with its formula. `PredictionReward`
+takes any Python function of the predictions instead.
 """
 
 from __future__ import annotations
@@ -106,9 +106,8 @@ class PredictionReward:
 
     def __call__(self, data: Data, predictions: Floats) -> Floats:
         """Rewards [B], checked."""
-        return checked_rewards(
-            self.function(data.y, predictions, data.weights), len(predictions), "the reward function"
-        )
+        rewards = self.function(data.y, predictions, data.weights)
+        return checked_rewards(rewards, len(predictions), "the reward function")
 
 
 Reward = ErrorReward | PredictionReward

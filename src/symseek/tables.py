@@ -98,7 +98,7 @@ class Tables:
                 leads = np.zeros((length + 1, cap + 1), dtype=bool)
                 # open -> open - 1 + arity, for open = 1 ... length
                 reach = feasible[at + 1, arity : length + 1]
-                leads[1 : 1 + len(reach)] = reach[: length]
+                leads[1 : 1 + len(reach)] = reach[:length]
                 if member:
                     stay = leads[:, cap] if rule.high is None else np.zeros(length + 1, dtype=bool)
                     leads = np.column_stack([leads[:, 1:], stay])
@@ -208,9 +208,7 @@ class Tables:
             "cap": rule.low if rule.high is None else rule.high,
         }
 
-    def _compiled_sizes(
-        self, least: NDArray[np.int64], most: NDArray[np.int64]
-    ) -> dict[str, Any]:
+    def _compiled_sizes(self, least: NDArray[np.int64], most: NDArray[np.int64]) -> dict[str, Any]:
         """Least and most tokens per open position, and the sets of tokens by what they ask for.
 
         `sized` is False when every position takes a lone terminal and has no upper bound: the

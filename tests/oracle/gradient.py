@@ -6,7 +6,7 @@ oracle; the objective is then sum_i w_i log p(tau_i) + v_i H(tau_i) as a functio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -54,36 +54,36 @@ def walk(weights: PolicyWeights, programs: Programs, rules: Sequence[Any]) -> Wa
 
 
 def objective(
-    steps: Walk, hidden: int, tokens: int, log_weights: Array, entropy_weights: Array
-) -> Callable[[Any], Any]:
-    """The objective as a function of the flat weights."""
+    flat: Any, steps: Walk, log_weights: Array, entropy_weights: Array, hidden: int
+) -> Any:
+    """sum_i w_i log p(tau_i) + v_i H(tau_i) as a function of the flat weights."""
+    weights = named(flat, hidden, tokens=steps.added.shape[2])
+    log_p, entropy = jax.vmap(lambda one: of_one(weights, one))(steps)
+    return jnp.sum(log_weights * log_p + entropy_weights * entropy)
 
-    def of_one(weights: dict[str, Any], one: Walk) -> tuple[Any, Any]:
-        """Log-probability and entropy of one program."""
 
-        def step(before: Any, now: Walk) -> Any:
-            state, cell = before
-            gates = weights["parent"][now.parent] + weights["sibling"][now.sibling]
-            gates = gates + weights["bias"] + state @ weights["recurrent"]
-            into, forget, candidate, out = jnp.split(gates, 4)
-            cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(into) * jnp.tanh(candidate)
-            state = jax.nn.sigmoid(out) * jnp.tanh(cell)
-            logits = state @ weights["output"] + weights["output_bias"] + now.added
-            log_p = jax.nn.log_softmax(jnp.where(now.allowed, logits, -1e30))
-            entropy = -jnp.sum(jnp.where(now.allowed, jnp.exp(log_p) * log_p, 0.0))
-            return (state, cell), now.taken * jnp.stack([log_p[now.token], entropy])
+gradient = jax.jit(jax.grad(objective), static_argnames="hidden")
 
-        start = jnp.zeros(hidden), jnp.zeros(hidden)
-        _, each = jax.lax.scan(step, start, one)
-        total = each.sum(axis=0)
-        return total[0], total[1]
 
-    def value(flat: Any) -> Any:
-        weights = named(flat, hidden, tokens)
-        log_p, entropy = jax.vmap(lambda one: of_one(weights, one))(steps)
-        return jnp.sum(log_weights * log_p + entropy_weights * entropy)
+def of_one(weights: dict[str, Any], one: Walk) -> tuple[Any, Any]:
+    """Log-probability and entropy of one program."""
 
-    return value
+    def step(before: Any, now: Walk) -> Any:
+        state, cell = before
+        gates = weights["parent"][now.parent] + weights["sibling"][now.sibling]
+        gates = gates + weights["bias"] + state @ weights["recurrent"]
+        into, forget, candidate, out = jnp.split(gates, 4)
+        cell = jax.nn.sigmoid(forget) * cell + jax.nn.sigmoid(into) * jnp.tanh(candidate)
+        state = jax.nn.sigmoid(out) * jnp.tanh(cell)
+        logits = state @ weights["output"] + weights["output_bias"] + now.added
+        log_p = jax.nn.log_softmax(jnp.where(now.allowed, logits, -1e30))
+        entropy = -jnp.sum(jnp.where(now.allowed, jnp.exp(log_p) * log_p, 0.0))
+        return (state, cell), now.taken * jnp.stack([log_p[now.token], entropy])
+
+    start = jnp.zeros(len(weights["recurrent"]))
+    _, each = jax.lax.scan(step, (start, start), one)
+    log_p, entropy = each.sum(axis=0)
+    return log_p, entropy
 
 
 def named(flat: Any, hidden: int, tokens: int) -> dict[str, Any]:

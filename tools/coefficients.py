@@ -2,7 +2,7 @@
 
 The Remez exchange runs in 60-digit arithmetic (mpmath). Coefficients are then rounded to double (or
 float) one at a time from the lowest power up, and the ones above refitted around each rounded
-value, so that the rounding costs almost no accuracy. Run `python tools/coefficients.py` to print every
+value, so that the rounding costs almost no accuracy. `python tools/coefficients.py` prints every
 constant with its error bound.
 """
 

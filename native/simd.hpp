@@ -25,12 +25,21 @@ constexpr int REGISTER_BYTES = 32;
 constexpr int REGISTER_BYTES = 16;
 #endif
 
+// Integer lanes wrap around: arithmetic runs on the unsigned type of the same width.
+template <class T>
+struct Wrapping { using type = T; };
+template <>
+struct Wrapping<int32_t> { using type = uint32_t; };
+template <>
+struct Wrapping<int64_t> { using type = uint64_t; };
+
 template <class T, int N>
 struct Lanes {
   static constexpr int WIDTH = REGISTER_BYTES / static_cast<int>(sizeof(T));
   static constexpr int REGISTERS = N / WIDTH;
   static constexpr int SIZE = N;
   typedef T Register __attribute__((vector_size(REGISTER_BYTES)));
+  typedef typename Wrapping<T>::type Wrapped __attribute__((vector_size(REGISTER_BYTES)));
   typedef T Loose __attribute__((vector_size(REGISTER_BYTES), aligned(sizeof(T)), may_alias));
 
   Register r[REGISTERS];
@@ -59,7 +68,10 @@ using i32x16 = Lanes<int32_t, 16>;
   template <class T, int N>                                                                \
   SYMSEEK_INLINE Lanes<T, N> operator OP(const Lanes<T, N>& a, const Lanes<T, N>& b) {     \
     Lanes<T, N> out;                                                                       \
-    for (int i = 0; i < Lanes<T, N>::REGISTERS; ++i) out.r[i] = a.r[i] OP b.r[i];          \
+    using W = typename Lanes<T, N>::Wrapped;                                               \
+    using R = typename Lanes<T, N>::Register;                                              \
+    for (int i = 0; i < Lanes<T, N>::REGISTERS; ++i)                                       \
+      out.r[i] = reinterpret_cast<R>(reinterpret_cast<W>(a.r[i]) OP reinterpret_cast<W>(b.r[i])); \
     return out;                                                                            \
   }                                                                                        \
   template <class T, int N>                                                                \
@@ -88,7 +100,9 @@ SYMSEEK_INLINE Lanes<T, N> operator-(const Lanes<T, N>& a) {
 template <class T, int N>
 SYMSEEK_INLINE Lanes<T, N> operator<<(const Lanes<T, N>& a, int bits) {
   Lanes<T, N> out;
-  for (int i = 0; i < Lanes<T, N>::REGISTERS; ++i) out.r[i] = a.r[i] << bits;
+  using W = typename Lanes<T, N>::Wrapped;
+  for (int i = 0; i < Lanes<T, N>::REGISTERS; ++i)
+    out.r[i] = reinterpret_cast<typename Lanes<T, N>::Register>(reinterpret_cast<W>(a.r[i]) << bits);
   return out;
 }
 template <class T, int N>

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -133,10 +134,12 @@ NB_MODULE(_native, m) {
   }, "weights"_a, "mean"_a, "variance"_a, "gradient"_a, "step"_a, "beta1"_a, "beta2"_a, "epsilon"_a,
   "One ascending Adam step, in place.");
 
+  nb::class_<Pool>(m, "Pool", "Threads that serve all stages of one search.").def(nb::init<int>(), "threads"_a);
+
   nb::class_<Policy>(m, "Policy")
-      .def("__init__", [](Policy* self, const nb::dict& tables, int hidden, int threads) {
-        new (self) Policy(read_rules(tables), hidden, threads);
-      }, "tables"_a, "hidden"_a, "threads"_a)
+      .def("__init__", [](Policy* self, const nb::dict& tables, int hidden, std::shared_ptr<Pool> pool) {
+        new (self) Policy(read_rules(tables), hidden, std::move(pool));
+      }, "tables"_a, "hidden"_a, "pool"_a)
       .def("sample", [](Policy& self, In<float> weights, uint64_t seed, uint32_t iteration, Out<TokenId> tokens,
                         Out<int32_t> lengths, Out<float> entropy, const nb::object& ask) -> nb::object {
         const Ask question = read_ask(ask, self.rules().tokens);
@@ -177,12 +180,12 @@ NB_MODULE(_native, m) {
   nb::class_<Evaluator>(m, "Evaluator")
       .def("__init__", [](Evaluator* self, const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
                           const std::vector<int>& arity, In<double> columns, In<double> target, In<double> weight,
-                          int threads, size_t cache) {
+                          std::shared_ptr<Pool> pool, size_t cache) {
         const bool graded = target.size() > 0;
         new (self) Evaluator(read_code(code, arity), columns.data(), static_cast<int>(columns.shape(0)),
                              static_cast<int64_t>(columns.shape(1)), graded ? target.data() : nullptr,
-                             graded ? weight.data() : nullptr, threads, cache);
-      }, "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "threads"_a, "cache"_a)
+                             graded ? weight.data() : nullptr, std::move(pool), cache);
+      }, "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "pool"_a, "cache"_a)
       .def("errors", [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants,
                         Out<double> squared, Out<double> absolute, Out<bool> ok) {
         const Batch batch = read_batch(tokens, lengths, constants);

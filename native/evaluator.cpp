@@ -20,13 +20,13 @@ std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padd
 }  // namespace
 
 Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
-                     const double* weight, int threads, size_t cache_entries)
+                     const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries)
     : code_(std::move(code)),
       rows_(rows),
       padded_rows_((rows + DOUBLE_LANES - 1) / DOUBLE_LANES * DOUBLE_LANES),
-      pool_(threads),
+      pool_(std::move(pool)),
       cache_(cache_entries),
-      scratch_(threads) {
+      scratch_(pool_->threads()) {
   // Padding rows repeat the last row, so they are valid wherever it is, and weigh nothing.
   for (int v = 0; v < variables; ++v)
     columns_.push_back(padded_copy(columns + v * rows, rows, padded_rows_, columns[v * rows + rows - 1]));
@@ -91,8 +91,8 @@ void Evaluator::grade(const Batch& batch, const std::function<void()>& breathe) 
     const int rows = static_cast<int>(std::min(STRIPE, padded_rows_ - first));
     const int count = static_cast<int>(alive_.size());
     if (breathe && first > 0 && first % (BREATH * STRIPE) == 0) breathe();
-    const int group = std::clamp(count / (4 * pool_.threads()), 1, 32);
-    pool_.each((count + group - 1) / group, [&](int item, int thread) {
+    const int group = std::clamp(count / (4 * pool_->threads()), 1, 32);
+    pool_->each((count + group - 1) / group, [&](int item, int thread) {
       for (int i = item * group; i < std::min(count, (item + 1) * group); ++i) {
         Errors part;
         lower(batch, alive_[i], scratch_[thread]);
@@ -146,7 +146,7 @@ int Evaluator::errors(const Batch& batch, double* squared, double* absolute, boo
 }
 
 void Evaluator::predict(const Batch& batch, double* predictions, bool* ok) {
-  pool_.each(batch.programs, [&](int program, int thread) {
+  pool_->each(batch.programs, [&](int program, int thread) {
     Scratch& scratch = scratch_[thread];
     lower(batch, program, scratch);
     ok[program] = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "cache.hpp"
@@ -30,7 +31,10 @@ class Evaluator {
  public:
   // columns [n, rows]; target and weight [rows], or null to predict only.
   Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
-            const double* weight, int threads, size_t cache_entries);
+            const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries);
+
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
 
   // Fills the three arrays [B]; returns the number of distinct programs in the batch. On long data `breathe` is
   // called now and then on the calling thread; it may throw to end the work.
@@ -58,7 +62,7 @@ class Evaluator {
   int64_t rows_, padded_rows_;
   std::vector<std::vector<double>> columns_;
   std::vector<double> target_, weight_;
-  Pool pool_;
+  std::shared_ptr<Pool> pool_;
   Cache cache_;
   std::vector<Scratch> scratch_;
   // Reused between batches, so that grading allocates nothing once it has warmed up.

@@ -49,7 +49,7 @@ void Policy::score(const float* weights, const Traversals& programs, const float
   if (ask)
     for (int group = 0; group < groups; ++group) work(group, 0);
   else
-    pool_.each(groups, work);
+    pool_->each(groups, work);
   for (int i = 0; i < programs.programs; ++i) {
     log_probability[i] = log_probability[copy_of_[i]];
     entropy[i] = entropy[copy_of_[i]];

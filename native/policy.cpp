@@ -56,13 +56,13 @@ void Weights::add(const Weights& other) {
   for (size_t i = 0; i < values_.size(); ++i) values_[i] += other.values_[i];
 }
 
-Policy::Policy(Rules rules, int hidden, int threads)
+Policy::Policy(Rules rules, int hidden, std::shared_ptr<Pool> pool)
     : rules_(std::move(rules)),
       hidden_(hidden),
-      pool_(threads),
+      pool_(std::move(pool)),
       weights_(rules_.tokens, hidden),
-      sample_scratch_(threads),
-      score_scratch_(threads) {}
+      sample_scratch_(pool_->threads() + 1),
+      score_scratch_(pool_->threads()) {}
 
 Policy::~Policy() = default;
 

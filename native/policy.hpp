@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -67,8 +68,10 @@ struct Traversals {
 
 class Policy {
  public:
-  Policy(Rules rules, int hidden, int threads);
+  Policy(Rules rules, int hidden, std::shared_ptr<Pool> pool);
   ~Policy();
+  Policy(const Policy&) = delete;
+  Policy& operator=(const Policy&) = delete;
 
   // tokens [batch, max_length] (-1 beyond the end), lengths and entropy [batch].
   void sample(const float* weights, uint64_t seed, uint32_t iteration, int batch, const Ask& ask, TokenId* tokens,
@@ -89,8 +92,17 @@ class Policy {
   struct ScoreScratch;
   struct Distinct { int program; float weight, entropy_weight; };
 
-  void sample_range(uint64_t seed, uint32_t iteration, int first, int count, const Ask& ask, SampleScratch& scratch,
-                    TokenId* tokens, int32_t* lengths, float* entropy);
+  // A batch being drawn: where its random numbers come from and where its programs go.
+  struct Drawing {
+    uint64_t seed;
+    uint32_t iteration;
+    const Ask& ask;
+    TokenId* tokens;
+    int32_t* lengths;
+    float* entropy;
+  };
+
+  void sample_level(const Drawing& drawing, SampleScratch& scratch);
   void step(int n, const int* parent, const int* sibling, const float* state_before, const float* cell_before,
             float* gates, float* cell, float* squashed, float* state, float* logits);
   void forward(const Traversals& programs, const Distinct* first, int count, const Ask& ask, ScoreScratch& scratch,
@@ -100,9 +112,9 @@ class Policy {
 
   Rules rules_;
   int hidden_;
-  Pool pool_;
+  std::shared_ptr<Pool> pool_;
   Weights weights_;
-  std::vector<SampleScratch> sample_scratch_;
+  std::vector<SampleScratch> sample_scratch_;  // one a thread, and one for the levels before the batch is divided
   std::vector<ScoreScratch> score_scratch_;
   std::vector<Weights> gradients_;
   std::vector<int> order_, copy_of_;

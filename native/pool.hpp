@@ -1,8 +1,10 @@
-// A few threads that wait for work. One pool belongs to one engine, so searches in one process never share one.
+// A few threads that wait for work. One pool serves all stages of one search, so that its threads stay awake from
+// stage to stage; searches in one process never share one.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -20,6 +22,7 @@ class Pool {
     {
       std::lock_guard lock(mutex_);
       stop_ = true;
+      calls_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
     for (auto& worker : workers_) worker.join();
@@ -29,64 +32,74 @@ class Pool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls work(item, thread) for every item, the caller's thread taking part. Which thread takes which item is
-  // left to chance, so work must not depend on it. The first exception is thrown again here.
+  // Calls work(item, thread) for every item, the caller's thread taking part. Which thread takes which item is left
+  // to chance, so work must not depend on it. It waits for the items, not for the threads: on a busy machine the
+  // caller simply does them all. The first exception is thrown again here.
   void each(int items, const std::function<void(int item, int thread)>& work) {
     if (items <= 1 || workers_.empty()) {
       for (int item = 0; item < items; ++item) work(item, 0);
       return;
     }
-    {
-      std::lock_guard lock(mutex_);
-      work_ = &work;
-      items_ = items;
-      next_.store(0, std::memory_order_relaxed);
-      busy_ = static_cast<int>(workers_.size());
-      error_ = nullptr;
-      ++generation_;
-    }
-    wake_.notify_all();
-    take(0);
+    std::lock_guard one_call_at_a_time(call_);
     std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return busy_ == 0; });
-    work_ = nullptr;
+    work_ = &work;
+    items_ = items;
+    next_ = finished_ = 0;
+    error_ = nullptr;
+    calls_.fetch_add(1, std::memory_order_release);
+    lock.unlock();
+    wake_.notify_all();
+    lock.lock();
+    take(lock, 0);
+    done_.wait(lock, [this] { return finished_ == items_; });
     if (error_) std::rethrow_exception(error_);
   }
 
  private:
-  void take(int thread) {
-    for (int item; (item = next_.fetch_add(1, std::memory_order_relaxed)) < items_;) {
+  // Items are few and large, so taking one under the lock costs nothing that can be measured.
+  void take(std::unique_lock<std::mutex>& lock, int thread) {
+    while (next_ < items_) {
+      const int item = next_++;
+      const auto& work = *work_;
+      lock.unlock();
+      std::exception_ptr error;
       try {
-        (*work_)(item, thread);
+        work(item, thread);
       } catch (...) {
-        std::lock_guard lock(mutex_);
-        if (!error_) error_ = std::current_exception();
+        error = std::current_exception();
       }
+      lock.lock();
+      if (error && !error_) error_ = error;
+      if (++finished_ == items_) done_.notify_one();
     }
   }
   void serve(int thread) {
     uint64_t seen = 0;
     for (;;) {
-      {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, [&] { return stop_ || generation_ != seen; });
-        if (stop_) return;
-        seen = generation_;
-      }
-      take(thread);
-      std::lock_guard lock(mutex_);
-      if (--busy_ == 0) done_.notify_one();
+      // The next call often follows soon: look out for it before going to sleep, giving way to whoever needs the core.
+      for (int spin = 0; spin < SPINS && calls_.load(std::memory_order_acquire) == seen; ++spin) pause(spin);
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return stop_ || calls_.load(std::memory_order_relaxed) != seen; });
+      if (stop_) return;
+      seen = calls_.load(std::memory_order_relaxed);
+      take(lock, thread);
     }
   }
 
+  static constexpr int SPINS = 16000;  // about 200 us: the pauses between the stages of an iteration; waking costs 50
+  static void pause(int spin) {
+    if (spin % 64 == 63) return std::this_thread::yield();
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
   std::vector<std::thread> workers_;
-  std::mutex mutex_;
+  std::mutex call_, mutex_;
   std::condition_variable wake_, done_;
+  std::atomic<uint64_t> calls_{0};
   const std::function<void(int, int)>* work_ = nullptr;
-  std::atomic<int> next_{0};
-  int items_ = 0;
-  int busy_ = 0;
-  uint64_t generation_ = 0;
+  int items_ = 0, next_ = 0, finished_ = 0;
   bool stop_ = false;
   std::exception_ptr error_;
 };

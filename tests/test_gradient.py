@@ -134,7 +134,7 @@ def test_gradient_does_not_depend_on_threads(threads):
 
 
 def test_finite_differences_agree():
-    """A second opinion that shares nothing with back-propagation: a few coordinates of each array."""
+    """A second opinion, without back-propagation: a few coordinates of each array."""
     made = policy(TWO, RULES, seed=1, hidden=8, spread=0.5)
     batch = made.sample(4, iteration=0).programs
     got = made.gradient(batch, np.ones(4), np.full(4, 0.5)).gradient

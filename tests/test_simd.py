@@ -54,5 +54,3 @@ def test_an_unknown_variant_is_refused_by_name() -> None:
 
 def test_the_plain_variant_is_always_there() -> None:
     assert simd_variants()[-1] == "baseline"
-
-

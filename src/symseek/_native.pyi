@@ -20,8 +20,11 @@ def adam(
     epsilon: float,
 ) -> None: ...
 
+class Pool:
+    def __init__(self, threads: int) -> None: ...
+
 class Policy:
-    def __init__(self, tables: dict[str, Any], hidden: int, threads: int) -> None: ...
+    def __init__(self, tables: dict[str, Any], hidden: int, pool: Pool) -> None: ...
     def sample(
         self,
         weights: NDArray[np.float32],
@@ -56,7 +59,7 @@ class Evaluator:
         columns: NDArray[np.float64],
         target: NDArray[np.float64],
         weight: NDArray[np.float64],
-        threads: int,
+        pool: Pool,
         cache: int,
     ) -> None: ...
     def errors(

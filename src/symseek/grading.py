@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.data import Data
-from symseek.engines.native import Evaluator
+from symseek.engines.native import Evaluator, Workers
 from symseek.errors import InputError
 from symseek.programs import Programs
 from symseek.rewards import ErrorReward, PredictionReward, Reward, checked_rewards
@@ -47,7 +47,7 @@ class Grader(Protocol):
         """Grade the batch."""
 
 
-def data_grader(library: Library, data: Data, reward: Reward, threads: int) -> Grader:
+def data_grader(library: Library, data: Data, reward: Reward, threads: int | Workers = 1) -> Grader:
     """The grader for a data set."""
     if not library.evaluable:
         names = ", ".join(t.name for t in library if t.arity and t.numpy is None)

@@ -238,6 +238,21 @@ class Programs:
             )
 
     @classmethod
+    def _trusted(
+        cls,
+        library: Library,
+        tokens: NDArray[np.int16],
+        lengths: NDArray[np.int32],
+        constants: NDArray[np.float64],
+    ) -> Programs:
+        """Build without checking: for arrays that an engine or this package made."""
+        programs = object.__new__(cls)
+        programs.__dict__.update(
+            library=library, tokens=tokens, lengths=lengths, constants=constants
+        )
+        return programs
+
+    @classmethod
     def from_list(cls, programs: Sequence[Program], library: Library | None = None) -> Programs:
         """Pack programs over one library; the library must be given for an empty list."""
         if library is None:
@@ -295,7 +310,9 @@ class Programs:
         if not isinstance(row, slice):
             row = np.asarray(row)
             row = row.astype(np.intp) if row.size == 0 else row
-        return Programs(self.library, self.tokens[row], self.lengths[row], self.constants[row])
+        return Programs._trusted(
+            self.library, self.tokens[row], self.lengths[row], self.constants[row]
+        )
 
     def _program(self, row: int) -> Program:
         tokens = tuple(self.tokens[row, : self.lengths[row]].tolist())

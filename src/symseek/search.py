@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from symseek.constraint_set import ConstraintSet
 from symseek.constraints import Constraint, Custom, paper_constraints
 from symseek.data import Data
-from symseek.engines.native import Policy, Sample
+from symseek.engines.native import Policy, Sample, Workers
 from symseek.errors import InputError, unknown_name
 from symseek.front import Entry, Front
 from symseek.grading import Graded, Grader, ScoreFunction, data_grader, score_grader
@@ -154,8 +154,9 @@ class Search:
         threads: int = 1,
     ) -> None:
         data = Data.checked(X, y, library.variables, weights)
-        grader = data_grader(library, data, reward_named(reward), _checked_threads(threads))
-        self._set_up(library, grader, config, constraints, seed, threads)
+        workers = _workers(threads)
+        grader = data_grader(library, data, reward_named(reward), workers)
+        self._set_up(library, grader, config, constraints, seed, workers)
 
     @classmethod
     def for_programs(
@@ -176,7 +177,7 @@ class Search:
         """
         search = cls.__new__(cls)
         grader = score_grader(score, deterministic)
-        search._set_up(library, grader, config, constraints, seed, threads)
+        search._set_up(library, grader, config, constraints, seed, _workers(threads))
         return search
 
     def _set_up(
@@ -186,7 +187,7 @@ class Search:
         config: SearchConfig | None,
         constraints: Iterable[Constraint | Custom] | None,
         seed: int,
-        threads: int,
+        workers: Workers,
     ) -> None:
         if not 0 <= seed < 2**64:
             raise InputError(f"the seed is {seed}; it must be from 0 to 2**64 - 1")
@@ -197,7 +198,7 @@ class Search:
         self.rules = ConstraintSet(
             library, paper_constraints() if constraints is None else constraints
         )
-        self.policy = Policy(self.rules, self.config.policy, seed, _checked_threads(threads))
+        self.policy = Policy(self.rules, self.config.policy, seed, workers)
         self.objective_state = self.config.objective.start()
         self.front = Front()
         self.iteration = 0
@@ -298,7 +299,7 @@ class _Clock:
         self.last = now
 
 
-def _checked_threads(threads: int) -> int:
+def _workers(threads: int) -> Workers:
     if not 1 <= threads <= 1024:
         raise InputError(f"threads is {threads}; it must be from 1 to 1024")
-    return threads
+    return Workers(threads)

@@ -177,7 +177,9 @@ def violates(
         family = [*(tokens[i] for i in siblings), token]
         return len(family) == library.arities[tokens[parent]] and set(family) == {const}
     if isinstance(rule, declared.NoInverseChild):
-        return any(library[other].inverse == name for other in related("only child", library, tokens))
+        return any(
+            library[other].inverse == name for other in related("only child", library, tokens)
+        )
     if isinstance(rule, declared.NoNestedTrigonometry):
         above = related("descendant", library, tokens)
         return library.tokens[token].trigonometric and any(library[o].trigonometric for o in above)

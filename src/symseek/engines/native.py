@@ -21,7 +21,16 @@ from symseek.tokens import ARGUMENTS, Kind, Library, Token
 if TYPE_CHECKING:
     from symseek.constraint_set import ConstraintSet
 
-__all__ = ["Evaluator", "Policy", "Sample", "Score", "operations", "simd", "simd_variants"]
+__all__ = [
+    "Evaluator",
+    "Policy",
+    "Sample",
+    "Score",
+    "Workers",
+    "operations",
+    "simd",
+    "simd_variants",
+]
 
 CACHE_ENTRIES = 1 << 17  # about 6 MB; a program seen again within a few hundred batches is known
 
@@ -58,18 +67,26 @@ class Score:
     gradient: NDArray[np.float32] | None = None  # flat, as in PolicyWeights
 
 
+Workers = _native.Pool
+"""Threads that several engine objects of one search share: `Workers(threads)`."""
+
+
+def _pool(threads: int | Workers) -> Workers:
+    return Workers(threads) if isinstance(threads, int) else threads
+
+
 class Policy:
     """The network on the native core, with its weights and optimiser state."""
 
     def __init__(
-        self, rules: ConstraintSet, config: PolicyConfig, seed: int, threads: int = 1
+        self, rules: ConstraintSet, config: PolicyConfig, seed: int, threads: int | Workers = 1
     ) -> None:
         self.rules = rules
         self.seed = seed
         tokens = len(rules.library)
         self.weights = PolicyWeights.start(tokens, config.hidden, seed)
         self.adam = AdamState.start(self.weights.flat.size)
-        self._core = _native.Policy(rules.compiled, config.hidden, threads)
+        self._core = _native.Policy(rules.compiled, config.hidden, _pool(threads))
         self._ask = rules.ask if rules.custom else None
 
     def sample(self, batch: int, iteration: int) -> Sample:
@@ -83,7 +100,8 @@ class Policy:
         if dead_end is not None:
             raise InputError(f"the constraints collide: {self.rules.explain_dead_end(dead_end)}")
         library = self.rules.library
-        return Sample(Programs(library, tokens, lengths, _unfitted(library, tokens)), entropy)
+        constants = _unfitted(library, tokens)
+        return Sample(Programs._trusted(library, tokens, lengths, constants), entropy)
 
     def score(self, programs: Programs) -> Score:
         """Log-probability and entropy; -inf for a program that the constraints rule out."""
@@ -104,7 +122,7 @@ class Policy:
             np.ascontiguousarray(entropy_weights, dtype=np.float32),
             gradient,
         )
-        if not np.isfinite(score.log_probability).all():
+        if score.log_probability.min() == -np.inf:
             raise InputError(
                 "the policy cannot learn from a program that its constraints rule out: "
                 + str(programs[int(np.argmin(score.log_probability))])
@@ -173,7 +191,7 @@ class Evaluator:
         X: NDArray[np.float64],
         y: NDArray[np.float64] | None = None,
         weights: NDArray[np.float64] | None = None,
-        threads: int = 1,
+        threads: int | Workers = 1,
         cache: int = CACHE_ENTRIES,
     ) -> None:
         rows = len(X)
@@ -188,7 +206,7 @@ class Evaluator:
             np.ascontiguousarray(np.asarray(X, dtype=np.float64).T),
             target,
             np.ascontiguousarray(weights, dtype=np.float64),
-            threads,
+            _pool(threads),
             cache,
         )
 

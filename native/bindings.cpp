@@ -44,7 +44,9 @@ Rules read_rules(const nb::dict& tables) {
   rules.triggers = copied<uint64_t>(tables, "triggers");
   rules.at_length = copied<Word>(tables, "at_length");
   rules.bias = copied<float>(tables, "bias");
+  rules.not_all = copied<Word>(tables, "not_all");
   rules.sized = nb::cast<bool>(tables["sized"]);
+  rules.exact_sets = nb::cast<bool>(tables["exact_sets"]);
   rules.min_length = nb::cast<int>(tables["min_length"]);
   rules.slot_least = copied<int32_t>(tables, "slot_least");
   rules.slot_most = copied<int32_t>(tables, "slot_most");

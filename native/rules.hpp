@@ -36,20 +36,23 @@ struct Rules {
 
   std::vector<int8_t> arity;        // [L]
   std::vector<Word> child;          // [L + 1, max_arity, words] allowed under this parent at this place; L = no parent
-  std::vector<Word> sibling;        // [L + 1, words] allowed to the right of this sibling; L = no sibling
+  std::vector<Word> sibling;        // [L + 1, words] allowed to the right of this sibling
   std::vector<Word> descendant;     // [rules, words] allowed below an ancestor that triggers the rule
   std::vector<uint64_t> triggers;   // [L] bits over descendant rules
   std::vector<Word> at_length;      // [max_length, words] allowed as the token of this place in the traversal
   std::vector<CountRule> counts;
   std::vector<float> bias;          // [max_length, 2, L] added to the logits; second index: is this the last open position?
 
+  std::vector<Word> not_all;        // [sets, words] the children of an operator are not all in such a set
+
   // Least and most tokens per open position; kept only when some position cannot take a lone terminal or is bounded.
-  bool sized = false;
+  // They depend on the set S of descendant rules in force: their bits, or (not exact) 0 at the root and 1 elsewhere.
+  bool sized = false, exact_sets = true;
   int min_length = 1;
-  std::vector<int32_t> slot_least, slot_most;  // [L + 1, max_arity]
-  std::vector<int32_t> needs, holds;           // [L] least and most tokens below each token
-  std::vector<Word> needs_at_most;             // [max_length + 1, words] tokens that need no more than this below them
-  std::vector<Word> holds_at_least;            // [max_length + 1, words] tokens that can hold this much below them
+  std::vector<int32_t> slot_least, slot_most;  // [S, L + 1, max_arity]
+  std::vector<int32_t> needs, holds;           // [S, L] least and most tokens below each token
+  std::vector<Word> needs_at_most;             // [S, max_length + 1, words] tokens that need no more than this below
+  std::vector<Word> holds_at_least;            // [S, max_length + 1, words] tokens that can hold this much below
 
   const Word* child_set(int parent, int place) const { return &child[(size_t(parent) * max_arity + place) * words]; }
   const Word* sibling_set(int sibling_token) const { return &sibling[size_t(sibling_token) * words]; }
@@ -58,6 +61,7 @@ struct Rules {
 struct Frame {
   uint64_t active;   // descendant rules in force below this operator
   int32_t up;        // the frame of the enclosing operator, -1 at the root
+  int32_t previous;  // this operator's frame with one child less, -1 without children
   TokenId token;
   TokenId last_child;  // L while no child is complete
   int8_t arity;
@@ -101,20 +105,45 @@ inline int sibling_of(const Rules& rules, const Frames& frames, const Prefix& pr
   return prefix.frame < 0 ? rules.tokens : frames[prefix.frame].last_child;
 }
 
-// Index of the next open position in the tables by parent and place.
-inline size_t slot_of(const Rules& rules, const Frames& frames, const Prefix& prefix) {
-  if (prefix.frame < 0) return size_t(rules.tokens) * rules.max_arity;
-  return size_t(frames[prefix.frame].token) * rules.max_arity + frames[prefix.frame].filled;
+// Where the tables of room have the next open position: the set in force, and parent and place under it.
+struct Slot {
+  size_t set, place;
+};
+inline Slot slot_of(const Rules& rules, const Frames& frames, const Prefix& prefix) {
+  if (prefix.frame < 0) return {0, size_t(rules.tokens) * rules.max_arity};
+  const Frame& frame = frames[prefix.frame];
+  const size_t set = rules.exact_sets ? frame.active : 1;
+  return {set, (set * (rules.tokens + 1) + frame.token) * rules.max_arity + frame.filled};
 }
 
 // Keeps the tokens whose subtrees leave room for the rest, and with whose help the rest can reach the least length.
 inline void keep_sizes(const Rules& rules, const Frames& frames, const Prefix& prefix, int length, Word* out) {
-  const size_t slot = slot_of(rules, frames, prefix);
-  const int room = rules.max_length - length - 1 - (prefix.least - rules.slot_least[slot]);
-  const int wanted = rules.min_length - length - 1 - (prefix.most - rules.slot_most[slot]);
-  const Word* fits = &rules.needs_at_most[size_t(room < 0 ? 0 : room) * rules.words];
-  const Word* reaches = &rules.holds_at_least[size_t(wanted < 0 ? 0 : wanted) * rules.words];
+  const Slot slot = slot_of(rules, frames, prefix);
+  const auto row = [&](int tokens) {
+    const int bounded = tokens < 0 ? 0 : tokens > rules.max_length ? rules.max_length : tokens;
+    return (slot.set * (rules.max_length + 1) + bounded) * rules.words;
+  };
+  const int room = rules.max_length - length - 1 - (prefix.least - rules.slot_least[slot.place]);
+  const int wanted = rules.min_length - length - 1 - (prefix.most - rules.slot_most[slot.place]);
+  const Word* fits = &rules.needs_at_most[row(room)];
+  const Word* reaches = &rules.holds_at_least[row(wanted)];
   for (int w = 0; w < rules.words; ++w) out[w] &= fits[w] & reaches[w];
+}
+
+// Keeps what the siblings to the left allow.
+inline void keep_siblings(const Rules& rules, const Frames& frames, const Frame& frame, Word* out) {
+  for (const Frame* at = &frame; at->previous >= 0; at = &frames[at->previous]) {
+    const Word* beside = rules.sibling_set(at->last_child);
+    for (int w = 0; w < rules.words; ++w) out[w] &= beside[w];
+  }
+  if (frame.filled + 1 < frame.arity) return;
+  for (size_t set = 0; set < rules.not_all.size(); set += rules.words) {
+    const Word* alike = &rules.not_all[set];
+    bool all = true;
+    for (const Frame* at = &frame; all && at->previous >= 0; at = &frames[at->previous])
+      all = alike[at->last_child / 64] >> (at->last_child % 64) & 1;
+    for (int w = 0; all && w < rules.words; ++w) out[w] &= ~alike[w];
+  }
 }
 
 // Writes the set of tokens that may come next; `length` tokens are there already.
@@ -127,8 +156,8 @@ inline void allowed_next(const Rules& rules, const Frames& frames, const Prefix&
   } else {
     const Frame& frame = frames[prefix.frame];
     const Word* child = rules.child_set(frame.token, frame.filled);
-    const Word* sibling = rules.sibling_set(frame.last_child);
-    for (int w = 0; w < words; ++w) out[w] = fixed[w] & child[w] & sibling[w];
+    for (int w = 0; w < words; ++w) out[w] = fixed[w] & child[w];
+    keep_siblings(rules, frames, frame, out);
     for (uint64_t active = frame.active; active; active &= active - 1) {
       const Word* below = &rules.descendant[size_t(__builtin_ctzll(active)) * words];
       for (int w = 0; w < words; ++w) out[w] &= below[w];
@@ -160,15 +189,15 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
   const int arity = rules.arity[token];
   next.open += arity - 1;
   if (rules.sized) {
-    const size_t slot = slot_of(rules, frames, prefix);
-    next.least += rules.needs[token] - rules.slot_least[slot];
-    next.most += rules.holds[token] - rules.slot_most[slot];
+    const Slot slot = slot_of(rules, frames, prefix);
+    next.least += rules.needs[slot.set * rules.tokens + token] - rules.slot_least[slot.place];
+    next.most += rules.holds[slot.set * rules.tokens + token] - rules.slot_most[slot.place];
   }
   for (size_t r = 0; r < rules.counts.size(); ++r)
     if (rules.counts[r].member[token] && next.counted[r] < rules.counts[r].cap) ++next.counted[r];
   if (arity > 0) {
     const uint64_t active = (prefix.frame < 0 ? 0 : frames[prefix.frame].active) | rules.triggers[token];
-    next.frame = frames.add({active, prefix.frame, token, static_cast<TokenId>(rules.tokens),
+    next.frame = frames.add({active, prefix.frame, -1, token, static_cast<TokenId>(rules.tokens),
                              static_cast<int8_t>(arity), 0});
     return next;
   }
@@ -180,6 +209,7 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
   }
   if (at >= 0) {
     Frame frame = frames[at];
+    frame.previous = at;
     frame.last_child = complete;
     ++frame.filled;
     at = frames.add(frame);

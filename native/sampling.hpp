@@ -48,6 +48,7 @@ struct Policy::SampleScratch {
     reserve(rules, count, hidden_p, tokens_p);
     depth = 0;
     nodes.assign(1, Node{empty_prefix(rules), 0, 0, count});
+    forget_next();
     samples.resize(count);
     for (int i = 0; i < count; ++i) samples[i] = ids[i] = i;
     std::fill(entropies.begin(), entropies.end(), 0.0f);
@@ -79,6 +80,7 @@ struct Policy::SampleScratch {
     const int begin = static_cast<int>(total * part / parts), end = static_cast<int>(total * (part + 1) / parts);
     depth = root.depth;
     frames = root.frames;
+    forget_next();
     nodes.clear();
     samples.clear();
     for (const Node& node : root.nodes) {
@@ -173,6 +175,10 @@ struct Policy::SampleScratch {
     samples.swap(next_samples);
     state.swap(last_state);
     cell.swap(last_cell);
+    forget_next();
+  }
+  // Also at the start: a dead end leaves a level half done.
+  void forget_next() {
     next_nodes.clear();
     next_samples.clear();
   }

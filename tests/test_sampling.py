@@ -384,7 +384,6 @@ class RefusesSome:
         return mask
 
 
-@pytest.mark.xfail(run=False, reason="hangs or ends the process: scratch memory is left over")
 def test_sampling_goes_on_as_if_nothing_had_happened_after_a_dead_end():
     library = Library(["add", "sin", "cos"], variables=["x", "y"])
     moody = RefusesSome()
@@ -518,7 +517,6 @@ def test_rules_that_never_meet_do_not_rule_out_programs_together():
     assert len({str(program) for program in made.sample(500, iteration=0).programs}) > 4
 
 
-@pytest.mark.xfail(run=False, reason="ends the process: `holds` is capped, the places are not")
 @pytest.mark.parametrize("low", [1, 2, 9])
 def test_room_is_counted_right_where_positions_are_bounded_and_others_are_not(low):
     library = Library(["neg", "add"], variables=["x"])

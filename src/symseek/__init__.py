@@ -3,7 +3,7 @@
 The modules in the order of the pipeline:
 
 - `tokens`: the operator table and the library a search draws from
-- `constraints`, `constraint_set`, `tables`: what a program may look like
+- `constraints`, `constraint_set`, `tables`, `room`: what a program may look like
 - `policy`: the network that writes programs
 - `programs`, `parse`, `printing`, `symbolic`: expressions as arrays, text and SymPy
 - `engines`: the native core that samples, evaluates and differentiates
@@ -26,6 +26,7 @@ from symseek.constraints import (
     MaxConstants,
     NoInverseChild,
     NoNestedTrigonometry,
+    NotAll,
     NotAllConstants,
     Partial,
     SoftLength,
@@ -71,6 +72,7 @@ __all__ = [
     "MaxConstants",
     "NoInverseChild",
     "NoNestedTrigonometry",
+    "NotAll",
     "NotAllConstants",
     "Partial",
     "PolicyConfig",

@@ -13,7 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.constraints import CloseUnfinished, Constraint, Count, Custom, Forbid, Length, Partial
+from symseek.constraints import (
+    CloseUnfinished,
+    Constraint,
+    Count,
+    Custom,
+    Forbid,
+    Length,
+    NotAll,
+    Partial,
+)
 from symseek.errors import InputError
 from symseek.programs import Program
 from symseek.tables import CountTable, Tables
@@ -36,7 +45,8 @@ class ConstraintSet:
         self.library = library
         self.constraints = tuple(constraints)
         for constraint in self.constraints:
-            if not isinstance(constraint, Constraint) and not callable(constraint):
+            unusable = not isinstance(constraint, Constraint) and not callable(constraint)
+            if unusable or isinstance(constraint, type):
                 raise InputError(
                     f"{constraint!r} is not a constraint: it has neither `narrow` and `violated_by`"
                     " nor can it be called with the programs under way"
@@ -72,7 +82,10 @@ class ConstraintSet:
         open_slots: NDArray[np.int32],
     ) -> NDArray[np.float32]:
         """What the custom constraints add to the logits [B, L]; -inf forbids."""
-        partial = Partial(self.library, tokens, parent, sibling, open_slots)
+        # Copies: the engine goes on to use its own arrays.
+        partial = Partial(
+            self.library, tokens.copy(), parent.copy(), sibling.copy(), open_slots.copy()
+        )
         shape = (len(tokens), len(self.library))
         logits = np.zeros(shape, dtype=np.float32)
         for constraint in self.custom:
@@ -108,11 +121,14 @@ class ConstraintSet:
                 f"no program can satisfy {' and '.join(what)} with tokens of arity"
                 f" {', '.join(map(str, arities))}; loosen a bound or add tokens"
             )
-        least, most = self._tables.sizes()
         root = len(self.library)
-        if least[root, 0] > self._tables.capacity or most[root, 0] < self._tables.min_length:
+        least = self.compiled["slot_least"][0, root, 0]
+        most = self.compiled["slot_most"][0, root, 0]
+        if least > self._tables.capacity or most < self._tables.min_length:
+            names = ", ".join(_label(each) for each in self.built_in)
             raise InputError(
-                f"the constraints collide: {self.explain_dead_end(())}; loosen one of them"
+                f"the constraints collide: {names} leave no program of"
+                f" {self._tables.min_length} to {self._tables.capacity} tokens; loosen one of them"
             )
 
     def explain_dead_end(self, prefix: Sequence[int]) -> str:
@@ -146,20 +162,22 @@ class _Position:
     def forbidden_by(self, tables: Tables) -> list[int]:
         """Tokens that these tables rule out here."""
         library = self.library
-        waiting: list[list[int]] = []  # open operators: [token, children placed, last child]
+        waiting: list[list[int]] = []  # open operators: token, then the children so far
         for token in self.prefix:
             if waiting:
-                waiting[-1][1:] = [waiting[-1][1] + 1, token]
+                waiting[-1].append(token)
             if library.arity[token]:
-                waiting.append([token, 0, len(library)])
-            while waiting and waiting[-1][1] == library.arity[waiting[-1][0]]:
+                waiting.append([token])
+            while waiting and len(waiting[-1]) - 1 == library.arity[waiting[-1][0]]:
                 waiting.pop()
-        allowed = np.ones(len(library), dtype=bool)
-        if waiting:
-            parent, place, last = waiting[-1]
-            allowed &= tables.child[parent, place] & tables.sibling[last if place else len(library)]
-        else:
-            allowed &= tables.child[len(library), 0]
+        parent, *left = waiting[-1] if waiting else [len(library)]
+        allowed = tables.child[parent, len(left)].copy()
+        for sibling in left:
+            allowed &= tables.sibling[sibling]
+        if waiting and len(left) == library.arity[parent] - 1:
+            for alike in tables.not_all:
+                if all(alike[sibling] for sibling in left):
+                    allowed &= ~alike
         for ancestors, forbidden in tables.descendants:
             if any(ancestors[open_[0]] for open_ in waiting):
                 allowed &= ~forbidden
@@ -175,7 +193,7 @@ class _Position:
 
 
 def _label(constraint: object) -> str:
-    if isinstance(constraint, Forbid | Count):
+    if isinstance(constraint, Forbid | Count | NotAll):
         return str(constraint)
     if isinstance(constraint, Constraint):
         return repr(constraint)

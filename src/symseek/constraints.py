@@ -30,6 +30,7 @@ __all__ = [
     "MaxConstants",
     "NoInverseChild",
     "NoNestedTrigonometry",
+    "NotAll",
     "NotAllConstants",
     "Partial",
     "SoftLength",
@@ -108,6 +109,13 @@ def _names(names: str | Iterable[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
+def _refuse_second_limit(tables: Tables) -> None:
+    if tables.max_length:
+        raise InputError(
+            "there are two Length constraints or a CloseUnfinished beside one; keep one of them"
+        )
+
+
 @dataclass(frozen=True)
 class Length:
     """Between `low` and `high` tokens."""
@@ -125,8 +133,7 @@ class Length:
             )
 
     def narrow(self, tables: Tables) -> None:
-        if tables.max_length and tables.close_at is None:
-            raise InputError("there are two Length constraints; keep one")
+        _refuse_second_limit(tables)
         tables.min_length, tables.max_length = self.low, self.high
 
     def violated_by(self, program: Program) -> bool:
@@ -139,7 +146,12 @@ class CloseUnfinished:
 
     at: int = 30
 
+    def __post_init__(self) -> None:
+        if self.at < 1:
+            raise InputError(f"CloseUnfinished({self.at}): it must be at least 1")
+
     def narrow(self, tables: Tables) -> None:
+        _refuse_second_limit(tables)
         if not tables.library.variable_ids:
             raise InputError("CloseUnfinished needs an input variable in the library")
         tables.close_at, tables.max_length = self.at, self.at
@@ -204,8 +216,8 @@ class Forbid:
             if self.relation == "descendant":
                 related = [names[ancestor] for ancestor in node.ancestors]
             elif self.relation == "sibling":
-                left = names[node.left] if node.left is not None else None
-                pairs = ((names[at], left), (left, names[at]))
+                pairs = [(names[at], names[left]) for left in node.left]
+                pairs += [(left, right) for right, left in pairs]
                 if any(one in self.tokens and other in self.of for one, other in pairs):
                     return True
                 continue
@@ -250,10 +262,34 @@ class Count:
         return found < self.low or (self.high is not None and found > self.high)
 
 
+@dataclass(frozen=True)
+class NotAll:
+    """The children of an operator are not all out of `tokens`."""
+
+    tokens: tuple[str, ...]
+
+    def __init__(self, tokens: str | Iterable[str]) -> None:
+        object.__setattr__(self, "tokens", _names(tokens))
+
+    def __str__(self) -> str:
+        return f"NotAll children {'/'.join(self.tokens)}"
+
+    def narrow(self, tables: Tables) -> None:
+        tables.not_all.append(_mask(tables.library, self.tokens, str(self)))
+
+    def violated_by(self, program: Program) -> bool:
+        names = program.names
+        children: dict[int, list[str]] = {}
+        for at, node in enumerate(_family(program)):
+            if node.parent is not None:
+                children.setdefault(node.parent, []).append(names[at])
+        return any(all(name in self.tokens for name in each) for each in children.values())
+
+
 class _Named:
     """A constraint that follows from the library: `forms` spells it out in the general forms."""
 
-    def forms(self, library: Library) -> list[Forbid | Count]:
+    def forms(self, library: Library) -> list[Forbid | Count | NotAll]:
         raise NotImplementedError
 
     def narrow(self, tables: Tables) -> None:
@@ -272,19 +308,15 @@ def _operators(library: Library) -> list[str]:
 class NotAllConstants(_Named):
     """The children of an operator are not all placeholder constants: that is a constant again."""
 
-    def forms(self, library: Library) -> list[Forbid | Count]:
-        if library.constant_id is None:
-            return []
-        unary = [token.name for token in library if token.arity == 1]
-        lone = [Forbid("const", "only child", of=unary)] if unary else []
-        return [*lone, Forbid("const", "sibling", of="const")]
+    def forms(self, library: Library) -> list[Forbid | Count | NotAll]:
+        return [] if library.constant_id is None else [NotAll("const")]
 
 
 @dataclass(frozen=True)
 class NoInverseChild(_Named):
     """No unary operator directly under the one that it undoes, as in log(exp(x))."""
 
-    def forms(self, library: Library) -> list[Forbid | Count]:
+    def forms(self, library: Library) -> list[Forbid | Count | NotAll]:
         names = set(library.names)
         return [
             Forbid(token.inverse, "child", of=token.name)
@@ -297,7 +329,7 @@ class NoInverseChild(_Named):
 class NoNestedTrigonometry(_Named):
     """No trigonometric operator anywhere below another, as in sin(x + cos(x))."""
 
-    def forms(self, library: Library) -> list[Forbid | Count]:
+    def forms(self, library: Library) -> list[Forbid | Count | NotAll]:
         names = [token.name for token in library if token.trigonometric]
         return [Forbid(names, "descendant", of=names)] if names else []
 
@@ -308,7 +340,7 @@ class MaxConstants(_Named):
 
     most: int = 3
 
-    def forms(self, library: Library) -> list[Forbid | Count]:
+    def forms(self, library: Library) -> list[Forbid | Count | NotAll]:
         return [] if library.constant_id is None else [Count("const", high=self.most)]
 
 
@@ -316,7 +348,7 @@ class MaxConstants(_Named):
 class SomeVariable(_Named):
     """At least one input variable."""
 
-    def forms(self, library: Library) -> list[Forbid | Count]:
+    def forms(self, library: Library) -> list[Forbid | Count | NotAll]:
         return [Count(library.variables, low=1)] if library.variables else []
 
 
@@ -332,6 +364,8 @@ class SoftLength:
     scale: float = 5.0
 
     def __post_init__(self) -> None:
+        if not np.isfinite(self.location):
+            raise InputError(f"the location of SoftLength is {self.location}; it must be a number")
         if not self.scale > 0:
             raise InputError(f"the scale of SoftLength is {self.scale}; it must be positive")
 
@@ -387,24 +421,24 @@ class _Family:
 
     parent: int | None
     place: int
-    left: int | None  # the sibling to the left
+    left: tuple[int, ...]  # the siblings to the left
     ancestors: tuple[int, ...]
 
 
 def _family(program: Program) -> list[_Family]:
     arity = program.library.arity
     nodes: list[_Family] = []
-    waiting: list[list[int]] = []  # open operators: [position, children placed, last child]
+    waiting: list[list[int]] = []  # open operators: position, then the children so far
     for at, token in enumerate(program.tokens):
-        while waiting and waiting[-1][1] == arity[program.tokens[waiting[-1][0]]]:
+        while waiting and len(waiting[-1]) - 1 == arity[program.tokens[waiting[-1][0]]]:
             waiting.pop()
         if waiting:
-            parent, place, last = waiting[-1]
-            left = last if place else None
-            nodes.append(_Family(parent, place, left, tuple(open_[0] for open_ in waiting)))
-            waiting[-1][1:] = [place + 1, at]
+            parent, *left = waiting[-1]
+            ancestors = tuple(open_[0] for open_ in waiting)
+            nodes.append(_Family(parent, len(left), tuple(left), ancestors))
+            waiting[-1].append(at)
         else:
-            nodes.append(_Family(None, 0, None, ()))
+            nodes.append(_Family(None, 0, (), ()))
         if arity[token]:
-            waiting.append([at, 0, -1])
+            waiting.append([at])
     return nodes

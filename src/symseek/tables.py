@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
+from symseek.room import Room
 from symseek.tokens import Library
 
 __all__ = ["MAX_COUNTS", "MAX_DESCENDANTS", "CountTable", "Tables"]
@@ -23,7 +24,6 @@ Mask = NDArray[np.bool_]
 
 MAX_COUNTS = 15  # the engine keeps 16 counters per prefix; one is the bare length
 MAX_DESCENDANTS = 64  # the engine keeps one bit per rule
-_UNBOUNDED = 1 << 20  # stands for "any number of tokens"; sums of a few hundred fit in 32 bits
 
 
 @dataclass
@@ -46,6 +46,7 @@ class Tables:
     child: Mask = field(init=False)  # [L + 1, A, L] under this parent (L: the root) at this place
     sibling: Mask = field(init=False)  # [L + 1, L] to the right of this sibling (row L: none)
     descendants: list[tuple[Mask, Mask]] = field(default_factory=list)  # (ancestors, forbidden) [L]
+    not_all: list[Mask] = field(default_factory=list)  # [L]: not all children of an operator
     counts: list[CountTable] = field(default_factory=list)
     soft: list[Any] = field(default_factory=list)  # priors: added_logits(tables) -> [T, 2, L]
 
@@ -108,57 +109,6 @@ class Tables:
         bits[:, 0] = 0
         return bits
 
-    def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """[L + 1, A] least and most tokens that fit below each parent at each place.
-
-        Cautious: every rule about descendants is taken to be in force (but at the root), and the
-        sibling to be the most restrictive one, so a promise made here can always be kept. A rule
-        whose ancestors cannot be completed under it never comes into force and is left out.
-        """
-        below = np.ones(len(self.library), dtype=bool)
-        for ancestors, forbidden in self.descendants:
-            least, _ = self._sizes_below(~forbidden)
-            if np.any(least[:-1, 0][ancestors] < _UNBOUNDED):
-                below &= ~forbidden
-        return self._sizes_below(below)
-
-    def _sizes_below(self, below: Mask) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same, with these tokens allowed anywhere but at the root."""
-        size, arity = len(self.library), self.library.arity
-        used = np.arange(self.max_arity) < arity[:, None]
-        least = np.where(arity == 0, 1, _UNBOUNDED).astype(np.int64)  # [L] of a whole subtree
-        most = np.ones(size, dtype=np.int64)
-        for _ in range(2 * size + 2):
-            slot_least, slot_most = self._slot_sizes(least, most, below)
-            new_least = np.minimum(1 + np.where(used, slot_least[:-1], 0).sum(axis=1), _UNBOUNDED)
-            new_most = np.minimum(1 + np.where(used, slot_most[:-1], 0).sum(axis=1), _UNBOUNDED)
-            if np.array_equal(new_least, least) and np.array_equal(new_most, most):
-                break
-            least, most = new_least, new_most
-            if most.max() > 4 * self.capacity + 4:  # it can be as large as anyone may ask
-                most = np.where(most > self.capacity, _UNBOUNDED, most)
-        return self._slot_sizes(least, most, below)
-
-    def _slot_sizes(
-        self, least: NDArray[np.int64], most: NDArray[np.int64], below: Mask
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        size = len(self.library)
-        slot_least = np.full((size + 1, self.max_arity), _UNBOUNDED, dtype=np.int64)
-        slot_most = np.zeros((size + 1, self.max_arity), dtype=np.int64)
-        for parent in range(size + 1):
-            places = 1 if parent == size else int(self.library.arity[parent])
-            for place in range(places):
-                allowed = self.child[parent, place] & (below if parent < size else True)
-                siblings = [size]
-                if place > 0:
-                    siblings = list(np.flatnonzero(self.child[parent, place - 1]))
-                fits = allowed & self.sibling[siblings]  # [S, L]
-                if fits.size == 0:
-                    continue
-                slot_least[parent, place] = np.where(fits, least, _UNBOUNDED).min(axis=1).max()
-                slot_most[parent, place] = np.where(fits, most, 0).max(axis=1).min()
-        return slot_least, slot_most
-
     def compiled(self) -> dict[str, Any]:
         """Everything as the engine wants it."""
         if len(self.descendants) > MAX_DESCENDANTS or len(self.counts) > MAX_COUNTS:
@@ -168,6 +118,7 @@ class Tables:
                 " hold; merge constraints that share their tokens"
             )
         library, arity = self.library, self.library.arity.astype(np.int8)
+        room = self._compiled_room()  # first: it forbids what would lead nowhere
         anything = CountTable(np.zeros(len(library), dtype=bool), 0, 0)
         counts = [self._compiled_count(rule) for rule in self.counts or [anything]]
         triggers = np.zeros(len(library), dtype=np.uint64)
@@ -178,7 +129,6 @@ class Tables:
         bias = np.zeros((self.capacity, 2, len(library)), dtype=np.float32)
         for prior in self.soft:
             bias += prior.added_logits(self)
-        slot_least, slot_most = self.sizes()
         return {
             "arity": arity,
             "max_arity": self.max_arity,
@@ -192,7 +142,8 @@ class Tables:
             "at_length": _bits(self.at_length()),
             "counts": counts,
             "bias": bias,
-            **self._compiled_sizes(slot_least, slot_most),
+            "not_all": _bits(np.array(self.not_all, dtype=bool).reshape(-1, len(library))),
+            **room,
         }
 
     def _compiled_count(self, rule: CountTable) -> dict[str, Any]:
@@ -208,27 +159,27 @@ class Tables:
             "cap": rule.low if rule.high is None else rule.high,
         }
 
-    def _compiled_sizes(self, least: NDArray[np.int64], most: NDArray[np.int64]) -> dict[str, Any]:
-        """Least and most tokens per open position, and the sets of tokens by what they ask for.
+    def _compiled_room(self) -> dict[str, Any]:
+        """What `Room` found, and the sets of tokens by what they ask for.
 
         `sized` is False when every position takes a lone terminal and has no upper bound: the
         length table alone is exact then, and the sampler does not keep these sums.
         """
-        size, arity = len(self.library), self.library.arity
-        places = np.append(arity, 1)  # the root has one place
+        room, span = Room(self), np.arange(self.capacity + 1)
+        places = np.append(self.library.arity, 1)  # the root has one place
         used = np.arange(self.max_arity) < places[:, None]
-        needs = np.where(used, least, 0)[:size].sum(axis=1)  # [L] below each token, least
-        holds = np.where(used, most, 0)[:size].sum(axis=1)  # [L] most
-        span = self.capacity + 1
-        sized = bool(np.any(least[used] > 1) or np.any(most[used] < self.min_length))
+        tight = (room.slot_least[:, used] > 1).any() or (
+            room.slot_most[:, used] < self.min_length
+        ).any()
         return {
-            "sized": sized and self.close_at is None,
-            "slot_least": np.where(used, least, 0).astype(np.int32),
-            "slot_most": np.where(used, most, 0).astype(np.int32),
-            "needs": np.minimum(needs, _UNBOUNDED).astype(np.int32),
-            "holds": np.minimum(holds, _UNBOUNDED).astype(np.int32),
-            "needs_at_most": _bits(needs <= np.arange(span)[:, None]),  # [T + 1, words]
-            "holds_at_least": _bits(holds >= np.arange(span)[:, None]),  # [T + 1, words]
+            "sized": bool(tight) and self.close_at is None,
+            "exact_sets": room.exact,
+            "slot_least": np.where(used, room.slot_least, 0).astype(np.int32),
+            "slot_most": np.where(used, room.slot_most, 0).astype(np.int32),
+            "needs": room.needs.astype(np.int32),
+            "holds": room.holds.astype(np.int32),
+            "needs_at_most": _bits(room.needs[:, None] <= span[:, None]),  # [S, T + 1, words]
+            "holds_at_least": _bits(room.holds[:, None] >= span[:, None]),  # [S, T + 1, words]
         }
 
 

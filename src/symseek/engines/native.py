@@ -6,6 +6,8 @@ other. Results do not depend on the number of threads, nor on the machine's vect
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -105,6 +107,7 @@ class Policy:
 
     def score(self, programs: Programs) -> Score:
         """Log-probability and entropy; -inf for a program that the constraints rule out."""
+        _same_library(self.rules.library, programs)
         nothing = np.zeros(len(programs), dtype=np.float32)
         return self._score(programs, nothing, nothing, None)
 
@@ -115,6 +118,7 @@ class Policy:
         entropy_weights: NDArray[np.floating],
     ) -> Score:
         """The gradient of sum_i w_i log p(tau_i) + v_i H(tau_i); weights w, v [B]."""
+        _same_library(self.rules.library, programs)
         gradient = np.zeros_like(self.weights.flat)
         score = self._score(
             programs,
@@ -122,7 +126,7 @@ class Policy:
             np.ascontiguousarray(entropy_weights, dtype=np.float32),
             gradient,
         )
-        if score.log_probability.min() == -np.inf:
+        if not score.log_probability.min(initial=0.0) > -np.inf:
             raise InputError(
                 "the policy cannot learn from a program that its constraints rule out: "
                 + str(programs[int(np.argmin(score.log_probability))])
@@ -168,6 +172,7 @@ class Policy:
 
     def allows(self, programs: Programs) -> NDArray[np.bool_]:
         """Which programs [B] are complete and obey the built-in constraints at every step."""
+        _same_library(self.rules.library, programs)
         ok = np.empty(len(programs), dtype=bool)
         self._core.allows(programs.tokens, programs.lengths, ok)
         return ok
@@ -212,19 +217,25 @@ class Evaluator:
 
     def errors(self, programs: Programs) -> Errors:
         """Sums over the rows of weighted squared and absolute errors."""
+        _same_library(self.library, programs)
         count = len(programs)
         squared, absolute = np.empty(count), np.empty(count)
         ok = np.empty(count, dtype=bool)
-        distinct = self._core.errors(
-            programs.tokens, programs.lengths, self._constants(programs), squared, absolute, ok
-        )
+        with _refusals():
+            distinct = self._core.errors(
+                programs.tokens, programs.lengths, self._constants(programs), squared, absolute, ok
+            )
         return Errors(squared, absolute, ok, distinct)
 
     def predict(self, programs: Programs) -> Predictions:
         """Values at every row, and whether every node was finite on every row."""
+        _same_library(self.library, programs)
         values = np.empty((len(programs), self.rows))
         ok = np.empty(len(programs), dtype=bool)
-        self._core.predict(programs.tokens, programs.lengths, self._constants(programs), values, ok)
+        with _refusals():
+            self._core.predict(
+                programs.tokens, programs.lengths, self._constants(programs), values, ok
+            )
         return Predictions(values, ok)
 
     def _constants(self, programs: Programs) -> NDArray[np.float64]:
@@ -255,6 +266,24 @@ class Predictions:
 
     values: NDArray[np.float64]  # [B, N]
     ok: NDArray[np.bool_]  # [B]
+
+
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """What the core refuses is bad input."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _same_library(library: Library, programs: Programs) -> None:
+    """Token ids mean nothing in another library, and would be read beyond the tables."""
+    if programs.library is not library and programs.library != library:
+        raise InputError(
+            f"the programs are over another library, {programs.library!r},"
+            f" than this was set up for: {library!r}"
+        )
 
 
 def _unfitted(library: Library, tokens: NDArray[np.int16]) -> NDArray[np.float64]:

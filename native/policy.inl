@@ -27,22 +27,25 @@ SYMSEEK_INLINE void multiply_tile(int k, const float* a, int a_row, int a_step, 
     for (int j = 0; j < COLUMNS; ++j) sums[i][j].store(c + i * c_row + j * 16);
 }
 
-template <int COLUMNS>
-SYMSEEK_INLINE void multiply_columns(int n, int k, const float* a, int a_row, int a_step, const float* b, int b_row,
-                                     float* c, int c_row) {
-  constexpr int ROWS = TILE_ROWS * TILE_COLUMNS / COLUMNS;  // narrow tiles are taller: as many sums under way
+// Rows in tiles of ROWS, the rest in tiles of half as many, and so on.
+template <int ROWS, int COLUMNS>
+SYMSEEK_INLINE void multiply_rows(int n, int k, const float* a, int a_row, int a_step, const float* b, int b_row,
+                                  float* c, int c_row) {
   int i = 0;
   for (; i + ROWS <= n; i += ROWS)
     multiply_tile<ROWS, COLUMNS>(k, a + i * a_row, a_row, a_step, b, b_row, c + i * c_row, c_row);
-  for (; i < n; ++i) multiply_tile<1, COLUMNS>(k, a + i * a_row, a_row, a_step, b, b_row, c + i * c_row, c_row);
+  if constexpr (ROWS > 1)
+    multiply_rows<ROWS / 2, COLUMNS>(n - i, k, a + i * a_row, a_row, a_step, b, b_row, c + i * c_row, c_row);
 }
 
 static void multiply(int n, int k, int m, const float* a, int a_row, int a_step, const float* b, int b_row, float* c,
                      int c_row) {
   int j = 0;
   for (; j + 16 * TILE_COLUMNS <= m; j += 16 * TILE_COLUMNS)
-    multiply_columns<TILE_COLUMNS>(n, k, a, a_row, a_step, b + j, b_row, c + j, c_row);
-  for (; j < m; j += 16) multiply_columns<1>(n, k, a, a_row, a_step, b + j, b_row, c + j, c_row);
+    multiply_rows<TILE_ROWS, TILE_COLUMNS>(n, k, a, a_row, a_step, b + j, b_row, c + j, c_row);
+  // A narrow strip is taller, so that as many sums are under way.
+  for (; j < m; j += 16)
+    multiply_rows<TILE_ROWS * TILE_COLUMNS, 1>(n, k, a, a_row, a_step, b + j, b_row, c + j, c_row);
 }
 
 static void add_inputs(int n, int m, const float* bias, const float* const* a, const float* const* b, float* gates) {

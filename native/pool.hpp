@@ -44,13 +44,19 @@ class Pool {
     std::unique_lock lock(mutex_);
     work_ = &work;
     items_ = items;
-    next_ = finished_ = 0;
+    next_ = 0;
+    finished_.store(0, std::memory_order_relaxed);
     error_ = nullptr;
     calls_.fetch_add(1, std::memory_order_release);
     lock.unlock();
     wake_.notify_all();
     lock.lock();
     take(lock, 0);
+    if (finished_ != items_) {  // the others' last items: they end about now
+      lock.unlock();
+      for (int spin = 0; spin < SPINS && finished_.load(std::memory_order_acquire) != items; ++spin) pause(spin);
+      lock.lock();
+    }
     done_.wait(lock, [this] { return finished_ == items_; });
     if (error_) std::rethrow_exception(error_);
   }
@@ -70,7 +76,7 @@ class Pool {
       }
       lock.lock();
       if (error && !error_) error_ = error;
-      if (++finished_ == items_) done_.notify_one();
+      if (finished_.fetch_add(1, std::memory_order_acq_rel) + 1 == items_) done_.notify_one();
     }
   }
   void serve(int thread) {
@@ -99,7 +105,8 @@ class Pool {
   std::condition_variable wake_, done_;
   std::atomic<uint64_t> calls_{0};
   const std::function<void(int, int)>* work_ = nullptr;
-  int items_ = 0, next_ = 0, finished_ = 0;
+  std::atomic<int> finished_{0};
+  int items_ = 0, next_ = 0;
   bool stop_ = false;
   std::exception_ptr error_;
 };

@@ -318,7 +318,7 @@ def _surroundings() -> dict[str, Any]:
     return {
         "symseek": __version__,
         "python": platform.python_version(),
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.machine()}",
         "cores": os.cpu_count(),
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }

@@ -42,8 +42,6 @@ class Evaluator {
   // Fills predictions [B, rows] and ok [B].
   void predict(const Batch& batch, double* predictions, bool* ok);
 
-  int64_t rows() const { return rows_; }
-
  private:
   struct Scratch {
     std::vector<Instruction> code;

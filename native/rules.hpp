@@ -18,7 +18,7 @@ constexpr int MAX_COUNT_RULES = 16;
 
 // A count rule bounds how many tokens of a set occur. `allowed` says, for a prefix with so many tokens, open
 // positions and counted tokens, which classes of token can still lead to a complete program inside both the
-// length limits and the bounds. Class of a token: arity, plus classes/2 if it belongs to the set.
+// length limits and the bounds. Class of a token: arity, plus max_arity + 1 if it belongs to the set.
 struct CountRule {
   std::vector<uint32_t> allowed;  // [max_length, max_open + 1, cap + 1] bits over classes
   std::vector<Word> class_sets;   // [classes, words]
@@ -32,7 +32,6 @@ struct Rules {
   int max_arity = 0;
   int max_length = 0;  // T: no prefix grows beyond this
   int max_open = 0;
-  int classes = 0;     // 2 * (max_arity + 1)
 
   std::vector<int8_t> arity;        // [L]
   std::vector<Word> child;          // [L + 1, max_arity, words] allowed under this parent at this place; L = no parent

@@ -166,8 +166,6 @@ SYMSEEK_INLINE V select(const typename MaskOf<V>::type& mask, const V& yes, cons
   return out;
 }
 template <class V>
-SYMSEEK_INLINE V minimum(const V& a, const V& b) { return select(less(a, b), a, b); }
-template <class V>
 SYMSEEK_INLINE V maximum(const V& a, const V& b) { return select(less(a, b), b, a); }
 
 template <class V>

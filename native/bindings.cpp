@@ -36,7 +36,6 @@ Rules read_rules(const nb::dict& tables) {
   rules.words = (rules.tokens + 63) / 64;
   rules.max_arity = nb::cast<int>(tables["max_arity"]);
   rules.max_length = nb::cast<int>(tables["max_length"]);
-  rules.max_open = nb::cast<int>(tables["max_open"]);
   rules.child = copied<Word>(tables, "child");
   rules.sibling = copied<Word>(tables, "sibling");
   rules.descendant = copied<Word>(tables, "descendant");

@@ -48,7 +48,6 @@ class Evaluator {
     std::vector<double> stack;         // [MAX_STACK, ROW_BLOCK]
     std::vector<double> predictions;   // [STRIPE]
     std::vector<const double*> columns;
-    uint32_t padding[16];              // keeps neighbours' hot fields off one cache line
   };
   void lower(const Batch& batch, int program, Scratch& scratch) const;
   int constants_in(const Batch& batch, int program) const;

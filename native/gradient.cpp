@@ -23,8 +23,8 @@ void Policy::find_distinct(const Traversals& programs, const float* weight, cons
     const bool fresh = distinct_.empty() || programs.lengths[distinct_.back().program] != programs.lengths[i] ||
                        std::memcmp(row(distinct_.back().program), row(i), sizeof(TokenId) * programs.lengths[i]) != 0;
     if (fresh) distinct_.push_back({i, 0.0f, 0.0f});
-    distinct_.back().weight += weight ? weight[i] : 0.0f;
-    distinct_.back().entropy_weight += entropy_weight ? entropy_weight[i] : 0.0f;
+    distinct_.back().weight += weight[i];
+    distinct_.back().entropy_weight += entropy_weight[i];
     copy_of_[i] = distinct_.back().program;
   }
 }

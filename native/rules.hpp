@@ -20,7 +20,7 @@ constexpr int MAX_COUNT_RULES = 16;
 // positions and counted tokens, which classes of token can still lead to a complete program inside both the
 // length limits and the bounds. Class of a token: arity, plus max_arity + 1 if it belongs to the set.
 struct CountRule {
-  std::vector<uint32_t> allowed;  // [max_length, max_open + 1, cap + 1] bits over classes
+  std::vector<uint32_t> allowed;  // [max_length, max_length + 1, cap + 1] bits over classes
   std::vector<Word> class_sets;   // [classes, words]
   std::vector<uint8_t> member;    // [L]
   int cap = 0;                    // counting stops here
@@ -31,7 +31,6 @@ struct Rules {
   int words = 0;       // ceil(L / 64)
   int max_arity = 0;
   int max_length = 0;  // T: no prefix grows beyond this
-  int max_open = 0;
 
   std::vector<int8_t> arity;        // [L]
   std::vector<Word> child;          // [L + 1, max_arity, words] allowed under this parent at this place; L = no parent
@@ -165,7 +164,7 @@ inline void allowed_next(const Rules& rules, const Frames& frames, const Prefix&
   if (rules.sized) keep_sizes(rules, frames, prefix, length, out);
   for (size_t r = 0; r < rules.counts.size(); ++r) {
     const CountRule& rule = rules.counts[r];
-    const size_t row = size_t(length) * (rules.max_open + 1) + prefix.open;
+    const size_t row = size_t(length) * (rules.max_length + 1) + prefix.open;
     uint32_t classes = rule.allowed[row * (rule.cap + 1) + prefix.counted[r]];
     if (words == 1) {
       Word set = 0;

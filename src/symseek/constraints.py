@@ -300,10 +300,6 @@ class _Named:
         return any(form.violated_by(program) for form in self.forms(program.library))
 
 
-def _operators(library: Library) -> list[str]:
-    return [token.name for token in library if token.arity > 0]
-
-
 @dataclass(frozen=True)
 class NotAllConstants(_Named):
     """The children of an operator are not all placeholder constants: that is a constant again."""

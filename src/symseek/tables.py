@@ -134,7 +134,6 @@ class Tables:
             "max_arity": self.max_arity,
             "min_length": self.min_length,
             "max_length": self.capacity,
-            "max_open": self.capacity,
             "child": _bits(self.child),
             "sibling": _bits(self.sibling),
             "descendant": _bits(~forbidden),

@@ -102,6 +102,13 @@ TokenCode read_code(const std::vector<std::vector<std::tuple<std::string, int, d
   return out;
 }
 
+FitMethod read_method(const std::string& name) {
+  if (name == "mixed") return FitMethod::mixed;
+  if (name == "least_squares") return FitMethod::least_squares;
+  if (name == "bfgs") return FitMethod::bfgs;
+  throw std::invalid_argument("the native engine has no method of fitting named '" + name + "'");
+}
+
 // Lets Ctrl-C through during long work.
 void heed_signals() {
   nb::gil_scoped_acquire lock;
@@ -193,6 +200,24 @@ NB_MODULE(_native, m) {
         return self.errors(batch, squared.data(), absolute.data(), ok.data(), heed_signals);
       }, "tokens"_a, "lengths"_a, "constants"_a, "squared"_a, "absolute"_a, "ok"_a,
       "Fills the error sums of each program; returns how many programs are distinct.")
+      .def("fit", [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants,
+                     const std::string& method, int restarts, int max_steps, bool rescue, double scale, double power,
+                     Out<double> fitted, Out<uint8_t> status, Out<double> squared, Out<double> absolute, Out<bool> ok) {
+        const Batch batch = read_batch(tokens, lengths, constants);
+        const FitOptions options{read_method(method), restarts, max_steps, rescue, scale, power};
+        nb::gil_scoped_release unlock;
+        return self.fit(batch, options, fitted.data(), reinterpret_cast<FitStatus*>(status.data()), squared.data(),
+                        absolute.data(), ok.data(), heed_signals);
+      }, "tokens"_a, "lengths"_a, "constants"_a, "method"_a, "restarts"_a, "max_steps"_a, "rescue"_a, "scale"_a, "power"_a,
+      "fitted"_a, "status"_a, "squared"_a, "absolute"_a, "ok"_a,
+      "Fits the constants, then fills what `errors` does; returns how many programs are distinct.")
+      .def("derivatives", [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants,
+                             Out<double> squared, Out<double> gradient, Out<double> normal, Out<bool> ok) {
+        const Batch batch = read_batch(tokens, lengths, constants);
+        nb::gil_scoped_release unlock;
+        self.derivatives(batch, squared.data(), gradient.data(), normal.data(), ok.data());
+      }, "tokens"_a, "lengths"_a, "constants"_a, "squared"_a, "gradient"_a, "normal"_a, "ok"_a,
+      "Fills the sums that fitting goes by, where the constants stand.")
       .def("predict", [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants,
                          Out<double> predictions, Out<bool> ok) {
         const Batch batch = read_batch(tokens, lengths, constants);

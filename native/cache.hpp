@@ -1,8 +1,9 @@
-// Remembers the errors of programs seen before, in a table of fixed size: four entries to a set, the oldest gives
+// Remembers the errors of programs seen before, and the constants fitted to them, in a table of fixed size: four entries to a set, the oldest gives
 // way. Programs are known by a 128-bit hash; two different ones collide with a chance of about 1e-26 in a run of
 // two million.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <vector>
@@ -21,8 +22,10 @@ inline uint64_t mixed(uint64_t h, uint64_t word, uint64_t odd) {
   return h ^ (h >> 29);
 }
 
-inline Key program_key(const TokenId* tokens, int length, const double* constants, int constant_count) {
-  Key key{0x243f6a8885a308d3u ^ uint64_t(length), 0x13198a2e03707344u + uint64_t(length)};
+// `purpose` keeps apart what is known of a program as it stands from what is known of it once it is fitted.
+inline Key program_key(const TokenId* tokens, int length, const double* constants, int constant_count,
+                       uint64_t purpose) {
+  Key key{0x243f6a8885a308d3u ^ uint64_t(length) ^ purpose, 0x13198a2e03707344u + uint64_t(length)};
   const auto add = [&key](uint64_t word) {
     key.low = mixed(key.low, word, 0x9e3779b97f4a7c15u);
     key.high = mixed(key.high, word + 0xa4093822299f31d0u, 0xc2b2ae3d27d4eb4fu);
@@ -45,6 +48,7 @@ struct Errors {
   double squared = 0.0;
   double absolute = 0.0;
   bool ok = false;
+  uint8_t status = 0;  // of the fit, where there was one
 };
 
 class Cache {
@@ -56,22 +60,34 @@ class Cache {
     entries_.resize(sets * WAYS);
     next_.resize(sets);
   }
+  // Makes room for as many constants to a program; what was known is forgotten when there was less.
+  void widen(int constants) {
+    if (constants <= width_) return;
+    width_ = constants;
+    constants_.assign(entries_.size() * width_, 0.0);
+    for (Entry& entry : entries_) entry.used = false;
+  }
   // Asks memory for the set of a key that will be looked up soon.
   void prefetch(const Key& key) const {
     if (!tags_.empty()) __builtin_prefetch(&tags_[set_of(key) * WAYS]);
   }
-  const Errors* find(const Key& key) const {
+  // What is known, and `count` fitted constants; null when nothing is.
+  const Errors* find(const Key& key, double* constants = nullptr, int count = 0) const {
     if (tags_.empty()) return nullptr;
     const size_t first = set_of(key) * WAYS;
     for (size_t way = first; way < first + WAYS; ++way)
-      if (tags_[way] == key.high && entries_[way].used && entries_[way].low == key.low) return &entries_[way].errors;
+      if (tags_[way] == key.high && entries_[way].used && entries_[way].low == key.low) {
+        std::copy_n(constants_.data() + way * width_, count, constants);
+        return &entries_[way].errors;
+      }
     return nullptr;
   }
-  void insert(const Key& key, const Errors& errors) {
+  void insert(const Key& key, const Errors& errors, const double* constants = nullptr, int count = 0) {
     if (tags_.empty()) return;
     const size_t set = set_of(key), way = set * WAYS + next_[set];
     tags_[way] = key.high;
     entries_[way] = {key.low, errors, true};
+    std::copy_n(constants, count, constants_.data() + way * width_);
     next_[set] = static_cast<uint8_t>((next_[set] + 1) % WAYS);
   }
 
@@ -85,6 +101,8 @@ class Cache {
   size_t set_of(const Key& key) const { return key.low & (next_.size() - 1); }
   std::vector<uint64_t> tags_;  // the high half of each key, apart: most look-ups read no more than these
   std::vector<Entry> entries_;
+  std::vector<double> constants_;  // [entries, width]
+  int width_ = 0;
   std::vector<uint8_t> next_;   // [sets] the way to replace next
 };
 

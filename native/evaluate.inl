@@ -8,36 +8,47 @@
 // NaN where the value is not finite, 0 elsewhere.
 SYMSEEK_INLINE f64x8 blemish(const f64x8& a) { return a - a; }
 
-#define SYMSEEK_UNARY(NAME, CHECK, FORMULA)                                            \
-  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a) {     \
-    if (CHECK) bad = bad | as_integer(blemish(a));                                     \
-    return FORMULA;                                                                    \
+#define SYMSEEK_UNARY(NAME, CHECK, FORMULA, SLOPE)                                                                   \
+  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a) {                                   \
+    if (CHECK) bad = bad | as_integer(blemish(a));                                                                   \
+    return FORMULA;                                                                                                  \
+  }                                                                                                                  \
+  SYMSEEK_INLINE f64x8 slope_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& v) { return SLOPE; }
+#define SYMSEEK_BINARY(NAME, CHECK, FORMULA, SLOPE_A, SLOPE_B)                                                       \
+  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a, const f64x8& b) {                   \
+    if (CHECK) bad = bad | as_integer(blemish(b));                                                                   \
+    return FORMULA;                                                                                                  \
+  }                                                                                                                  \
+  SYMSEEK_INLINE f64x8 slope_a_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& b,              \
+                                      [[maybe_unused]] const f64x8& v) {                                             \
+    return SLOPE_A;                                                                                                  \
+  }                                                                                                                  \
+  SYMSEEK_INLINE f64x8 slope_b_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& b,              \
+                                      [[maybe_unused]] const f64x8& v) {                                             \
+    return SLOPE_B;                                                                                                  \
   }
-#define SYMSEEK_BINARY(NAME, CHECK, FORMULA)                                                            \
-  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a, const f64x8& b) {      \
-    if (CHECK) bad = bad | as_integer(blemish(b));                                                      \
-    return FORMULA;                                                                                     \
-  }
-//            operation    hides a non-finite operand
-SYMSEEK_BINARY(add,        false, a + b)
-SYMSEEK_BINARY(sub,        false, a - b)
-SYMSEEK_BINARY(mul,        false, a * b)
-SYMSEEK_BINARY(div,        true,  a / b)
-SYMSEEK_BINARY(pow,        true,  (bad = bad | as_integer(blemish(a)), vpow(a, b)))
-SYMSEEK_UNARY(sin,         false, vsin(a))
-SYMSEEK_UNARY(cos,         false, vcos(a))
-SYMSEEK_UNARY(tan,         false, vtan(a))
-SYMSEEK_UNARY(tanh,        true,  vtanh(a))
-SYMSEEK_UNARY(exp,         true,  vexp(a))
-SYMSEEK_UNARY(log,         false, vlog(a))
-SYMSEEK_UNARY(sqrt,        false, square_root(a))
-SYMSEEK_UNARY(square,      false, a * a)
-SYMSEEK_UNARY(cube,        false, a * a * a)
-SYMSEEK_UNARY(fourth,      false, (a * a) * (a * a))
-SYMSEEK_UNARY(reciprocal,  true,  f64x8::all(1.0) / a)
-SYMSEEK_UNARY(neg,         false, -a)
-SYMSEEK_UNARY(abs,         false, absolute(a))
-SYMSEEK_UNARY(neg_exp,     true,  vexp(-a))
+SYMSEEK_INLINE f64x8 number(double value) { return f64x8::all(value); }
+// For each operation: whether it hides a non-finite operand, its value, and the value's derivative by each operand
+// (v is the value itself).
+SYMSEEK_BINARY(add, false, a + b, number(1.0), number(1.0))
+SYMSEEK_BINARY(sub, false, a - b, number(1.0), number(-1.0))
+SYMSEEK_BINARY(mul, false, a * b, b, a)
+SYMSEEK_BINARY(div, true, a / b, number(1.0) / b, -v / b)
+SYMSEEK_BINARY(pow, true, (bad = bad | as_integer(blemish(a)), vpow(a, b)), b * vpow(a, b - number(1.0)), v * vlog(a))
+SYMSEEK_UNARY(sin, false, vsin(a), vcos(a))
+SYMSEEK_UNARY(cos, false, vcos(a), -vsin(a))
+SYMSEEK_UNARY(tan, false, vtan(a), number(1.0) + v * v)
+SYMSEEK_UNARY(tanh, true, vtanh(a), number(1.0) - v * v)
+SYMSEEK_UNARY(exp, true, vexp(a), v)
+SYMSEEK_UNARY(log, false, vlog(a), number(1.0) / a)
+SYMSEEK_UNARY(sqrt, false, square_root(a), number(0.5) / v)
+SYMSEEK_UNARY(square, false, a * a, number(2.0) * a)
+SYMSEEK_UNARY(cube, false, a * a * a, number(3.0) * a * a)
+SYMSEEK_UNARY(fourth, false, (a * a) * (a * a), number(4.0) * a * a * a)
+SYMSEEK_UNARY(reciprocal, true, number(1.0) / a, -v * v)
+SYMSEEK_UNARY(neg, false, -a, number(-1.0))
+SYMSEEK_UNARY(abs, false, absolute(a), select(less(a, number(0.0)), number(-1.0), number(1.0)))
+SYMSEEK_UNARY(neg_exp, true, vexp(-a), -v)
 #undef SYMSEEK_UNARY
 #undef SYMSEEK_BINARY
 

@@ -7,8 +7,6 @@ namespace symseek {
 
 namespace {
 
-// Rows are cut into stripes: the columns of one stripe stay in the second-level cache while all programs read them.
-constexpr int64_t STRIPE = 8 * ROW_BLOCK;
 constexpr int64_t BREATH = 16;  // stripes between two breaths: some tens of milliseconds of a usual batch
 
 std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padded_rows, double fill) {
@@ -33,6 +31,8 @@ Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64
   if (target) {
     target_ = padded_copy(target, rows, padded_rows_, 0.0);
     weight_ = padded_copy(weight, rows, padded_rows_, 0.0);
+    // Every residual of a perfect fit is off by a few roundings of its target.
+    for (int64_t i = 0; i < rows; ++i) exact_ += 1e-30 * weight[i] * target[i] * target[i];
   }
   for (Scratch& scratch : scratch_) {
     scratch.stack.resize(size_t(MAX_STACK) * ROW_BLOCK);
@@ -63,13 +63,13 @@ void Evaluator::lower(const Batch& batch, int program, Scratch& scratch) const {
   }
 }
 
-bool Evaluator::run(const Batch& batch, int program, int64_t first, int rows, Scratch& scratch, double* predictions,
+bool Evaluator::run(const double* constants, int64_t first, int rows, Scratch& scratch, double* predictions,
                     Errors& out) const {
   for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data() + first;
   Evaluation task{};
   task.code = scratch.code.data();
   task.instructions = static_cast<int>(scratch.code.size());
-  task.constants = batch.constants + size_t(program) * batch.constant_width;
+  task.constants = constants;
   task.columns = scratch.columns.data();
   task.target = target_.empty() || predictions ? nullptr : target_.data() + first;
   task.weight = weight_.data() + first;
@@ -84,8 +84,8 @@ bool Evaluator::run(const Batch& batch, int program, int64_t first, int rows, Sc
 
 // Stripe after stripe, dropping programs once they are found invalid. Each program's sums belong to one thread at
 // a time and grow in row order, so they do not depend on the number of threads.
-void Evaluator::grade(const Batch& batch, const std::function<void()>& breathe) {
-  alive_ = distinct_;
+void Evaluator::grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& breathe) {
+  alive_ = programs;
   for (int i : alive_) results_[i] = {0.0, 0.0, true};
   for (int64_t first = 0; first < padded_rows_ && !alive_.empty(); first += STRIPE) {
     const int rows = static_cast<int>(std::min(STRIPE, padded_rows_ - first));
@@ -96,7 +96,7 @@ void Evaluator::grade(const Batch& batch, const std::function<void()>& breathe) 
       for (int i = item * group; i < std::min(count, (item + 1) * group); ++i) {
         Errors part;
         lower(batch, alive_[i], scratch_[thread]);
-        run(batch, alive_[i], first, rows, scratch_[thread], nullptr, part);
+        run(batch.constants + size_t(alive_[i]) * batch.constant_width, first, rows, scratch_[thread], nullptr, part);
         Errors& total = results_[alive_[i]];
         total = {total.squared + part.squared, total.absolute + part.absolute, part.ok};
       }
@@ -105,8 +105,9 @@ void Evaluator::grade(const Batch& batch, const std::function<void()>& breathe) 
   }
 }
 
-int Evaluator::errors(const Batch& batch, double* squared, double* absolute, bool* ok,
-                      const std::function<void()>& breathe) {
+// Finds the distinct programs of the batch. Those that the cache knows have their results; the others are left in
+// distinct_. In order, so that what is found does not depend on the threads.
+int Evaluator::recognise(const Batch& batch, uint64_t purpose, double* fitted) {
   const int count = batch.programs;
   size_t table = 16;
   while (table < size_t(count) * 2) table *= 2;
@@ -118,31 +119,117 @@ int Evaluator::errors(const Batch& batch, double* squared, double* absolute, boo
   int distinct = 0;
   for (int i = 0; i < count; ++i) {
     keys_[i] = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i],
-                           batch.constants + size_t(i) * batch.constant_width, constants_in(batch, i));
+                           batch.constants + size_t(i) * batch.constant_width, constants_in(batch, i), purpose);
     cache_.prefetch(keys_[i]);
   }
-  for (int i = 0; i < count; ++i) {  // in order, so that what is found does not depend on the threads
+  for (int i = 0; i < count; ++i) {
     size_t slot = keys_[i].high & (table - 1);
     while (slots_[slot] >= 0 && !(keys_[slots_[slot]] == keys_[i])) slot = (slot + 1) & (table - 1);
     if (slots_[slot] < 0) {
       slots_[slot] = i;
       ++distinct;
-      if (const Errors* known = cache_.find(keys_[i]))
+      double* constants = fitted ? fitted + size_t(i) * batch.constant_width : nullptr;
+      if (const Errors* known = cache_.find(keys_[i], constants, fitted ? constants_in(batch, i) : 0))
         results_[i] = *known;
       else
         distinct_.push_back(i);
     }
     first_[i] = slots_[slot];
   }
-  grade(batch, breathe);
-  for (int i : distinct_) cache_.insert(keys_[i], results_[i]);
-  for (int i = 0; i < count; ++i) {
+  return distinct;
+}
+
+void Evaluator::remember(const Batch& batch, const double* fitted) {
+  for (int i : distinct_)
+    cache_.insert(keys_[i], results_[i], fitted ? fitted + size_t(i) * batch.constant_width : nullptr,
+                  fitted ? constants_in(batch, i) : 0);
+}
+
+void Evaluator::report(int programs, double* squared, double* absolute, bool* ok) const {
+  for (int i = 0; i < programs; ++i) {
     const Errors& result = results_[first_[i]];
     squared[i] = result.squared;
     absolute[i] = result.absolute;
     ok[i] = result.ok;
   }
+}
+
+int Evaluator::errors(const Batch& batch, double* squared, double* absolute, bool* ok,
+                      const std::function<void()>& breathe) {
+  const int distinct = recognise(batch, 0, nullptr);
+  grade(batch, distinct_, breathe);
+  remember(batch, nullptr);
+  report(batch.programs, squared, absolute, ok);
   return distinct;
+}
+
+int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* squared,
+                   double* absolute, bool* ok, const std::function<void()>& breathe) {
+  const size_t width = batch.constant_width;
+  cache_.widen(batch.constant_width);
+  std::copy_n(batch.constants, batch.programs * width, fitted);
+  const int distinct = recognise(batch, options.purpose(), fitted);
+  fixed_.clear();
+  fittable_.clear();
+  for (int i : distinct_) (constants_in(batch, i) > 0 ? fittable_ : fixed_).push_back(i);
+  grade(batch, fixed_, breathe);
+  fit_all(batch, options, fitted, breathe);
+  for (int i : fixed_) results_[i].status = static_cast<uint8_t>(results_[i].ok ? FitStatus::converged : FitStatus::invalid);
+  remember(batch, fitted);
+  report(batch.programs, squared, absolute, ok);
+  for (int i = 0; i < batch.programs; ++i) {
+    status[i] = static_cast<FitStatus>(results_[first_[i]].status);
+    if (first_[i] != i) std::copy_n(fitted + first_[i] * width, width, fitted + i * width);
+  }
+  return distinct;
+}
+
+Fitter::Table Evaluator::table(Scratch& scratch) const {
+  for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data();
+  return {scratch.columns.data(), target_.data(), weight_.data(), padded_rows_, exact_};
+}
+
+// A program is fitted by one thread, on all rows.
+void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* fitted,
+                        const std::function<void()>& breathe) {
+  const int count = static_cast<int>(fittable_.size());
+  // Between two breaths as many programs as take some tens of milliseconds, but enough to keep every thread busy.
+  const int portion = std::max<int>(4 * pool_->threads(), static_cast<int>((BREATH << 16) / padded_rows_));
+  for (int begin = 0; begin < count; begin += portion) {
+    if (breathe && begin > 0) breathe();
+    const int here = std::min(portion, count - begin), group = std::clamp(here / (8 * pool_->threads()), 1, 8);
+    pool_->each((here + group - 1) / group, [&](int item, int thread) {
+      Scratch& scratch = scratch_[thread];
+      for (int at = item * group; at < std::min(here, (item + 1) * group); ++at) {
+        const int i = fittable_[begin + at];
+        double* constants = fitted + size_t(i) * batch.constant_width;
+        lower(batch, i, scratch);
+        // Random starts follow from the program alone: more restarts begin with the same ones, and cannot do worse.
+        const Key seed = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i], constants, 0, 0);
+        const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), options, seed, constants);
+        Errors& total = results_[i];
+        total = {0.0, 0.0, status != FitStatus::invalid, static_cast<uint8_t>(status)};
+        for (int64_t first = 0; first < padded_rows_ && total.ok; first += STRIPE) {
+          Errors part;
+          total.ok = run(constants, first, static_cast<int>(std::min(STRIPE, padded_rows_ - first)), scratch, nullptr, part);
+          total.squared += part.squared;
+          total.absolute += part.absolute;
+        }
+      }
+    });
+  }
+}
+
+void Evaluator::derivatives(const Batch& batch, double* squared, double* gradient, double* normal, bool* ok) {
+  const size_t k = batch.constant_width;
+  std::fill_n(gradient, batch.programs * k, 0.0);
+  std::fill_n(normal, batch.programs * k * k, 0.0);
+  pool_->each(batch.programs, [&](int i, int thread) {
+    Scratch& scratch = scratch_[thread];
+    lower(batch, i, scratch);
+    ok[i] = scratch.fitter.look_at(scratch.code, table(scratch), batch.constants + i * k, squared[i], gradient + i * k,
+                                   normal + i * k * k, batch.constant_width);
+  });
 }
 
 void Evaluator::predict(const Batch& batch, double* predictions, bool* ok) {
@@ -156,7 +243,8 @@ void Evaluator::predict(const Batch& batch, double* predictions, bool* ok) {
       // An invalid block does not stop the rest: predictions show where they are finite.
       for (int at = 0; at < rows; at += ROW_BLOCK) {
         const int n = std::min(ROW_BLOCK, rows - at);
-        if (!run(batch, program, first + at, n, scratch, scratch.predictions.data() + at, ignored)) ok[program] = false;
+        const double* constants = batch.constants + size_t(program) * batch.constant_width;
+        if (!run(constants, first + at, n, scratch, scratch.predictions.data() + at, ignored)) ok[program] = false;
       }
       const int64_t real = std::min<int64_t>(rows, rows_ - first);
       std::copy_n(scratch.predictions.data(), real, predictions + program * rows_ + first);

@@ -1,4 +1,5 @@
-// Grades batches of programs on one data set: each distinct program once, rows in blocks, all cores.
+// Grades batches of programs on one data set, fitting their constants if asked: each distinct program once, rows in
+// blocks, all cores.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "cache.hpp"
+#include "fitting.hpp"
 #include "kernels.hpp"
 #include "pool.hpp"
 
@@ -39,6 +41,13 @@ class Evaluator {
   // Fills the three arrays [B]; returns the number of distinct programs in the batch. On long data `breathe` is
   // called now and then on the calling thread; it may throw to end the work.
   int errors(const Batch& batch, double* squared, double* absolute, bool* ok, const std::function<void()>& breathe);
+  // Fits the constants first, starting from those of the batch: fills fitted [B, K] and status [B] too. A program
+  // that cannot be fitted, being invalid wherever it was tried, keeps its own.
+  int fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* squared,
+          double* absolute, bool* ok, const std::function<void()>& breathe);
+  // The squared error [B] where the constants stand, half its gradient downhill [B, K] and the normal matrix [B, K, K]:
+  // the sums that fitting goes by, for whoever wants to look at them.
+  void derivatives(const Batch& batch, double* squared, double* gradient, double* normal, bool* ok);
   // Fills predictions [B, rows] and ok [B].
   void predict(const Batch& batch, double* predictions, bool* ok);
 
@@ -48,23 +57,29 @@ class Evaluator {
     std::vector<double> stack;         // [MAX_STACK, ROW_BLOCK]
     std::vector<double> predictions;   // [STRIPE]
     std::vector<const double*> columns;
+    Fitter fitter;
   };
   void lower(const Batch& batch, int program, Scratch& scratch) const;
   int constants_in(const Batch& batch, int program) const;
-  bool run(const Batch& batch, int program, int64_t first, int rows, Scratch& scratch, double* predictions,
-           Errors& out) const;
-  void grade(const Batch& batch, const std::function<void()>& breathe);
+  Fitter::Table table(Scratch& scratch) const;
+  int recognise(const Batch& batch, uint64_t purpose, double* fitted);
+  void remember(const Batch& batch, const double* fitted);
+  void report(int programs, double* squared, double* absolute, bool* ok) const;
+  bool run(const double* constants, int64_t first, int rows, Scratch& scratch, double* predictions, Errors& out) const;
+  void grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& breathe);
+  void fit_all(const Batch& batch, const FitOptions& options, double* fitted, const std::function<void()>& breathe);
 
   TokenCode code_;
   int64_t rows_, padded_rows_;
   std::vector<std::vector<double>> columns_;
   std::vector<double> target_, weight_;
+  double exact_ = 0.0;  // a squared error that is none, as far as float64 can tell
   std::shared_ptr<Pool> pool_;
   Cache cache_;
   std::vector<Scratch> scratch_;
   // Reused between batches, so that grading allocates nothing once it has warmed up.
   std::vector<Key> keys_;
-  std::vector<int> slots_, first_, distinct_, alive_;
+  std::vector<int> slots_, first_, distinct_, alive_, fixed_, fittable_;
   std::vector<Errors> results_;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "opcodes.hpp"
+#include "tape.hpp"
 
 namespace symseek {
 
@@ -14,6 +15,8 @@ constexpr int FLOAT_LANES = 16;    // policy rows are padded to this many floats
 constexpr int DOUBLE_LANES = 8;    // data rows are padded to this many doubles
 constexpr int MAX_STACK = 128;     // deepest stack of values a program may need
 constexpr int ROW_BLOCK = 256;     // rows evaluated at a time: a value is 2 KiB, a whole stack stays in the L1 cache
+// Rows are cut into stripes: the columns of one stripe stay in the second-level cache while all programs read them.
+constexpr int64_t STRIPE = 8 * ROW_BLOCK;
 
 inline int padded(int n, int lanes) { return (n + lanes - 1) / lanes * lanes; }
 
@@ -30,6 +33,33 @@ struct Evaluation {
   double* predictions;           // null, or [rows]
   double squared_error;          // out: sum of weight * residual^2
   double absolute_error;         // out: sum of weight * |residual|
+};
+
+// The squared error of one program as a function of its constants, on all rows.
+struct Derivation {
+  const Term* nodes;             // the tape
+  int count;
+  const int* fixed;              // nodes to compute once
+  int fixed_count;
+  const int* moving;             // nodes that depend on the constants
+  int moving_count;
+  const int* constant_nodes;     // [K]
+  int constant_count;            // K
+  const double* constants;       // [K] where to look
+  const double* const* columns;
+  const double* target;
+  const double* weight;          // 0 on padding rows
+  int64_t rows;                  // a multiple of DOUBLE_LANES
+  bool whole;                    // `values` has room for all blocks, so nodes that do not move are computed once
+  double* values;                // [blocks or 1, nodes, TAPE_BLOCK]
+  double* adjoints;              // [nodes, TAPE_BLOCK] scratch
+  double* lanes;                 // [K + K (K + 1) / 2, 8] scratch
+  double loss;                   // out: sum of w r^2, r the residuals
+  double* gradient;              // out: [K] sum of w r df/dc
+  double* normal;                // out: [K (K + 1) / 2] sum of w df/dc df/dc', row by row, up to the diagonal
+
+  double* block(int64_t first) const { return whole ? values + first * count : values; }
+  double* adjoint(int node) const { return adjoints + int64_t(node) * TAPE_BLOCK; }
 };
 
 struct Kernels {
@@ -59,6 +89,12 @@ struct Kernels {
                float beta2, float epsilon);
   // False when any value at any node is not finite.
   bool (*evaluate)(Evaluation& task);
+  // Computes what does not depend on the constants; false when that is not finite, whatever they are.
+  bool (*prepare)(Derivation& task);
+  // The loss at the constants; false when any value at any node is not finite.
+  bool (*measure)(Derivation& task);
+  // Gradient and normal matrix where the loss was last measured.
+  void (*derive)(Derivation& task);
 };
 
 const Kernels& kernels();

@@ -6,20 +6,19 @@ import argparse
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from symseek import bench, problems, workers
 from symseek.bench import Job, Outcome, Progress, Run
 from symseek.cli import main, parse_seeds
-from symseek.display import LiveDisplay, PlainDisplay, open_display
+from symseek.display import LiveDisplay, PlainDisplay, open_display, show_problems
 
 JOB = Job("Nguyen-1", "dsr", 0, 2_000_000)
 RUN = Run(JOB, "yes", "identical", 5_000, 0.05, 1.0, "x*x*x + x*x + x", 11)
@@ -30,6 +29,20 @@ PATIENCE = 60
 
 def command(*words: str) -> list[str]:
     return [sys.executable, "-m", "symseek", *words]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Silent:
+    """A listener that does not care."""
+
+    def started(self, job: Job) -> None: ...
+    def progress(self, progress: Progress) -> None: ...
+    def finished(self, run: Run) -> None: ...
+    def failed(self, job: Job, error: str) -> None: ...
 
 
 # --- words in, exit codes out
@@ -54,6 +67,24 @@ def test_problems_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["problems"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == problems.names()
+
+
+def test_problems_of_one_suite_and_a_few(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["problems", "Jin", "nguyen-8pp", "Neat-6"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    found = [line.split()[0] for line in lines[1:]]
+    assert found == [*(f"Jin-{number}" for number in range(1, 7)), "Nguyen-8''", "Neat-6"]
+    assert "sum of 1/k for k = 1, ..., x" in lines[-1]
+
+
+def test_problems_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    out = Terminal()
+    show_problems(problems.select(*problems.suites()), out)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if line.startswith(" ")] == problems.names()
+    assert "Neat: add mul div reciprocal neg sqrt; test E(1, 120, 120)" in lines
 
 
 @pytest.mark.parametrize(
@@ -222,71 +253,7 @@ def test_output_into_a_closed_pipe_is_no_traceback() -> None:
         assert "Traceback" not in child.stderr.read()
 
 
-# --- when a run ends
-
-
-class Silent:
-    """A listener that does not care."""
-
-    def started(self, job: Job) -> None: ...
-    def progress(self, progress: Progress) -> None: ...
-    def finished(self, run: Run) -> None: ...
-    def failed(self, job: Job, error: str) -> None: ...
-
-
-class FakeJudge:
-    """Says yes to one formula only, and counts the questions."""
-
-    seconds = 0.25
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def __call__(self, program: str) -> SimpleNamespace:
-        self.asked.append(program)
-        return SimpleNamespace(answer="yes" if program == "true" else "no")
-
-
-def iteration(reward: float, program: str, expressions: int = 1000) -> SimpleNamespace:
-    entry = SimpleNamespace(reward=reward, program=program)
-    return SimpleNamespace(best=entry, expressions=expressions, seconds=1.25)
-
-
-def test_only_an_exact_and_proved_formula_ends_a_run() -> None:
-    judge = FakeJudge()
-    watch = bench._Watch(JOB, judge, lambda progress: None)  # type: ignore[arg-type]
-    call: Callable[[SimpleNamespace], bool] = watch  # type: ignore[assignment]
-    assert not call(SimpleNamespace(best=None))
-    assert not call(iteration(0.999999, "true"))  # rounding does not cost that much
-    assert judge.asked == []
-    assert not call(iteration(1 - 1e-12, "nearly"))  # exact on the points, yet another formula
-    assert call(iteration(1.0, "true", expressions=7000))
-    assert watch.recovered_at == (7000, 1.0)  # the time of the checks is not the search's
-
-
-def test_a_formula_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    import symseek.recovery
-
-    calls: list[object] = []
-
-    def undecided(found: object, *_: object, **__: object) -> SimpleNamespace:
-        calls.append(found)
-        return SimpleNamespace(answer="undecided", reason="too hard")
-
-    monkeypatch.setattr(symseek.recovery, "equivalent", undecided)
-    judge = bench._Judge(problems.load("Nguyen-1"))
-    program = problems.load("Nguyen-1").truth()
-    assert judge(program) is judge(program)
-    assert calls == [program]
-    assert judge.seconds > 0
-
-
 # --- what is shown and saved
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def test_terminal_gets_a_live_table_and_a_pipe_plain_lines(
@@ -322,16 +289,79 @@ def test_live_table_shows_each_running_search(monkeypatch: pytest.MonkeyPatch) -
     assert "Interrupted: 1 of 2 runs" in after
 
 
-def test_summary_counts_undecided_as_not_recovered() -> None:
-    lost = replace(RUN, job=replace(JOB, seed=1), recovered="undecided", reason="too hard")
-    (summary,) = bench.summarise([RUN, lost])
-    assert (summary.recovered, summary.undecided, summary.recovery) == (1, 1, 50)
-    assert (summary.expressions, summary.seconds) == (5_000, 0.05)
+def shown(*runs: Run) -> str:
     out = io.StringIO()
-    display = PlainDisplay(2, out)
-    display.finished(lost)
-    display.summary(Outcome(planned=2, runs=[RUN, lost]))
-    assert "why: too hard" in out.getvalue()
+    display = PlainDisplay(len(runs), out)
+    for run in runs:
+        display.finished(run)
+    display.summary(Outcome(planned=len(runs), runs=list(runs)))
+    return out.getvalue()
+
+
+def cells(text: str, row: str) -> dict[str, str]:
+    """A row of the summary by its columns' headings, of the table that stands nearest above it."""
+    headings: list[str] = []
+    for line in text.splitlines():
+        words = re.split(r"\s{2,}", line.strip())
+        if words[0] == "problem":
+            headings = words
+        elif words[0] == row and headings:
+            return dict(zip(headings, words, strict=True))
+    raise AssertionError(f"no row {row!r} in {text}")
+
+
+def test_undecided_runs_say_why() -> None:
+    lost = replace(RUN, job=replace(JOB, seed=1), recovered="undecided", reason="too hard")
+    text = shown(RUN, lost)
+    assert "why: too hard" in text
+    row = cells(text, "Nguyen-1")
+    assert (row["recovered"], row["recovery"], row["undecided"]) == ("1/2", "50%", "1")
+
+
+def test_columns_without_anything_are_left_out() -> None:
+    lost = replace(RUN, recovered="no", seconds=2.5)
+    row = cells(shown(lost), "Nguyen-1")
+    assert list(row) == ["problem", "recovered", "recovery", "paper", "s/run", "rate"]
+    assert (row["recovered"], row["paper"], row["s/run"]) == ("0/1", "100%", "2.50")
+
+
+def jin(number: int, seed: int, rmse: float | None) -> Run:
+    return replace(RUN, job=Job(f"Jin-{number}", "dsr", seed, 10**6), test_rmse=rmse)
+
+
+def test_errors_are_averaged_as_the_paper_does() -> None:
+    """Jin: mean over the runs. Neat: median. Each in a table of its own, below the recoveries."""
+    neat = [
+        replace(RUN, job=Job("Neat-3", "dsr", seed, 2 * 10**6), test_rmse=rmse)
+        for seed, rmse in enumerate((0.5, 0.25, None))
+    ]
+    runs = [jin(1, 0, 0.5), jin(1, 1, 0.25), jin(6, 0, 2.0), *neat, RUN]
+    text = shown(*runs)
+    assert "test RMSE 0.25 " in text  # in the line of the run
+    first, sixth = cells(text, "Jin-1"), cells(text, "Jin-6")
+    assert (first["test RMSE"], first["paper"], first["recovered"]) == ("0.375", "0.46", "2/2")
+    assert (sixth["test RMSE"], sixth["paper"]) == ("2", "2.23")
+    average = cells(text, "average")
+    assert (average["test RMSE"], average["paper"]) == ("1.188", "1.345")
+    third = cells(text, "Neat-3")
+    assert (third["test RMSE"], third["paper"]) == ("0.5", "0.0041")  # the invalid one is infinite
+    assert "test RMSE" not in cells(text, "Nguyen-1")
+    assert text.index("\nNguyen-1  ", text.index("problem")) < text.index("mean over the runs")
+    assert text.index("mean over the runs") < text.index("median over the runs")
+    assert text.count("s/run, rate") == 1
+
+
+def test_an_infinite_mean_is_shown_as_such() -> None:
+    text = shown(jin(1, 0, None), jin(1, 1, 0.25), jin(2, 0, 1.0))
+    assert cells(text, "Jin-1")["test RMSE"] == "inf"
+    assert cells(text, "average")["test RMSE"] == "inf"
+
+
+def test_a_target_without_closed_form_has_no_recovery() -> None:
+    run = replace(RUN, job=Job("Neat-6", "dsr", 0, 2 * 10**6), recovered="no", test_rmse=0.25)
+    row = cells(shown(run), "Neat-6")
+    assert "recovered" not in row
+    assert (row["test RMSE"], row["paper"]) == ("0.25", "0.2378")
 
 
 def test_failures_are_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import doctest
 import os
+import random
 import threading
 import time
 
+import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import symseek.algebra
+import symseek.polish
 import symseek.precise
 import symseek.recovery
 from strategies import libraries, programs
 from symseek import problems
 from symseek.algebra import prove_equal
 from symseek.errors import InputError
+from symseek.polish import loosen, polish
 from symseek.precise import NotReal, Precise
 from symseek.programs import Program
 from symseek.recovery import Recovery, equivalent
@@ -106,7 +110,9 @@ NEAR_MISSES = {
 
 
 @pytest.mark.parametrize(
-    "module", [symseek.recovery, symseek.algebra, symseek.precise], ids=lambda m: m.__name__
+    "module",
+    [symseek.recovery, symseek.algebra, symseek.polish, symseek.precise],
+    ids=lambda m: m.__name__,
 )
 def test_examples_in_the_documentation(module):
     assert doctest.testmod(module).failed == 0
@@ -271,7 +277,6 @@ def test_sympy_expressions_are_taken():
 
 
 def test_operators_of_the_callers_own():
-    import numpy as np
     import sympy
 
     logistic = Token("logistic", 1, 4, formula="1/(1 + exp(-a))")
@@ -375,3 +380,255 @@ def test_proofs_are_of_equality():
     x_plus, x = Program.parse("x + 1e-99"), Program.parse("x")
     proof = prove_equal(x_plus, x, frozenset(), deadline=0.0)
     assert not proof.proved
+
+
+# Fitted constants
+
+CONSTANT_TRUTHS = {
+    "3.39*x**3 + 2.12*x**2 + 1.78*x": False,
+    "sin(x**2)*cos(x) - 0.75": False,
+    "log(x + 1.4) + log(x**2 + 1.3)": False,
+    "sqrt(1.23*x)": True,
+    "sin(1.5*x)*cos(0.5*y)": False,
+    "1.35*x*y + 5.5*sin((x - 1)*(y - 1))": False,
+}
+"""The formulas with constants of the benchmarks, and whether their variables are positive."""
+
+
+def perturbed(truth: str, size: float, seed: int = 0) -> Program:
+    """The formula with every constant off by about a part of itself."""
+    program = Program.parse(truth)
+    draw = random.Random(seed)
+    factors = (1 + size * draw.choice((-1, 1)) * draw.uniform(0.5, 1) for _ in program.constants)
+    constants = [value * factor for value, factor in zip(program.constants, factors, strict=True)]
+    return Program(program.library, program.tokens, tuple(constants))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("truth", CONSTANT_TRUTHS)
+def test_fitted_constants_are_recognised(truth, seed):
+    found = perturbed(truth, 1e-7, seed)
+    positive = CONSTANT_TRUTHS[truth]
+    got = equivalent(found, truth, positive=positive, tolerance=1e-4)
+    assert got.answer == "yes", got.reason
+    assert got.reason.startswith(
+        "the same formula with constants within 0.0001: the values agree to 40"
+    )
+    assert equivalent(found, truth, positive=positive).answer == "no"
+
+
+@pytest.mark.parametrize("truth", CONSTANT_TRUTHS)
+def test_wrong_constants_are_named(truth):
+    got = equivalent(perturbed(truth, 1e-2), truth, positive=CONSTANT_TRUTHS[truth], tolerance=1e-4)
+    assert got.answer == "no"
+    assert "would have to be" in got.reason
+
+
+def test_the_wrong_constant_is_the_one_named():
+    truth = "3.39*x**3 + 2.12*x**2 + 1.78*x"
+    got = equivalent("3.39000001*x**3 + 2.12*x**2 + 1.7*x", truth, tolerance=1e-4)
+    assert got.answer == "no"
+    assert got.reason.startswith("constant 3, 1.7, would have to be 1.78, which is 0.047 away")
+    assert equivalent("1.7*x", "1.78*x", tolerance=0.05).answer == "yes"
+
+
+@pytest.mark.parametrize(
+    ("found", "truth", "positive"),
+    [
+        # rewritten
+        ("log((x + 1.400001)*(x**2 + 1.299999))", "log(x + 1.4) + log(x**2 + 1.3)", False),
+        ("exp(0.5*log(x) + 0.1035071)", "sqrt(1.23*x)", True),
+        ("exp(0.5000001*log(1.2300001*x))", "sqrt(1.23*x)", True),
+        ("1.1090537*sqrt(x)", "sqrt(1.23*x)", True),
+        (
+            "0.4999999*sin(1.5*x + 0.5000001*y) + 0.5*sin(1.4999999*x - 0.5*y)",
+            "sin(1.5*x)*cos(0.5*y)",
+            False,
+        ),
+        ("0.3333333*x", "x/3", False),
+        # signs
+        ("sin(-1.5000001*x)*(-1)", "sin(1.5*x)", False),
+        ("(-1.0000001)*cos(3.1415926 - 2*x)", "cos(2*x)", False),
+        # redundant, and without effect
+        ("0.7612*4.4534945*x", "3.39*x", False),
+        ("1.5*x + 1.8900001*x", "3.39*x", False),
+        ("exp(0.7)*1.683428*x", "3.39*x", False),
+        ("(2*x)**2.0000001*0.8475", "3.39*x**2", False),
+        ("3.3900001*x + 7.7*(x - x)", "3.39*x", False),
+        ("3.3900001*x + (x - x)/7.7", "3.39*x", False),
+        ("1.0001*x/1.0001", "x", False),
+        # a double root: the slope is 0 where the constant is right
+        ("cos(0.00000001*x)", "1", False),
+        ("sqrt(x**2 + 1e-9)", "abs(x)", False),
+        ("x + 1e-9*x**5", "x", False),
+        # a power that is real for negative x only with the right constant
+        ("x**2.0000001", "x*x", False),
+        ("pow(x, 3)*1.0000001", "x*x*x", False),
+        # huge, tiny, or none left
+        ("1.0000001e200*x", "1e200*x", False),
+        ("6.6743001e-11*x*y", "6.6743e-11*x*y", False),
+        ("3.39*x - 3.3900001*x", "x - x", False),
+        ("3.3900001", "3.39", False),
+        # a hundred digits are not enough at every point, or hardly
+        ("sin(exp(1.2000001*x))", "sin(exp(1.2*x))", False),
+        ("exp(exp(1.0000001*x))", "exp(exp(x))", False),
+        ("(x + 1e40) - 1e40 + 0.5000001", "x + 0.5", False),
+        # real in a small part of the plane, or far out only
+        ("log(x - 10.0000001)", "log(x - 10)", False),
+        ("sqrt(1.0000001 - x)*log(x)", "sqrt(1 - x)*log(x)", False),
+    ],
+)
+def test_the_same_with_constants_nearby(found, truth, positive):
+    got = equivalent(found, truth, positive=positive, tolerance=1e-4)
+    assert got.answer == "yes", got.reason
+
+
+def rational_fit(x: np.ndarray, y: np.ndarray, above: int, below: int) -> Program:
+    """A rational function fitted to values, with polynomials of these degrees."""
+    columns = [x**k for k in range(above + 1)] + [-y * x**k for k in range(1, below + 1)]
+    weights = np.ones_like(x)
+    for _ in range(20):
+        fitted = np.linalg.lstsq(np.stack(columns, 1) * weights[:, None], y * weights)[0].tolist()
+        weights = 1 / np.polyval([*reversed(fitted[above + 1 :]), 1.0], x)
+    terms = ["*".join([f"({c!r})", *"x" * k]) for k, c in enumerate(fitted[: above + 1])]
+    under = ["*".join([f"({c!r})", *"x" * k]) for k, c in enumerate(fitted[above + 1 :], 1)]
+    return Program.parse(f"({' + '.join(terms)})/({' + '.join(['1', *under])})")
+
+
+@pytest.mark.parametrize("tolerance", [1e-4, 0.1])
+@pytest.mark.parametrize(
+    ("truth", "low", "high", "above", "below"),
+    [
+        ("log(x + 1.4) + log(x**2 + 1.3)", 0, 2, 5, 3),
+        ("sin(x**2)*cos(x) - 0.75", -1, 1, 12, 0),
+        ("sqrt(1.23*x)", 1, 4, 4, 3),
+    ],
+)
+def test_a_good_fit_is_not_the_formula(truth, low, high, above, below, tolerance):
+    x = np.linspace(low, high, 100)
+    y = Program.parse(truth).evaluate(x[:, None])
+    found = rational_fit(x, y, above, below)
+    assert np.abs(found.evaluate(x[:, None]) - y).max() < 1e-6  # or the test is too easy
+    got = equivalent(found, truth, positive=low > 0, tolerance=tolerance)
+    assert got.answer == "no"
+    assert "apart" in got.reason
+
+
+@pytest.mark.parametrize(
+    ("found", "truth", "reason"),
+    [
+        ("x - 0.1666667*x**3", "sin(x)", "apart"),
+        ("1.5*z*x", "1.5*x", "apart"),
+        ("1.5*x", "1.5*x*z", "apart"),
+        ("2.0000001*x", "x*x", "apart"),
+        ("0*x + 1.0000001", "2", "would have to be"),
+        ("abs(x + 5.0000001)", "x + 5", "with the best constants the values differ"),  # far out
+        ("sqrt(x*x*1.0000001)", "x", "apart"),
+        ("tanh(40.1)*x", "x", "would have to be"),  # it never is
+    ],
+)
+def test_other_formulas_are_not(found, truth, reason):
+    got = equivalent(found, truth, tolerance=1e-4)
+    assert got.answer == "no"
+    assert reason in got.reason
+
+
+def test_nothing_to_compare_is_undecided():
+    for found in ("log(-x**2 - 1.5)", "const(nan)*x", "const(inf)", "const(1e305)*x*1e305"):
+        assert equivalent(found, "x", tolerance=1e-4).answer == "undecided"
+    # Values of 1e-350000 are 0 as far as the constants are concerned.
+    tiny = "exp(x - exp(exp({})))"
+    got = equivalent(tiny.format(2.610000001), tiny.format(2.61), tolerance=1e-4)
+    assert got.answer == "undecided"
+    # Real together on a thousandth of the plane only.
+    got = equivalent("sqrt(0.001 - x**2 - y**2)*1.5", "sqrt(x**2 + y**2)", tolerance=1e-4)
+    assert got.answer == "undecided"
+    assert "points only" in got.reason
+
+
+def test_no_time_to_adjust_constants():
+    got = equivalent("3.3900001*x", "3.39*x", tolerance=1e-4, time_limit=0.0)
+    assert got.answer == "undecided"
+    assert "in time" in got.reason
+
+
+def test_without_constants_only_exactness_counts():
+    library = Library(["add", "mul", 2], ["x"])
+    found = Program.parse("x*2", library)
+    assert equivalent(found, "x + x", tolerance=1e-4).reason.startswith("the difference is 0")
+    assert equivalent(found, "2.0000001*x", tolerance=1e-4).answer == "no"
+
+
+def test_numbers_of_the_library_are_not_adjusted():
+    program = Program.parse("2*x + 0.5000001", Library(["add", "mul", 2, "const"], ["x"]))
+    assert equivalent(program, "2*x + 0.5", tolerance=1e-4).answer == "yes"
+    assert equivalent(program, "2.0000001*x + 0.5", tolerance=1e-4).answer == "no"
+
+
+def test_floats_of_sympy_are_constants():
+    import sympy
+
+    x = sympy.Symbol("x")
+    assert equivalent(0.5000001 * x, "x/2", tolerance=1e-4).answer == "yes"
+    assert equivalent(0.5000001 * x, "x/2").answer == "no"
+    assert equivalent(x / 2, "0.5000001*x", tolerance=1e-4).answer == "no"  # an exact half
+    assert equivalent("3.1415926*x", sympy.pi * x, tolerance=1e-4).answer == "yes"
+
+
+def test_constants_under_operators_of_the_callers_own():
+    import sympy
+
+    logistic = Token("logistic", 1, 4, formula="1/(1 + exp(-a))")
+    cosh = Token("cosh", 1, numpy=np.cosh, sympy=lambda a: sympy.cosh(a))
+    library = Library([logistic, cosh, "mul", "const"], ["x"])
+    found = Program.parse("logistic(1.5000001*x)", library)
+    assert equivalent(found, "1/(1 + exp(-1.5*x))", tolerance=1e-4).answer == "yes"
+    found = Program.parse("cosh(1.5000001*x)", library)
+    assert equivalent(found, "(exp(1.5*x) + exp(-1.5*x))/2", tolerance=1e-4).answer == "yes"
+
+
+def test_variables_named_like_constants_are_no_trouble():
+    library = Library(["mul", "const"], ["constant 1"])
+    found = Program.parse("1.5000001*`constant 1`", library)
+    assert equivalent(found, "1.5*`constant 1`", tolerance=1e-4).answer == "yes"
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1e-3, float("nan"), float("inf")])
+def test_a_bad_tolerance_is_refused(tolerance):
+    with pytest.raises(InputError, match="give a positive number, or None"):
+        equivalent("x", "x", tolerance=tolerance)
+
+
+def test_adjusting_constants_is_quick():
+    pairs = [(perturbed(truth, 1e-7), truth) for truth in CONSTANT_TRUTHS]
+    start = time.perf_counter()
+    for found, truth in pairs:
+        equivalent(found, truth, tolerance=1e-4)
+    assert (time.perf_counter() - start) / len(pairs) < 0.3  # about 25 ms each
+
+
+def test_redundant_constants_change_as_little_as_it_takes():
+    precise = Precise(60)
+    loose = loosen(Program.parse("1.5*x + 1.6*x"), ["x"])
+    points = [{"x": precise.number(text)} for text in ("0.5", "1.5")]
+    done = polish(loose, Program.parse("3.3*x"), points, precise, float("inf"))
+    assert done.outcome == "solved"
+    # The change of 0.2 is shared in proportion to the squares of 1.5 and 1.6.
+    one, other = map(float, done.constants.values())
+    shares = [one - 1.5, other - 1.6]
+    assert shares == pytest.approx([0.2 * 1.5**2 / 4.81, 0.2 * 1.6**2 / 4.81], rel=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data(), st.integers(0, 10**6))
+def test_a_program_is_itself_with_other_constants(data, seed):
+    # Without exp: sin(exp(exp(x))) jumps at the least change of a constant, and no step leads home.
+    library = Library(["add", "sub", "mul", "div", "sin", "sqrt", "log", "const"], ["x", "y"])
+    program = data.draw(programs(library, max_length=10))
+    draw = random.Random(seed)
+    count = len(program.constants)
+    assume(count)
+    right = tuple(round(draw.uniform(0.5, 3), 2) for _ in range(count))
+    fitted = tuple(value * (1 + 1e-9 * draw.uniform(-1, 1)) for value in right)
+    truth, found = (Program(library, program.tokens, each) for each in (right, fitted))
+    assert equivalent(found, truth, tolerance=1e-6).answer != "no"

@@ -71,6 +71,33 @@ class Evaluator:
         absolute: NDArray[np.float64],
         ok: NDArray[np.bool_],
     ) -> int: ...
+    def fit(
+        self,
+        tokens: NDArray[np.int16],
+        lengths: NDArray[np.int32],
+        constants: NDArray[np.float64],
+        method: str,
+        restarts: int,
+        max_steps: int,
+        rescue: bool,
+        scale: float,
+        power: float,
+        fitted: NDArray[np.float64],
+        status: NDArray[np.uint8],
+        squared: NDArray[np.float64],
+        absolute: NDArray[np.float64],
+        ok: NDArray[np.bool_],
+    ) -> int: ...
+    def derivatives(
+        self,
+        tokens: NDArray[np.int16],
+        lengths: NDArray[np.int32],
+        constants: NDArray[np.float64],
+        squared: NDArray[np.float64],
+        gradient: NDArray[np.float64],
+        normal: NDArray[np.float64],
+        ok: NDArray[np.bool_],
+    ) -> None: ...
     def predict(
         self,
         tokens: NDArray[np.int16],

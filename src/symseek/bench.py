@@ -7,6 +7,7 @@ its problem, method, seed and budget alone, so one line of shell runs it again e
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import statistics
@@ -17,10 +18,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from symseek import problems
 from symseek.errors import InputError
 
 if TYPE_CHECKING:
+    from symseek.front import Entry
     from symseek.programs import Program
     from symseek.recovery import Recovery
     from symseek.search import Iteration, SearchConfig
@@ -30,6 +34,13 @@ __all__ = ["Job", "Outcome", "Progress", "Run", "Summary", "make_jobs", "run_job
 # Noise-free targets and float64: the true formula, however written, errs by a few units in the last
 # place, so anything below this reward is another formula and not worth a symbolic check.
 EXACT_REWARD = 1 - 1e-9
+
+# The same where constants are fitted: they stop a little short of the true ones.
+NEAR_REWARD = 1 - 1e-6
+
+# How far, relative to its size, a fitted constant may lie from the true one: well beyond what the
+# fit leaves undone, and well within the three digits to which the table's constants are written.
+CONSTANT_TOLERANCE = 1e-4
 
 # What a search takes; checked before the first of many runs starts.
 SEEDS = range(2**64)
@@ -62,8 +73,10 @@ class Job:
         >>> Job("Nguyen-5", "dsr", 3, 2_000_000).command
         'symseek bench Nguyen-5 --method dsr --seed 3'
         """
-        words = ["symseek bench", self.problem, "--method", self.method, "--seed", str(self.seed)]
-        if self.max_expressions != problems.load(self.problem).budget:
+        problem = problems.load(self.problem)
+        words = ["symseek bench", problem.shell_name, "--method", self.method]
+        words += ["--seed", str(self.seed)]
+        if self.max_expressions != problem.budget:
             words += ["--max-expressions", str(self.max_expressions)]
         return " ".join(words)
 
@@ -83,7 +96,9 @@ class Progress:
 class Run:
     """A finished run. `expressions` and `seconds` are those to recovery where it was recovered.
 
-    Seconds are the search's own: neither the start of a process nor the symbolic checks count.
+    Seconds are the search's own: neither the start of a process nor the symbolic checks count. The
+    test errors are those of the best formula on the problem's test points, None where it has no
+    finite value on one of them.
     """
 
     job: Job
@@ -94,6 +109,8 @@ class Run:
     reward: float
     expression: str
     complexity: int
+    test_rmse: float | None = None
+    test_nrmse: float | None = None  # over the standard deviation of the test targets
 
     @property
     def rate(self) -> float:
@@ -151,16 +168,23 @@ class _Judge:
     def __call__(self, program: Program) -> Recovery:
         if program not in self._answers:
             start = time.perf_counter()
-            from symseek.recovery import equivalent  # loads SymPy: only a finished formula needs it
-
-            self._answers[program] = equivalent(
-                program,
-                self.problem.expression,
-                self.problem.variables,
-                positive=self.problem.positive,
-            )
+            self._answers[program] = self._answer(program)
             self.seconds += time.perf_counter() - start
         return self._answers[program]
+
+    def _answer(self, program: Program) -> Recovery:
+        from symseek.recovery import Recovery, equivalent  # only a finished formula needs SymPy
+
+        problem = self.problem
+        if not problem.closed_form:
+            return Recovery("no", "the target has no closed form")
+        return equivalent(
+            program,
+            problem.expression,
+            problem.variables,
+            positive=problem.positive,
+            tolerance=CONSTANT_TOLERANCE if problem.constants else None,
+        )
 
 
 class _Watch:
@@ -171,6 +195,8 @@ class _Watch:
         self.judge = judge
         self.report = report
         self.recovered_at: tuple[int, float] | None = None  # expressions, seconds
+        self._allowed = 1 - (NEAR_REWARD if problems.load(job.problem).constants else EXACT_REWARD)
+        self._asked: dict[tuple[int, ...], float] = {}  # tokens: how far the reward was from 1
         self._due = 0.0
 
     def __call__(self, now: Iteration) -> bool:
@@ -182,9 +208,21 @@ class _Watch:
             self._due = time.monotonic() + REPORT_EVERY
             formula = str(best.program)
             self.report(Progress(self.job, now.expressions, seconds, best.reward, formula))
-        if best.reward < EXACT_REWARD or self.judge(best.program).answer != "yes":
+        if not self._worth_asking(best) or self.judge(best.program).answer != "yes":
             return False
         self.recovered_at = now.expressions, seconds
+        return True
+
+    def _worth_asking(self, best: Entry) -> bool:
+        """Whether the fit is exact, and the formula new or its constants ten times better.
+
+        One formula can come back in every iteration with constants that are a trifle better, and
+        each time the check might take seconds to say no again.
+        """
+        gap, tokens = 1 - best.reward, best.program.tokens
+        if gap > self._allowed or gap >= self._asked.get(tokens, math.inf) / 10:
+            return False
+        self._asked[tokens] = gap
         return True
 
 
@@ -212,43 +250,58 @@ def run_job(job: Job, report: Callable[[Progress], object] = lambda progress: No
     result = search.run(callback=watch)
     if result.stopped is Stopped.INTERRUPTED:
         raise KeyboardInterrupt
-    expressions, seconds = watch.recovered_at or (
-        result.expressions,
-        result.seconds - judge.seconds,
-    )
+    spent = result.expressions, result.seconds - judge.seconds
+    expressions, seconds = watch.recovered_at or spent
     best = result.best
     if best is None:
         return Run(job, "no", "no valid expression was found", expressions, seconds, 0.0, "", 0)
-    verdict = judge(best.program)
-    return Run(
-        job,
-        verdict.answer,
-        verdict.reason,
-        expressions,
-        seconds,
-        best.reward,
-        str(best.program),
-        best.complexity,
-    )
+    verdict, errors = judge(best.program), _test_errors(best.program, data)
+    formula = str(best.program)
+    return Run(job, *verdict, expressions, seconds, best.reward, formula, best.complexity, *errors)
+
+
+def _test_errors(program: Program, data: problems.Data) -> tuple[float | None, float | None]:
+    """RMSE on the test points, as it is and over the targets' standard deviation."""
+    with np.errstate(over="ignore"):
+        errors = program.evaluate(data.X_test) - data.y_test
+        rmse = float(np.sqrt(np.mean(errors**2)))
+    if not math.isfinite(rmse):
+        return None, None
+    return rmse, rmse / float(np.std(data.y_test))
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The runs of one problem. Medians are over the recovered runs, None where there is none."""
+    """The runs of one problem.
+
+    What is said of recovery is over the recovered runs, None where there is none. A test error is
+    None where a run has none: it counts as infinite, and a median may yet be finite.
+    """
 
     problem: str
+    graded_by: problems.Grade
+    closed_form: bool
     runs: int
     recovered: int
     undecided: int
     expressions: float | None  # median evaluations to recovery
     seconds: float | None  # median seconds to recovery
+    run_seconds: float  # median over all runs
     rate: float  # median expressions a second, over all runs
+    mean_test_rmse: float | None
+    median_test_rmse: float | None
     published: float | None  # the paper's recovery in percent
+    published_rmse: float | None  # the paper's, in the statistic by which the problem is graded
 
     @property
     def recovery(self) -> float:
         """Recovered runs in percent."""
         return 100 * self.recovered / self.runs
+
+    @property
+    def test_rmse(self) -> float | None:
+        """The paper's statistic of the test error."""
+        return self.mean_test_rmse if self.graded_by == "mean RMSE" else self.median_test_rmse
 
 
 def summarise(runs: Sequence[Run]) -> list[Summary]:
@@ -260,22 +313,38 @@ def summarise(runs: Sequence[Run]) -> list[Summary]:
 
 
 def _summary(name: str, runs: list[Run]) -> Summary:
+    problem, method = problems.load(name), runs[0].job.method
     won = [run for run in runs if run.recovered == "yes"]
+    errors = [math.inf if run.test_rmse is None else run.test_rmse for run in runs]
     return Summary(
         problem=name,
+        graded_by=problem.graded_by,
+        closed_form=problem.closed_form,
         runs=len(runs),
         recovered=len(won),
         undecided=sum(run.recovered == "undecided" for run in runs),
         expressions=statistics.median(run.expressions for run in won) if won else None,
         seconds=statistics.median(run.seconds for run in won) if won else None,
+        run_seconds=statistics.median(run.seconds for run in runs),
         rate=statistics.median(run.rate for run in runs),
-        published=problems.load(name).published.get(runs[0].job.method),
+        mean_test_rmse=_finite(statistics.fmean(errors)),
+        median_test_rmse=_finite(statistics.median(errors)),
+        published=problem.published.get(method),
+        published_rmse=problem.published_rmse.get(method),
     )
 
 
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
 def average_recovery(summaries: Sequence[Summary]) -> float | None:
-    """The mean over problems of recovery in percent: the paper's headline number."""
-    return statistics.fmean(each.recovery for each in summaries) if summaries else None
+    """The mean over problems of recovery in percent: the paper's headline number.
+
+    Problems without a closed form, which nothing can recover, are left out.
+    """
+    rates = [each.recovery for each in summaries if each.closed_form]
+    return statistics.fmean(rates) if rates else None
 
 
 def write_json(path: Path, outcome: Outcome) -> None:

@@ -1,49 +1,55 @@
 """What a benchmark shows: a live table in a terminal, plain lines anywhere else, then a summary.
 
 Both say the same: a line a run as it ends, with its seed and the command that repeats it, and one
-row a problem at the end. rich is loaded only for a terminal.
+row a problem at the end, in the terms in which the paper grades it. The list of problems is shown
+here too. rich is loaded only for a terminal.
 """
 
 from __future__ import annotations
 
 import os
+import statistics
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
+from symseek import problems
 from symseek.bench import Job, Outcome, Progress, Run, Summary, average_recovery, summarise
+from symseek.problems import Grade, Problem
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["LiveDisplay", "PlainDisplay", "open_display"]
+__all__ = ["LiveDisplay", "PlainDisplay", "open_display", "show_problems"]
+
+Row: TypeAlias = tuple[str, ...]
 
 VERDICTS = {"yes": "recovered", "no": "not recovered", "undecided": "undecided"}
 COLOURS = {"yes": "green", "no": "yellow", "undecided": "magenta"}
 
-SUMMARY_COLUMNS = (
-    "problem",
-    "recovered",
-    "recovery",
-    "paper",
-    "undecided",
-    "evaluations",
-    "seconds",
-    "expressions/s",
-)
-SUMMARY_NOTE = "Evaluations and seconds: median over the recovered runs, to the moment of recovery."
+ERROR_NOTE = "Test RMSE: {} over the runs, as in the paper; inf: undefined at a test point.\n"
+NOTES: dict[Grade, str] = {  # in the order of the tables
+    "recovery": "",
+    "mean RMSE": ERROR_NOTE.format("mean"),
+    "median RMSE": ERROR_NOTE.format("median"),
+}
+TIMES = ("undecided", "evaluations", "seconds", "s/run", "rate")
+TIMES_NOTE = """\
+Evaluations, seconds: median over the recovered runs, to the moment of recovery.
+s/run, rate: median over all runs."""
+
+
+def _live(out: TextIO) -> bool:
+    return out.isatty() and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
 def open_display(total: int, out: TextIO | None = None) -> Iterator[PlainDisplay]:
     """The display that suits the output, for `total` runs."""
     out = out or sys.stdout
-    if out.isatty() and os.environ.get("TERM") != "dumb":
-        display: PlainDisplay = LiveDisplay(total, out)
-    else:
-        display = PlainDisplay(total, out)
+    display = LiveDisplay(total, out) if _live(out) else PlainDisplay(total, out)
     with display.shown():
         yield display
 
@@ -82,12 +88,16 @@ class PlainDisplay:
         self.say(error.rstrip(), style="red")
 
     def summary(self, outcome: Outcome) -> None:
-        """The table a problem a row, and what did not come to an end."""
-        rows = summary_rows(summarise(outcome.runs))
+        """The tables, a problem a row, and what did not come to an end."""
+        summaries = summarise(outcome.runs)
         self.say()
-        if rows:
-            self.table(rows)
-            self.say(SUMMARY_NOTE, style="dim")
+        for grade, note in NOTES.items():
+            graded = [each for each in summaries if each.graded_by == grade]
+            if graded:
+                self.table(recovery_rows(graded) if grade == "recovery" else error_rows(graded))
+                self.say(note, style="dim")
+        if summaries:
+            self.say(TIMES_NOTE, style="dim")
         if outcome.failures:
             self.say(f"{len(outcome.failures)} runs failed; their errors are above.", style="red")
         if outcome.interrupted:
@@ -96,9 +106,9 @@ class PlainDisplay:
                 style="yellow",
             )
 
-    def table(self, rows: Sequence[Sequence[str]]) -> None:
-        for line in text_table([SUMMARY_COLUMNS, *rows]):
-            self.say(line)
+    def table(self, rows: Sequence[Row]) -> None:
+        for row, line in zip(rows, text_table(rows), strict=True):
+            self.say(line, style="bold" if row[0] in ("problem", "average") else None)
 
 
 class LiveDisplay(PlainDisplay):
@@ -168,48 +178,76 @@ class LiveDisplay(PlainDisplay):
             )
         return table
 
-    def table(self, rows: Sequence[Sequence[str]]) -> None:
-        from rich.table import Table
-
-        table = Table()
-        for number, name in enumerate(SUMMARY_COLUMNS):
-            table.add_column(name, justify="right" if number else "left", no_wrap=True)
-        for row in rows:
-            table.add_row(*row, style="bold" if row[0] == "average" else None)
-        self.console.print(table)
-
 
 def run_line(run: Run) -> str:
     """One finished run in one line."""
+    by_error = problems.load(run.job.problem).graded_by != "recovery"
     return (
         f"{run.job.problem:<10} seed {run.job.seed:<4} {VERDICTS[run.recovered]:<13}  "
         f"{run.expressions:>9,} expressions  {run.seconds:6.2f} s  {run.rate:>9,.0f}/s  "
-        f"reward {run.reward:.6f}  {run.expression}"
+        f"reward {run.reward:.6f}  "
+        + (f"test RMSE {_error(run.test_rmse):<9}  " if by_error else "")
+        + run.expression
     )
 
 
-def summary_rows(summaries: Sequence[Summary]) -> list[tuple[str, ...]]:
-    """The summary as text, with the average over problems where there are several."""
-    rows: list[tuple[str, ...]] = [
-        (
-            each.problem,
-            f"{each.recovered}/{each.runs}",
-            f"{each.recovery:.0f}%",
-            "-" if each.published is None else f"{each.published:.0f}%",
-            str(each.undecided) if each.undecided else "-",
-            "-" if each.expressions is None else f"{each.expressions:,.0f}",
-            "-" if each.seconds is None else f"{each.seconds:.2f}",
-            f"{each.rate:,.0f}",
-        )
-        for each in summaries
-    ]
+def recovery_rows(summaries: Sequence[Summary]) -> list[Row]:
+    """The table of problems graded by recovery, with the average where there are several."""
+    rows: list[Row] = [("problem", "recovered", "recovery", "paper", *TIMES)]
+    for each in summaries:
+        paper = "-" if each.published is None else f"{each.published:.0f}%"
+        rows.append((each.problem, _won(each), f"{each.recovery:.0f}%", paper, *_times(each)))
     if len(summaries) > 1:
-        published = [each.published for each in summaries if each.published is not None]
-        paper = f"{sum(published) / len(published):.1f}%" if published else "-"
-        total = f"{sum(s.recovered for s in summaries)}/{sum(s.runs for s in summaries)}"
+        paper = _average([each.published for each in summaries], "{:.1f}%")
         mean = f"{average_recovery(summaries):.1f}%"
-        rows.append(("average", total, mean, paper, "-", "-", "-", "-"))
-    return rows
+        rows.append(("average", _won(*summaries), mean, paper, *["-"] * len(TIMES)))
+    return _without_empty(rows)
+
+
+def error_rows(summaries: Sequence[Summary]) -> list[Row]:
+    """The table of problems graded by one statistic of the test error, with the average too."""
+    rows: list[Row] = [("problem", "test RMSE", "paper", "recovered", *TIMES)]
+    for each in summaries:
+        paper = "-" if each.published_rmse is None else f"{each.published_rmse:.5g}"
+        rows.append((each.problem, _error(each.test_rmse), paper, _won(each), *_times(each)))
+    if len(summaries) > 1:
+        ours = _average([each.test_rmse for each in summaries], "{:.4g}", missing="inf")
+        paper = _average([each.published_rmse for each in summaries], "{:.4g}")
+        rows.append(("average", ours, paper, _won(*summaries), *["-"] * len(TIMES)))
+    return _without_empty(rows)
+
+
+def _times(each: Summary) -> Row:
+    return (
+        str(each.undecided) if each.undecided else "-",
+        "-" if each.expressions is None else f"{each.expressions:,.0f}",
+        "-" if each.seconds is None else f"{each.seconds:.2f}",
+        f"{each.run_seconds:.2f}",
+        f"{each.rate:,.0f}/s",
+    )
+
+
+def _won(*summaries: Summary) -> str:
+    possible = [each for each in summaries if each.closed_form]
+    if not possible:
+        return "-"
+    return f"{sum(s.recovered for s in possible)}/{sum(s.runs for s in possible)}"
+
+
+def _error(rmse: float | None) -> str:
+    return "inf" if rmse is None else f"{rmse:.4g}"
+
+
+def _average(values: Sequence[float | None], form: str, missing: str = "-") -> str:
+    """The mean; where one is missing it would be the mean of other problems than its neighbour."""
+    known = [value for value in values if value is not None]
+    return form.format(statistics.fmean(known)) if len(known) == len(values) else missing
+
+
+def _without_empty(rows: list[Row]) -> list[Row]:
+    """Leave out the columns that say nothing of any problem: the table fits a narrow terminal."""
+    columns = [each for each in zip(*rows, strict=True) if set(each[1:]) != {"-"}]
+    return list(zip(*columns, strict=True))
 
 
 def text_table(rows: Sequence[Sequence[str]], left: bool = False) -> list[str]:
@@ -226,3 +264,34 @@ def text_table(rows: Sequence[Sequence[str]], left: bool = False) -> list[str]:
         ).rstrip()
         for row in rows
     ]
+
+
+def show_problems(chosen: Sequence[Problem], out: TextIO | None = None) -> None:
+    """List problems: by library and within 80 columns, or one line each for who reads a pipe."""
+    out = out or sys.stdout
+    if _live(out):
+        lines = _grouped_problems(chosen)
+    else:
+        rows: list[Row] = [("name", "formula", "train", "test", "variables", "operators")]
+        for each in chosen:
+            names = " ".join(each.variables), " ".join(each.operators)
+            rows.append((each.name, each.expression, str(each.train), str(each.test), *names))
+        lines = text_table(rows, left=True)
+    for line in lines:
+        print(line, file=out)
+
+
+def _grouped_problems(chosen: Sequence[Problem]) -> list[str]:
+    """A heading for what neighbours share, the library and test points of their own."""
+    rows = [(each.name, each.expression, str(each.train)) for each in chosen]
+    lines: list[str] = []
+    last = ""
+    for each, line in zip(chosen, text_table(rows, left=True), strict=True):
+        heading = f"{each.suite}: {' '.join(each.operators)}"
+        if each.test != each.train:
+            heading += f"; test {each.test}"
+        if heading != last:
+            lines += ["", heading] if lines else [heading]
+        lines.append(f"  {line}")
+        last = heading
+    return lines

@@ -1,8 +1,8 @@
 """Grading: from a batch of programs to a reward each, by whichever route the reward needs.
 
 Data with a built-in reward is graded from error sums in the native core; a custom reward sees
-predictions; a score function sees the programs themselves, with no data at all. All three answer
-the same question, so the search does not know which one it has.
+predictions; a score function sees the programs themselves, with no data at all. Constants are
+fitted on the way. All routes answer the same question, so the search does not know which it has.
 """
 
 from __future__ import annotations
@@ -13,16 +13,31 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from symseek.constants import FitConfig, FitStatus, search_constants
 from symseek.data import Data
-from symseek.engines.native import Evaluator, Workers
+from symseek.engines.native import Errors, Evaluator, Workers
 from symseek.errors import InputError
 from symseek.programs import Programs
-from symseek.rewards import ErrorReward, PredictionReward, Reward, checked_rewards
+from symseek.rewards import (
+    Curve,
+    ErrorReward,
+    PredictionReward,
+    Reward,
+    checked_rewards,
+    reward_named,
+)
 from symseek.tokens import Library
 
-__all__ = ["Graded", "Grader", "ScoreFunction", "data_grader", "score_grader"]
+__all__ = [
+    "Graded",
+    "Grader",
+    "ScoreFunction",
+    "data_grader",
+    "fit_constants",
+    "score_grader",
+]
 
 Floats = NDArray[np.float64]
 ScoreFunction = Callable[[Programs], NDArray[np.floating]]
@@ -35,9 +50,16 @@ _REMEMBERED = 1 << 16  # programs whose score is remembered
 class Graded:
     """Rewards of a batch: 0 for invalid programs, which `ok` tells apart from a reward of 0."""
 
+    programs: Programs  # the batch, constants fitted
     rewards: Floats  # [B]
     ok: NDArray[np.bool_]  # [B]
     distinct: int
+    status: NDArray[np.uint8] | None = None  # [B] FitStatus codes, where constants were fitted
+
+    @property
+    def messages(self) -> list[str]:
+        """How the fit of each program ended, in words; empty where nothing was fitted."""
+        return [] if self.status is None else [FitStatus(code).message for code in self.status]
 
 
 class Grader(Protocol):
@@ -47,24 +69,78 @@ class Grader(Protocol):
         """Grade the batch."""
 
 
-def data_grader(library: Library, data: Data, reward: Reward, threads: int | Workers = 1) -> Grader:
-    """The grader for a data set."""
+def data_grader(
+    library: Library,
+    data: Data,
+    reward: Reward,
+    threads: int | Workers = 1,
+    constants: FitConfig | None = None,
+) -> Grader:
+    """The grader for a data set; with `constants`, placeholders are fitted, else they stay."""
     if not library.evaluable:
         names = ", ".join(t.name for t in library if t.arity and t.numpy is None)
         raise InputError(
             f"the library has tokens without a formula ({names}), so it cannot be fitted to data;"
             " give them one, or use Search.for_programs"
         )
+    if isinstance(reward, ErrorReward) and reward.needs_spread:
+        data.refuse_constant_target("the normalised error")
+    if library.constant_id is None:
+        constants = None
+    evaluator = Evaluator(library, data.X, data.y, data.weights, threads)
+    grader: _ErrorGrader | _PredictionGrader
     if isinstance(reward, ErrorReward):
-        if reward.needs_spread:
-            data.refuse_constant_target("the normalised error")
-        return _ErrorGrader(Evaluator(library, data.X, data.y, data.weights, threads), data, reward)
-    return _PredictionGrader(Evaluator(library, data.X, threads=threads), data, reward)
+        grader = _ErrorGrader(evaluator, data, reward)
+        if constants is not None and (curve := reward.curve(data.spread)) is not None:
+            return _LeastSquaresGrader(grader, constants, curve)
+    else:
+        grader = _PredictionGrader(evaluator, data, reward)
+    if constants is None:
+        return grader
+    # No derivatives of the reward: what suits the squared error is a good place to search from.
+    return _SearchGrader(grader, constants, lambda batch: evaluator.fit(batch, constants).programs)
 
 
-def score_grader(score: ScoreFunction, deterministic: bool = True) -> Grader:
+def score_grader(
+    score: ScoreFunction,
+    deterministic: bool = True,
+    library: Library | None = None,
+    constants: FitConfig | None = None,
+) -> Grader:
     """The grader for a function of programs; a deterministic one is asked once per program."""
-    return _ScoreGrader(score, deterministic)
+    grader = _ScoreGrader(score, deterministic)
+    # What a score that varies from call to call says of two constants cannot be compared.
+    if constants is None or library is None or library.constant_id is None or not deterministic:
+        return grader
+    return _SearchGrader(grader, constants)
+
+
+def fit_constants(
+    programs: Programs,
+    X: ArrayLike,
+    y: ArrayLike,
+    config: FitConfig | None = None,
+    *,
+    reward: str | Reward | Callable[..., NDArray[np.floating]] = "inverse_nrmse",
+    weights: ArrayLike | None = None,
+    threads: int = 1,
+) -> Graded:
+    """Fit the constants of given programs to data, starting from the values they have.
+
+    >>> from symseek import Library, Program
+    >>> library = Library(["mul", "add", "sin", "const"], variables=["x"])
+    >>> batch = Programs.from_list([Program.parse("1.0*sin(1.0*x) + 1.0", library)])
+    >>> x = np.linspace(0, 5, 30)
+    >>> fitted = fit_constants(batch, x, 2.5 * np.sin(1.2 * x) - 3)
+    >>> fitted.programs.constants.round(9), fitted.messages
+    (array([[ 2.5,  1.2, -3. ]]), ['converged'])
+    """
+    library = programs.library
+    if library.constant_id is None:
+        raise InputError("the library has no 'const' token, so there are no constants to fit")
+    data = Data.checked(X, y, library.variables, weights)
+    grader = data_grader(library, data, reward_named(reward), threads, config or FitConfig())
+    return grader(programs)
 
 
 @dataclass
@@ -79,10 +155,79 @@ class _ErrorGrader:
 
     def __call__(self, programs: Programs) -> Graded:
         errors = self.evaluator.errors(programs)
+        return Graded(programs, self.rewards(errors), errors.ok, errors.distinct)
+
+    def rewards(self, errors: Errors) -> Floats:
         # Finite values can still have an error sum that overflows: infinitely bad, reward 0.
         rewards = self.reward(errors.squared / self.rows, errors.absolute / self.rows, self.spread)
         rewards[~errors.ok] = 0.0
-        return Graded(rewards, errors.ok, errors.distinct)
+        return rewards
+
+
+@dataclass
+class _LeastSquaresGrader:
+    """Fits constants natively: the reward falls with the squared error."""
+
+    grader: _ErrorGrader
+    config: FitConfig
+    curve: Curve
+
+    def __call__(self, programs: Programs) -> Graded:
+        scale = self.curve.scale * self.grader.rows
+        fitted = self.grader.evaluator.fit(programs, self.config, scale, self.curve.power)
+        errors = fitted.errors
+        rewards = self.grader.rewards(errors)
+        return Graded(fitted.programs, rewards, errors.ok, errors.distinct, fitted.status)
+
+
+@dataclass
+class _SearchGrader:
+    """Fits constants by asking any other grader again and again; what was fitted is remembered."""
+
+    grader: Grader
+    config: FitConfig
+    guess: Callable[[Programs], Programs] | None = None  # constants worth starting from
+
+    def __post_init__(self) -> None:
+        self.known: OrderedDict[bytes, tuple[Floats, float, int]] = OrderedDict()
+
+    def __call__(self, programs: Programs) -> Graded:
+        first, inverse = _distinct(programs)
+        keys = [_key(programs, int(row)) for row in first]
+        new = [at for at, key in enumerate(keys) if key not in self.known]
+        if new:
+            fitted, rewards, status = self._fit(programs[first[new]])
+            for at, values, reward, code in zip(
+                new, fitted.constants, rewards.tolist(), status.tolist(), strict=True
+            ):
+                self.known[keys[at]] = values, reward, code
+        found = [self.known[key] for key in keys]
+        while len(self.known) > _REMEMBERED:
+            self.known.popitem(last=False)
+        constants = np.ones((len(first), max(len(values) for values, _, _ in found)))
+        for row, (values, _, _) in enumerate(found):
+            constants[row, : len(values)] = values
+        rewards = np.array([reward for _, reward, _ in found])[inverse]
+        status = np.array([code for _, _, code in found], dtype=np.uint8)[inverse]
+        best = Programs._trusted(
+            programs.library, programs.tokens, programs.lengths, constants[inverse]
+        )
+        ok = ~np.isnan(rewards)
+        return Graded(best, np.where(ok, rewards, 0.0), ok, len(first), status)
+
+    def _fit(self, programs: Programs) -> tuple[Programs, Floats, NDArray[np.uint8]]:
+        if self.guess is not None:
+            guessed = self.guess(programs)
+            better = ~(self._judge(guessed) < self._judge(programs))
+            width = guessed.constants.shape[1]
+            start = np.where(better[:, None], guessed.constants, 1.0)
+            start[~better] = _padded(programs.constants, width)[~better]
+            programs = Programs._trusted(programs.library, programs.tokens, programs.lengths, start)
+        return search_constants(programs, self._judge, self.config)
+
+    def _judge(self, programs: Programs) -> Floats:
+        graded = self.grader(programs)
+        return np.where(graded.ok, graded.rewards, np.nan)
 
 
 @dataclass
@@ -105,7 +250,7 @@ class _PredictionGrader:
                 valid[valid] = np.isfinite(graded)
                 rewards[rows][valid] = graded[np.isfinite(graded)]
             ok[rows] = valid
-        return Graded(rewards[inverse], ok[inverse], len(first))
+        return Graded(programs, rewards[inverse], ok[inverse], len(first))
 
 
 @dataclass
@@ -119,8 +264,8 @@ class _ScoreGrader:
     def __call__(self, programs: Programs) -> Graded:
         first, inverse = _distinct(programs)
         if not self.deterministic:
-            return self._graded(self._ask(programs), len(first))
-        keys = [programs.tokens[row, : programs.lengths[row]].tobytes() for row in first]
+            return self._graded(programs, self._ask(programs), len(first))
+        keys = [_key(programs, int(row)) for row in first]
         new = [at for at, key in enumerate(keys) if key not in self.known]
         if new:
             asked = self._ask(programs[first[new]])
@@ -128,15 +273,15 @@ class _ScoreGrader:
         rewards = np.array([self.known[key] for key in keys])
         while len(self.known) > _REMEMBERED:
             self.known.popitem(last=False)
-        return self._graded(rewards[inverse], len(first))
+        return self._graded(programs, rewards[inverse], len(first))
 
     def _ask(self, programs: Programs) -> Floats:
         return checked_rewards(self.score(programs), len(programs), "the score function")
 
     @staticmethod
-    def _graded(rewards: Floats, distinct: int) -> Graded:
+    def _graded(programs: Programs, rewards: Floats, distinct: int) -> Graded:
         ok = np.isfinite(rewards)
-        return Graded(np.where(ok, rewards, 0.0), ok, distinct)
+        return Graded(programs, np.where(ok, rewards, 0.0), ok, distinct)
 
 
 def _distinct(programs: Programs) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -144,10 +289,23 @@ def _distinct(programs: Programs) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     places: dict[bytes, int] = {}
     inverse = np.empty(len(programs), dtype=np.intp)
     first: list[int] = []
-    for row, length in enumerate(programs.lengths):
-        key = programs.tokens[row, :length].tobytes() + programs.constants[row].tobytes()
-        place = places.setdefault(key, len(first))
+    for row in range(len(programs)):
+        place = places.setdefault(_key(programs, row), len(first))
         if place == len(first):
             first.append(row)
         inverse[row] = place
     return np.array(first, dtype=np.intp), inverse
+
+
+def _key(programs: Programs, row: int) -> bytes:
+    """What tells a program from others: its tokens and the values of its constants."""
+    tokens = programs.tokens[row, : programs.lengths[row]]
+    count = np.count_nonzero(tokens == programs.library.constant_id)
+    return tokens.tobytes() + programs.constants[row, :count].tobytes()
+
+
+def _padded(constants: Floats, width: int) -> Floats:
+    """Constants [B, width]; those not given are 1."""
+    out = np.ones((len(constants), width))
+    out[:, : constants.shape[1]] = constants[:, :width]
+    return out

@@ -87,6 +87,12 @@ class Precise:
         """A decimal number to the full precision: "0.1" is a tenth, not the float nearest to it."""
         return self.context.mpf(text)
 
+    def formula(self, formula: Any, values: Mapping[str, Any]) -> Any:
+        """The value of a program or of a SymPy expression."""
+        if isinstance(formula, Program):
+            return self.program(formula, values)
+        return self.expression(formula, values)
+
     def program(self, program: Program, values: Mapping[str, Any]) -> Any:
         """The value of a program whose operators are the table's or given by formulas."""
 

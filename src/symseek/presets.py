@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from symseek.constants import FitConfig
 from symseek.errors import unknown_name
-from symseek.objectives import PriorityQueue, RiskSeeking, VanillaPolicyGradient
+from symseek.objectives import Objective, PriorityQueue, RiskSeeking, VanillaPolicyGradient
 from symseek.search import SearchConfig
 
 __all__ = ["METHODS", "dsr", "method", "pqt", "vpg"]
@@ -18,24 +19,30 @@ def dsr(**changes: Any) -> SearchConfig:
     >>> dsr(max_expressions=10_000).objective
     RiskSeeking(epsilon=0.05)
     """
-    settings = {"objective": RiskSeeking(0.05), "learning_rate": 5e-4, "entropy_weight": 0.005}
+    settings = _settings(RiskSeeking(0.05), 5e-4)
     return SearchConfig.from_dict({**settings, **changes})
 
 
 def pqt(**changes: Any) -> SearchConfig:
     """Priority queue training with the ten best programs."""
-    settings = {"objective": PriorityQueue(10), "learning_rate": 5e-4, "entropy_weight": 0.005}
+    settings = _settings(PriorityQueue(10), 5e-4)
     return SearchConfig.from_dict({**settings, **changes})
 
 
 def vpg(**changes: Any) -> SearchConfig:
     """The vanilla policy gradient with a moving-average baseline, coefficient 0.25."""
-    settings = {
-        "objective": VanillaPolicyGradient(0.25),
-        "learning_rate": 1e-4,
-        "entropy_weight": 0.005,
-    }
+    settings = _settings(VanillaPolicyGradient(0.25), 1e-4)
     return SearchConfig.from_dict({**settings, **changes})
+
+
+def _settings(objective: Objective, learning_rate: float) -> dict[str, Any]:
+    """What the three have in common: the entropy weight, and constants fitted by BFGS from 1."""
+    return {
+        "objective": objective,
+        "learning_rate": learning_rate,
+        "entropy_weight": 0.005,
+        "constants": FitConfig.paper(),
+    }
 
 
 METHODS: dict[str, Callable[..., SearchConfig]] = {"dsr": dsr, "pqt": pqt, "vpg": vpg}

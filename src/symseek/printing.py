@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from symseek.lowering import POWERS
@@ -41,8 +41,12 @@ class _Text(NamedTuple):
         return self.at(ATOM if self.text.startswith("-") else level, brackets)
 
 
-def infix(program: Program) -> str:
+def infix(program: Program, constants: Sequence[str] | None = None) -> str:
     """Write a program as infix text that `Program.parse` reads back.
+
+    `constants` are texts for the `const` tokens in their order, instead of the values: numbers,
+    names, calls, or products and quotients of those, with or without a sign. What they stand for
+    then reads back, though not always the very tokens.
 
     >>> library = Library(["add", "mul", "square", "pow", 2], variables=["x", "flow rate"])
     >>> for names in ("add square x `flow rate`", "mul x add 2 x", "pow x 2"):
@@ -50,11 +54,16 @@ def infix(program: Program) -> str:
     x**2 + `flow rate`
     x*(2 + x)
     pow(x, 2)
+    >>> print(infix(Program.parse("x**0.5 - 6.28*x"), constants=["1/2", "2*pi"]))
+    x**(1/2) - 2*pi*x
     """
     library = program.library
+    texts = list(constants or ())  # the tree is worked from its end, and so are they
 
     def combine(token: int, constant: float | None, arguments: list[_Text]) -> _Text:
         this = library.tokens[token]
+        if constant is not None and texts:
+            return _given(texts.pop())
         if this.arity == 0:
             return _terminal(library, this, constant)
         return _infix_operator(library, this.name, arguments)
@@ -71,6 +80,13 @@ def _terminal(library: Library, token: Token, constant: float | None) -> _Text:
     if token.value is not None and token.name == number_name(token.value):
         return _number(token.name, token.value)
     return _Text(quote(token.name), ATOM)
+
+
+def _given(text: str) -> _Text:
+    """A constant in the caller's words."""
+    if "*" in text or "/" in text:
+        return _Text(text, PRODUCT)
+    return _Text(text, SIGN if text.startswith("-") else ATOM)
 
 
 def _number(text: str, value: float) -> _Text:

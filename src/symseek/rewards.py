@@ -1,15 +1,16 @@
 """Rewards: how good is a fit? One number per program, larger is better, 0 for an invalid program.
 
 The built-in rewards are formulas of the error sums that the engine returns, so predictions are
-never stored. To add one, write a subclass of `ErrorReward` with its formula. `PredictionReward`
-takes any Python function of the predictions instead.
+never stored. To add one, write a subclass of `ErrorReward` with its formula; if it falls with the
+mean squared error alone, `curve` says how, and constants are fitted with derivatives.
+`PredictionReward` takes any Python function of the predictions instead.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from symseek.errors import InputError, unknown_name
 __all__ = [
     "R2",
     "REWARDS",
+    "Curve",
     "ErrorReward",
     "InverseMAE",
     "InverseMSE",
@@ -33,6 +35,13 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
+class Curve(NamedTuple):
+    """A reward that rises and falls as 1 / (1 + (mse / scale)**power) does."""
+
+    scale: float
+    power: float  # 1/2 or 1
+
+
 @dataclass(frozen=True)
 class ErrorReward:
     """A reward computed from mean errors. `spread` is the standard deviation of y."""
@@ -42,6 +51,10 @@ class ErrorReward:
     def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
         """Rewards [B] from mean squared and mean absolute errors [B]."""
         raise NotImplementedError
+
+    def curve(self, spread: float) -> Curve | None:
+        """How the reward falls with the mean squared error; None if it does not depend on it so."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -58,6 +71,9 @@ class InverseNRMSE(ErrorReward):
     def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
         return 1.0 / (1.0 + np.sqrt(mse) / spread)
 
+    def curve(self, spread: float) -> Curve:
+        return Curve(spread**2, 0.5)
+
 
 @dataclass(frozen=True)
 class InverseNMSE(ErrorReward):
@@ -68,6 +84,9 @@ class InverseNMSE(ErrorReward):
     def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
         return 1.0 / (1.0 + mse / spread**2)
 
+    def curve(self, spread: float) -> Curve:
+        return Curve(spread**2, 1.0)
+
 
 @dataclass(frozen=True)
 class InverseMSE(ErrorReward):
@@ -75,6 +94,9 @@ class InverseMSE(ErrorReward):
 
     def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
         return 1.0 / (1.0 + mse)
+
+    def curve(self, spread: float) -> Curve:
+        return Curve(1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -93,6 +115,9 @@ class R2(ErrorReward):
 
     def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
         return np.maximum(1.0 - mse / spread**2, 0.0)
+
+    def curve(self, spread: float) -> Curve:
+        return Curve(spread**2, 1.0)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.constants import FitConfig
 from symseek.constraint_set import ConstraintSet
 from symseek.constraints import Constraint, Custom, paper_constraints
 from symseek.data import Data
@@ -44,6 +45,7 @@ class SearchConfig:
     learning_rate: float = 5e-4  # of Adam
     entropy_weight: float = 0.005  # lambda: how strongly variety is rewarded
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+    constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
 
     def __post_init__(self) -> None:
         if self.batch_size < 2:
@@ -153,9 +155,10 @@ class Search:
         seed: int = 0,
         threads: int = 1,
     ) -> None:
+        config = config or SearchConfig()
         data = Data.checked(X, y, library.variables, weights)
         workers = _workers(threads)
-        grader = data_grader(library, data, reward_named(reward), workers)
+        grader = data_grader(library, data, reward_named(reward), workers, config.constants)
         self._set_up(library, grader, config, constraints, seed, workers)
 
     @classmethod
@@ -175,8 +178,9 @@ class Search:
         There is no data set, and tokens need no formula. NaN marks a program as invalid. Pass
         `deterministic=False` for a score that may differ between calls.
         """
+        config = config or SearchConfig()
         search = cls.__new__(cls)
-        grader = score_grader(score, deterministic)
+        grader = score_grader(score, deterministic, library, config.constants)
         search._set_up(library, grader, config, constraints, seed, _workers(threads))
         return search
 
@@ -184,7 +188,7 @@ class Search:
         self,
         library: Library,
         grader: Grader,
-        config: SearchConfig | None,
+        config: SearchConfig,
         constraints: Iterable[Constraint | Custom] | None,
         seed: int,
         workers: Workers,
@@ -192,7 +196,7 @@ class Search:
         if not 0 <= seed < 2**64:
             raise InputError(f"the seed is {seed}; it must be from 0 to 2**64 - 1")
         self.library = library
-        self.config = config or SearchConfig()
+        self.config = config
         self.seed = seed
         self.grader = grader
         self.rules = ConstraintSet(
@@ -221,10 +225,10 @@ class Search:
                 clock.lap("sample")
                 graded = self.grader(sample.programs)
                 clock.lap("evaluate")
-                self.front.update(sample.programs, np.where(graded.ok, graded.rewards, np.nan))
+                self.front.update(graded.programs, np.where(graded.ok, graded.rewards, np.nan))
                 clock.lap("other")
                 selection, self.objective_state = config.objective.select(
-                    self.objective_state, sample.programs, graded.rewards
+                    self.objective_state, graded.programs, graded.rewards
                 )
                 score = policy.gradient(
                     selection.programs,

@@ -6,7 +6,7 @@ they become the operators that a library has. SymPy is imported when first used.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from symseek.errors import InputError
@@ -35,19 +35,28 @@ def to_sympy(
     program: Program,
     symbol: Callable[[str], Any],
     number: Callable[[float], Any] = plain_number,
+    constants: Sequence[Any] = (),
 ) -> Any:
     """The SymPy expression; the caller says how names become symbols and floats numbers.
+
+    `constants` stand for the `const` tokens in their order, instead of their values.
 
     >>> import sympy
     >>> to_sympy(Program.parse("x*x + 1"), sympy.Symbol)
     x**2 + 1
+    >>> to_sympy(Program.parse("3.14*x"), sympy.Symbol, constants=[sympy.pi])
+    pi*x
     """
     import sympy
+
+    given = list(constants)  # the tree is worked from its end, and so are they
 
     def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
         this = program.library.tokens[token]
         if this.kind is Kind.VARIABLE:
             return symbol(this.name)
+        if constant is not None and given:
+            return given.pop()
         if this.kind is not Kind.OPERATOR:
             value = this.value if constant is None else constant
             assert value is not None

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek import _native
+from symseek.constants import FitConfig
 from symseek.errors import InputError
 from symseek.policy import AdamState, PolicyConfig, PolicyWeights
 from symseek.programs import Programs
@@ -24,8 +25,12 @@ if TYPE_CHECKING:
     from symseek.constraint_set import ConstraintSet
 
 __all__ = [
+    "Derivatives",
+    "Errors",
     "Evaluator",
+    "Fitted",
     "Policy",
+    "Predictions",
     "Sample",
     "Score",
     "Workers",
@@ -227,6 +232,53 @@ class Evaluator:
             )
         return Errors(squared, absolute, ok, distinct)
 
+    def fit(
+        self, programs: Programs, config: FitConfig, scale: float = 1.0, power: float = 1.0
+    ) -> Fitted:
+        """Fit the constants, starting from those the programs have, and give the errors after.
+
+        BFGS minimises -1 / (1 + (squared / scale)**power): minus the reward.
+        """
+        _same_library(self.library, programs)
+        count = len(programs)
+        start = self._constants(programs)
+        fitted = np.empty_like(start)
+        status = np.empty(count, dtype=np.uint8)
+        squared, absolute = np.empty(count), np.empty(count)
+        ok = np.empty(count, dtype=bool)
+        with _refusals():
+            distinct = self._core.fit(
+                programs.tokens,
+                programs.lengths,
+                start,
+                config.method,
+                config.restarts,
+                config.max_steps,
+                config.rescue,
+                scale,
+                power,
+                fitted,
+                status,
+                squared,
+                absolute,
+                ok,
+            )
+        best = Programs._trusted(self.library, programs.tokens, programs.lengths, fitted)
+        return Fitted(best, Errors(squared, absolute, ok, distinct), status)
+
+    def derivatives(self, programs: Programs) -> Derivatives:
+        """The squared error where the constants stand, and how it changes with them."""
+        _same_library(self.library, programs)
+        constants = self._constants(programs)
+        count, width = constants.shape
+        squared, gradient = np.empty(count), np.empty((count, width))
+        normal, ok = np.empty((count, width, width)), np.empty(count, dtype=bool)
+        with _refusals():
+            self._core.derivatives(
+                programs.tokens, programs.lengths, constants, squared, gradient, normal, ok
+            )
+        return Derivatives(squared, gradient, normal, ok)
+
     def predict(self, programs: Programs) -> Predictions:
         """Values at every row, and whether every node was finite on every row."""
         _same_library(self.library, programs)
@@ -258,6 +310,25 @@ class Errors:
     absolute: NDArray[np.float64]  # [B] sum of w |y - f|
     ok: NDArray[np.bool_]  # [B]
     distinct: int  # different programs in the batch
+
+
+@dataclass(frozen=True)
+class Derivatives:
+    """Sums over the rows, with residuals r = y - f and slopes J = df/dc; meaningless if not ok."""
+
+    squared: NDArray[np.float64]  # [B] sum of w r^2
+    gradient: NDArray[np.float64]  # [B, K] sum of w r J
+    normal: NDArray[np.float64]  # [B, K, K] sum of w J J'
+    ok: NDArray[np.bool_]  # [B]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Programs with the constants that suit the data, their errors, and how each fit ended."""
+
+    programs: Programs
+    errors: Errors
+    status: NDArray[np.uint8]  # [B] FitStatus codes
 
 
 @dataclass(frozen=True)

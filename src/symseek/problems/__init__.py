@@ -1,5 +1,8 @@
 """Benchmark problems by name: formulas, libraries and points of the paper's benchmark table.
 
+Capitals do not matter in a name, and a prime may be written as a letter p, which is easier on a
+shell: `Nguyen-8''` is also `nguyen-8pp`.
+
 >>> from symseek import problems
 >>> problems.load("Nguyen-8").expression
 'sqrt(x)'
@@ -10,12 +13,13 @@
 from __future__ import annotations
 
 from symseek.errors import unknown_name
-from symseek.problems.problem import Data, Evenly, Points, Problem, Uniform
+from symseek.problems.problem import Data, Evenly, Grade, Points, Problem, Uniform
 from symseek.problems.table import PROBLEMS
 
 __all__ = [
     "Data",
     "Evenly",
+    "Grade",
     "Points",
     "Problem",
     "Uniform",
@@ -26,7 +30,15 @@ __all__ = [
     "suites",
 ]
 
-_BY_NAME = {problem.name.casefold(): problem for problem in PROBLEMS}
+# The straight prime of a keyboard, and those that come with text copied from a page.
+_PRIMES = str.maketrans({"'": "p", "\u2032": "p", "\u2019": "p", "\u2033": "pp"})
+
+
+def _key(name: str) -> str:
+    return name.casefold().translate(_PRIMES)
+
+
+_BY_NAME = {_key(problem.name): problem for problem in PROBLEMS}
 
 
 def names() -> list[str]:
@@ -42,18 +54,18 @@ def suites() -> list[str]:
     """Every suite's name.
 
     >>> suites()
-    ['Nguyen']
+    ['Nguyen', 'Nguyen-altered', 'Nguyen-c', 'GrammarVAE', 'Jin', 'Neat', 'Neat-extended']
     """
     return list(dict.fromkeys(problem.suite for problem in PROBLEMS))
 
 
 def load(name: str) -> Problem:
-    """The problem of that name (capitals do not matter).
+    """The problem of that name.
 
     >>> load("nguyen-11").expression
     'x**y'
     """
-    problem = _BY_NAME.get(name.casefold())
+    problem = _BY_NAME.get(_key(name))
     if problem is None:
         raise unknown_name("problem", name, names())
     return problem
@@ -81,7 +93,7 @@ def select(*wanted: str) -> list[Problem]:
     chosen: dict[str, Problem] = {}
     for name in wanted:
         is_suite = name.casefold() in known
-        if not is_suite and name.casefold() not in _BY_NAME:
+        if not is_suite and _key(name) not in _BY_NAME:
             raise unknown_name("problem or suite", name, [*suites(), *names()])
         for problem in suite(name) if is_suite else [load(name)]:
             chosen[problem.name] = problem

@@ -2,20 +2,22 @@
 
 The points depend on the problem's name alone, so every search seed sees the same data:
 `RandomState(adler32(name))` draws the training inputs, one variable after another, and then the
-test inputs from the same stream. Letters: N rows, n input variables.
+test inputs from the same stream; evenly spaced points serve for both. Letters: N rows, n input
+variables.
 """
 
 from __future__ import annotations
 
-import itertools
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from symseek.errors import InputError
 
 if TYPE_CHECKING:
     from symseek.programs import Program
@@ -50,21 +52,32 @@ class Uniform:
 class Evenly:
     """E(low, high, count): `count` evenly spaced values of each variable, ends included.
 
-    With several variables every combination is a row, so N is `count` to the power n.
+    With several variables every combination is a row, so N is `count` to the power n. Where that
+    is too many, `grid=False` makes N `count`: the first variable runs through its values in order
+    and every other one through its own in shuffled order, so that each keeps its fine spacing. (A
+    coarser grid would not do: 316 values of x a side, 100,000 rows in all, sample cos(9.8*x) on
+    [-50, 50] at two points a period, where it looks like another function.)
 
     >>> import numpy as np
     >>> Evenly(0, 1, 3).draw(2, np.random.RandomState(0))[:4].tolist()
     [[0.0, 0.0], [0.0, 0.5], [0.0, 1.0], [0.5, 0.0]]
+    >>> Evenly(0, 1, 3, grid=False).draw(2, np.random.RandomState(0)).tolist()
+    [[0.0, 1.0], [0.5, 0.5], [1.0, 0.0]]
     """
 
     low: float
     high: float
     count: int
+    grid: bool = True
 
     def draw(self, variables: int, rng: np.random.RandomState) -> Array:
-        """The inputs [N, n]; nothing is random about them."""
+        """The inputs [N, n]; only the order of values is random, and only without a grid."""
         axis = np.linspace(self.low, self.high, self.count)
-        return np.array(list(itertools.product(axis, repeat=variables)))  # [N, n]
+        if self.grid:
+            columns = list(np.meshgrid(*[axis] * variables, indexing="ij"))
+        else:
+            columns = [axis, *(rng.permutation(axis) for _ in range(1, variables))]
+        return np.column_stack([column.ravel() for column in columns])  # [N, n]
 
     def __str__(self) -> str:
         return f"E({self.low:g}, {self.high:g}, {self.count})"
@@ -82,6 +95,18 @@ class Data(NamedTuple):
     y_test: Array  # [N]
 
 
+#: How the paper grades a problem: by the share of runs that recover the formula, or by a statistic,
+#: over the runs, of the RMSE on the test points.
+Grade: TypeAlias = Literal["recovery", "mean RMSE", "median RMSE"]
+
+#: What the paper reports, by method.
+Figures: TypeAlias = Mapping[str, float]
+
+
+def _no_figures() -> Figures:
+    return MappingProxyType({})
+
+
 @dataclass(frozen=True)
 class Problem:
     """A formula to be found again from points drawn from it.
@@ -96,14 +121,17 @@ class Problem:
 
     name: str
     suite: str
-    expression: str  # infix text, the truth
+    expression: str  # infix text, the truth; words where `target` stands in for it
     operators: tuple[str, ...]  # names for Library: operators, numbers, "const"
     variables: tuple[str, ...]
     train: Points
     test: Points
     budget: int = 2_000_000  # expressions a search may sample
-    #: Recovery in percent that the paper reports for each method.
-    published: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    #: The targets [N] of inputs [N, n], for a function that no formula over the operators writes.
+    target: Callable[[Array], Array] | None = None
+    graded_by: Grade = "recovery"
+    published: Figures = field(default_factory=_no_figures, hash=False)  # recovery in percent
+    published_rmse: Figures = field(default_factory=_no_figures, hash=False)  # see `graded_by`
 
     def library(self) -> Library:
         """The tokens the paper gives a search on this problem."""
@@ -112,21 +140,48 @@ class Problem:
         return Library(self.operators, self.variables)
 
     def truth(self) -> Program:
-        """The formula as a program over every operator: a problem's own library may lack some."""
+        """The formula as a program over every operator: a problem's own library may lack some.
+
+        A problem without a closed form has none and says so; `closed_form` tells beforehand.
+        """
         from symseek.programs import Program
         from symseek.tokens import OPERATORS, Library
 
+        if not self.closed_form:
+            raise InputError(f"{self.name} has no closed form: its target is {self.expression}")
         return Program.parse(self.expression, Library([*OPERATORS, "const"], self.variables))
 
     def data(self) -> Data:
         """Draw the points and compute the targets; the same arrays at every call."""
         rng = np.random.RandomState(zlib.adler32(self.name.encode()))
-        X_train = self.train.draw(len(self.variables), rng)
-        X_test = self.test.draw(len(self.variables), rng)
-        truth = self.truth()
-        return Data(X_train, truth.evaluate(X_train), X_test, truth.evaluate(X_test))
+        n = len(self.variables)
+        X_train = self.train.draw(n, rng)
+        same = isinstance(self.test, Evenly) and self.test == self.train
+        X_test = X_train.copy() if same else self.test.draw(n, rng)
+        target = self.target or self.truth().evaluate
+        return Data(X_train, target(X_train), X_test, target(X_test))
+
+    @property
+    def closed_form(self) -> bool:
+        """Whether the target is a formula, so that it can be recovered at all."""
+        return self.target is None
+
+    @property
+    def constants(self) -> bool:
+        """Whether the library has `const`, so that a search fits numbers to the data."""
+        return "const" in self.operators
 
     @property
     def positive(self) -> bool:
         """Whether every training input is positive: then exp(y*log(x)) is x**y."""
         return self.train.low >= 0
+
+    @property
+    def shell_name(self) -> str:
+        """The name with a letter p for a prime, which a shell would take for a quote.
+
+        >>> from symseek import problems
+        >>> problems.load("Nguyen-8''").shell_name
+        'Nguyen-8pp'
+        """
+        return self.name.replace("'", "p")

@@ -1,0 +1,251 @@
+"""Fitting constants: the values of `const` placeholders that make a program fit best.
+
+Rewards that fall with the squared error are fitted in the native core, with exact derivatives (see
+`Evaluator.fit`). Any other reward is searched without derivatives, by `search_constants` below,
+which asks for rewards of whole batches: one step for every program at a time. Either way a fit
+never makes a program worse, its work is bounded, and every program gets a status.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.errors import InputError, unknown_name
+from symseek.programs import Programs
+
+__all__ = ["FIT_METHODS", "FitConfig", "FitStatus", "search_constants"]
+
+Floats = NDArray[np.float64]
+Judge = Callable[[Programs], Floats]  # rewards [B], NaN where invalid
+
+FIT_METHODS = ("mixed", "least_squares", "bfgs")
+
+_LOOKS = 16  # random places that a start is chosen from
+_SPREAD = 0.25  # size of the first simplex, relative to a constant
+_SMALL = 1e-10  # relative size of a simplex that has found its place
+
+
+class FitStatus(enum.IntEnum):
+    """How the fit of a program ended; `message` is what a user reads."""
+
+    CONVERGED = 0
+    LIMIT = 1
+    INVALID = 2
+
+    @property
+    def message(self) -> str:
+        """The status in words.
+
+        >>> FitStatus.LIMIT.message
+        'stopped at the limit of steps'
+        """
+        return _MESSAGES[self]
+
+
+_MESSAGES = {
+    FitStatus.CONVERGED: "converged",
+    FitStatus.LIMIT: "stopped at the limit of steps",
+    FitStatus.INVALID: "invalid wherever it was tried",
+}
+
+
+@dataclass(frozen=True)
+class FitConfig:
+    """How constants are fitted.
+
+    >>> FitConfig.paper()
+    FitConfig(method='bfgs', restarts=0, max_steps=150, rescue=False)
+    """
+
+    #: "bfgs" is the paper's, on the reward; "least_squares" is Levenberg and Marquardt's; "mixed"
+    #: does the first and then the second, and finds better optima in the same time.
+    method: str = "mixed"
+    restarts: int = 4  # further descents, each from the best of some random places
+    max_steps: int = 150  # evaluations of a program in one descent
+    rescue: bool = True  # look elsewhere when a program is invalid where it starts
+
+    def __post_init__(self) -> None:
+        if self.method not in FIT_METHODS:
+            raise unknown_name("method of fitting constants", self.method, FIT_METHODS)
+        if self.restarts < 0:
+            raise InputError(f"restarts is {self.restarts}; it must be 0 or more")
+        if self.max_steps < 1:
+            raise InputError(f"max_steps is {self.max_steps}; it must be 1 or more")
+
+    @classmethod
+    def paper(cls) -> FitConfig:
+        """The paper's way: BFGS on the reward from 1.0, and nothing else."""
+        return cls("bfgs", restarts=0, rescue=False)
+
+
+def search_constants(
+    programs: Programs, judge: Judge, config: FitConfig
+) -> tuple[Programs, Floats, NDArray[np.uint8]]:
+    """Fit constants without derivatives, by Nelder and Mead's method.
+
+    Args:
+        programs: the programs, with the constants to start from.
+        judge: gives the rewards [B] of programs, NaN for an invalid one.
+        config: `restarts` and `max_steps` count; the method is always this one.
+
+    Returns:
+        The fitted programs, their rewards [B] (NaN: invalid) and `FitStatus` codes [B].
+
+    >>> from symseek import Library, Program
+    >>> library = Library(["mul", "const"], variables=["x"])
+    >>> batch = Programs.from_list([Program.parse("1.0*x", library)])
+    >>> judge = lambda p: 1 / (1 + np.abs(p.constants[:, 0] - 3.5))
+    >>> search_constants(batch, judge, FitConfig())[0].constants.round(6)
+    array([[3.5]])
+    """
+    counts = _constant_counts(programs)
+    constants = _with_room(programs.constants, int(counts.max(initial=0)))
+    rewards = np.full(len(programs), np.nan)
+    status = np.full(len(programs), FitStatus.CONVERGED, dtype=np.uint8)
+    for count in np.unique(counts):
+        rows = np.flatnonzero(counts == count)
+        group = _Group(_replaced(programs[rows], constants[rows]), judge, int(count))
+        group.fit(config)
+        constants[rows, :count] = group.best
+        rewards[rows] = group.reward
+        status[rows] = np.where(np.isnan(group.reward), FitStatus.INVALID, group.status)
+    return _replaced(programs, constants), rewards, status
+
+
+def _constant_counts(programs: Programs) -> NDArray[np.intp]:
+    constant = programs.library.constant_id
+    if constant is None:
+        return np.zeros(len(programs), dtype=np.intp)
+    counts: NDArray[np.intp] = np.count_nonzero(programs.tokens == constant, axis=1)
+    return counts
+
+
+def _with_room(constants: Floats, width: int) -> Floats:
+    """A copy with a column for every constant; those not given are 1."""
+    out = np.ones((len(constants), max(width, constants.shape[1])))
+    out[:, : constants.shape[1]] = constants
+    return out
+
+
+def _replaced(programs: Programs, constants: Floats) -> Programs:
+    return Programs._trusted(programs.library, programs.tokens, programs.lengths, constants)
+
+
+class _Group:
+    """Programs with the same number of constants k, fitted side by side."""
+
+    def __init__(self, programs: Programs, judge: Judge, count: int) -> None:
+        self.programs = programs
+        self.judge = judge
+        self.best = programs.constants[:, :count].copy()  # [B, k]
+        self.reward = self._ask(np.arange(len(programs)), self.best)
+        self.status = np.full(len(programs), FitStatus.CONVERGED, dtype=np.uint8)
+
+    def fit(self, config: FitConfig) -> None:
+        if self.best.shape[1] == 0:
+            return
+        if config.rescue:
+            lost = np.flatnonzero(np.isnan(self.reward))
+            start, reward = self._looks(lost, 0)
+            self._keep(lost, start, reward, np.full(len(lost), FitStatus.LIMIT, dtype=np.uint8))
+        for number in range(config.restarts + 1):
+            rows = np.flatnonzero(~np.isnan(self.reward))
+            if number == 0:
+                start, reward = self.best[rows], self.reward[rows]
+            else:
+                start, reward = self._looks(rows, number)
+            rows, start = rows[~np.isnan(reward)], start[~np.isnan(reward)]
+            self._keep(rows, *self._descend(rows, start, config.max_steps))
+
+    def _keep(
+        self, rows: NDArray[np.intp], x: Floats, reward: Floats, status: NDArray[np.uint8]
+    ) -> None:
+        """Take over what is better."""
+        better = ~np.isnan(reward) & ~(reward < self.reward[rows])
+        self.best[rows[better]] = x[better]
+        self.reward[rows[better]] = reward[better]
+        self.status[rows[better]] = status[better]
+
+    def _ask(self, rows: NDArray[np.intp], x: Floats) -> Floats:
+        """Rewards [B] of some programs with these constants [B, k]."""
+        constants = self.programs.constants[rows]
+        constants[:, : x.shape[1]] = x
+        return self.judge(_replaced(self.programs[rows], constants)) if len(rows) else np.empty(0)
+
+    def _looks(self, rows: NDArray[np.intp], number: int) -> tuple[Floats, Floats]:
+        """The best of some random places for each program: either sign, sizes from 0.1 to 10."""
+        draw = np.random.default_rng([20211, number])
+        start = self.best[rows].copy()
+        reward = np.full(len(rows), np.nan)
+        for _ in range(_LOOKS):
+            # The same places for every program: which others are in the batch must not matter.
+            place = 10.0 ** draw.uniform(-1, 1, start.shape[1]) * draw.choice(
+                [-1, 1], start.shape[1]
+            )
+            here = self._ask(rows, np.tile(place, (len(rows), 1)))
+            better = ~np.isnan(here) & ~(here <= reward)
+            start[better], reward[better] = place, here[better]
+        return start, reward
+
+    def _descend(
+        self, rows: NDArray[np.intp], start: Floats, max_steps: int
+    ) -> tuple[Floats, Floats, NDArray[np.uint8]]:
+        """Nelder and Mead's simplex of k + 1 places for each program, worst replaced first."""
+        count, k = start.shape
+        places = np.repeat(start[:, None, :], k + 1, axis=1)  # [B, k + 1, k]
+        corner = np.arange(k)
+        places[:, corner + 1, corner] += _SPREAD * np.where(start == 0, 1.0, np.abs(start))
+        costs = np.stack([self._costs(rows, places[:, i]) for i in range(k + 1)], axis=1)
+        status = np.full(count, FitStatus.LIMIT, dtype=np.uint8)
+        active = np.arange(count)
+        spent = k + 1
+        while spent < max_steps and len(active):
+            order = np.argsort(costs[active], axis=1, kind="stable")
+            places[active] = np.take_along_axis(places[active], order[:, :, None], axis=1)
+            costs[active] = np.take_along_axis(costs[active], order, axis=1)
+            size = np.abs(places[active] - places[active, :1]).max(axis=(1, 2))
+            small = size <= _SMALL * np.maximum(np.abs(places[active, 0]).max(axis=1), 1e-3)
+            status[active[small]] = FitStatus.CONVERGED
+            active = active[~small]
+            spent += self._move(rows, places, costs, active)
+        lowest = costs.argmin(axis=1)
+        at = np.arange(count)
+        reward = np.where(np.isfinite(costs[at, lowest]), -costs[at, lowest], np.nan)
+        return places[at, lowest], reward, status
+
+    def _costs(self, rows: NDArray[np.intp], x: Floats) -> Floats:
+        rewards = self._ask(rows, x)
+        return np.where(np.isnan(rewards), np.inf, -rewards)
+
+    def _move(
+        self, rows: NDArray[np.intp], places: Floats, costs: Floats, active: NDArray[np.intp]
+    ) -> int:
+        """Reflect the worst place of each simplex, then expand, contract or shrink."""
+        middle = places[active, :-1].mean(axis=1)
+        away = middle - places[active, -1]
+        reflected = middle + away
+        cost = self._costs(rows[active], reflected)
+        best, second, worst = costs[active, 0], costs[active, -2], costs[active, -1]
+        expand, accept = cost < best, (cost >= best) & (cost < second)
+        # Further out where that was the best yet, half-way out or in where it was not good enough.
+        reach = np.where(expand, 2.0, np.where(cost < worst, 0.5, -0.5))
+        further = middle + reach[:, None] * away
+        ask = ~accept
+        cost_further = cost.copy()
+        cost_further[ask] = self._costs(rows[active[ask]], further[ask])
+        use_further = ask & (cost_further < cost)
+        shrink = ask & ~expand & ~(cost_further < np.minimum(cost, worst))
+        chosen = active[~shrink]
+        places[chosen, -1] = np.where(use_further[:, None], further, reflected)[~shrink]
+        costs[chosen, -1] = np.where(use_further, cost_further, cost)[~shrink]
+        shrunk = active[shrink]
+        if len(shrunk):
+            places[shrunk, 1:] = 0.5 * (places[shrunk, 1:] + places[shrunk, :1])
+            for i in range(1, places.shape[1]):
+                costs[shrunk, i] = self._costs(rows[shrunk], places[shrunk, i])
+        return 2 if not len(shrunk) else places.shape[1] + 1

@@ -1,0 +1,197 @@
+"""One benchmark run: when it ends, how it is judged, what it reports; and the sums over many."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import symseek.recovery
+from symseek import Program, bench, problems
+from symseek.bench import Job, Outcome, Run
+
+JOB = Job("Nguyen-1", "dsr", 0, 2_000_000)
+RUN = Run(JOB, "yes", "identical", 5_000, 0.05, 1.0, "x*x*x + x*x + x", 11, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("name", problems.names())
+def test_commands_need_no_quotes_and_mean_the_same_problem(name: str) -> None:
+    problem = problems.load(name)
+    words = Job(name, "pqt", 3, problem.budget).command.split()
+    assert words == ["symseek", "bench", problem.shell_name, "--method", "pqt", "--seed", "3"]
+    (job,) = bench.make_jobs([words[2]], "pqt", [3])
+    assert (job.problem, job.max_expressions) == (name, problem.budget)
+
+
+# --- when a run ends
+
+
+class FakeJudge:
+    """Says yes to one formula only, and counts the questions."""
+
+    seconds = 0.25
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, program: SimpleNamespace) -> SimpleNamespace:
+        self.asked.append(program.tokens)
+        return SimpleNamespace(answer="yes" if program.tokens == "true" else "no")
+
+
+def iteration(reward: float, tokens: str, expressions: int = 1000) -> SimpleNamespace:
+    entry = SimpleNamespace(reward=reward, program=SimpleNamespace(tokens=tokens))
+    return SimpleNamespace(best=entry, expressions=expressions, seconds=1.25)
+
+
+def watching(problem: str, judge: FakeJudge) -> tuple[Any, Callable[[SimpleNamespace], bool]]:
+    job = replace(JOB, problem=problem)
+    watch = bench._Watch(job, judge, lambda progress: None)  # type: ignore[arg-type]
+    return watch, watch  # type: ignore[return-value]
+
+
+def test_only_an_exact_and_proved_formula_ends_a_run() -> None:
+    judge = FakeJudge()
+    watch, call = watching("Nguyen-1", judge)
+    assert not call(SimpleNamespace(best=None))
+    assert not call(iteration(1 - 1e-7, "true"))  # rounding does not cost that much
+    assert judge.asked == []
+    assert not call(iteration(1 - 1e-12, "nearly"))  # exact on the points, yet another formula
+    assert call(iteration(1.0, "true", expressions=7000))
+    assert watch.recovered_at == (7000, 1.0)  # the time of the checks is not the search's
+
+
+def test_fitted_constants_need_not_be_exact() -> None:
+    judge = FakeJudge()
+    watch, call = watching("Nguyen-1c", judge)
+    assert not call(iteration(1 - 1e-5, "true"))
+    assert call(iteration(1 - 1e-7, "true"))
+    assert watch.recovered_at == (1000, 1.0)
+
+
+def test_a_formula_is_asked_about_again_only_once_its_constants_are_much_better() -> None:
+    judge = FakeJudge()
+    _, call = watching("Nguyen-1c", judge)
+    for gap in (9e-7, 8e-7, 1e-7, 8e-8, 2e-8, 1e-9, 0.0, 0.0):
+        assert not call(iteration(1 - gap, "false"))
+    assert judge.asked == ["false"] * 4  # at 9e-7, 8e-8, 1e-9 and 0
+    assert not call(iteration(1 - 1e-8, "another"))
+    assert judge.asked[4:] == ["another"]
+
+
+# --- how it is judged
+
+
+def record_questions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, dict[str, Any]]]:
+    calls: list[tuple[object, dict[str, Any]]] = []
+
+    def undecided(found: object, *_: object, **how: Any) -> SimpleNamespace:
+        calls.append((found, how))
+        return SimpleNamespace(answer="undecided", reason="too hard")
+
+    monkeypatch.setattr(symseek.recovery, "equivalent", undecided)
+    return calls
+
+
+def test_a_formula_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = record_questions(monkeypatch)
+    judge = bench._Judge(problems.load("Nguyen-1"))
+    program = problems.load("Nguyen-1").truth()
+    assert judge(program) is judge(program)
+    assert [found for found, _ in calls] == [program]
+    assert judge.seconds > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "tolerance"), [("Nguyen-8", None), ("Nguyen-8c", bench.CONSTANT_TOLERANCE)]
+)
+def test_fitted_constants_are_compared_with_a_tolerance(
+    name: str, tolerance: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = record_questions(monkeypatch)
+    problem = problems.load(name)
+    bench._Judge(problem)(problem.truth())
+    ((_, how),) = calls
+    assert how == {"positive": True, "tolerance": tolerance}
+
+
+def test_a_target_without_closed_form_is_never_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = record_questions(monkeypatch)
+    run = bench.run_job(Job("Neat-6", "dsr", 0, 3000))
+    assert (run.recovered, run.reason) == ("no", "the target has no closed form")
+    assert run.expressions == 3000
+    assert run.test_rmse is not None
+    assert not calls
+
+
+# --- the error on the test points
+
+
+def test_the_test_error_is_that_of_the_best_formula() -> None:
+    run = bench.run_job(Job("Neat-5", "dsr", 1, 3000))
+    problem = problems.load("Neat-5")
+    data = problem.data()
+    found = Program.parse(run.expression, problem.library()).evaluate(data.X_test)
+    rmse = float(np.sqrt(np.mean((found - data.y_test) ** 2)))
+    assert run.test_rmse == pytest.approx(rmse, rel=1e-12)
+    assert run.test_nrmse == pytest.approx(rmse / np.std(data.y_test), rel=1e-12)
+    assert 0 < rmse < 1
+
+
+@pytest.mark.parametrize("text", ["log(x - 0.2)", "exp(exp(exp(x*x*x)))", "exp(150*x*x)"])
+def test_a_formula_without_value_on_a_test_point_has_no_test_error(text: str) -> None:
+    data = problems.load("Nguyen-7").data()
+    assert bench._test_errors(Program.parse(text), data) == (None, None)
+
+
+def test_truth_has_no_test_error_to_speak_of() -> None:
+    for name in ("Nguyen-8''", "Jin-6", "Neat-9"):
+        problem = problems.load(name)
+        assert bench._test_errors(problem.truth(), problem.data()) == (0, 0)
+
+
+# --- sums over runs
+
+
+def test_summary_counts_undecided_as_not_recovered() -> None:
+    lost = replace(RUN, job=replace(JOB, seed=1), recovered="undecided", seconds=2.05)
+    (summary,) = bench.summarise([RUN, lost])
+    assert (summary.recovered, summary.undecided, summary.recovery) == (1, 1, 50)
+    assert (summary.expressions, summary.seconds) == (5_000, 0.05)
+    assert summary.run_seconds == pytest.approx(1.05)
+
+
+def test_summary_of_errors() -> None:
+    """An invalid run counts as infinite: the mean is gone, the median may stand."""
+    runs = [
+        replace(RUN, job=Job(name, "dsr", seed, 10**6), test_rmse=rmse)
+        for name in ("Jin-1", "Neat-1")
+        for seed, rmse in enumerate((0.5, 0.25, 3.0))
+    ]
+    jin, neat = bench.summarise(runs)
+    assert (jin.mean_test_rmse, jin.median_test_rmse, jin.test_rmse) == (1.25, 0.5, 1.25)
+    assert (neat.test_rmse, neat.published_rmse, neat.published) == (0.5, 0, None)
+    jin, _ = bench.summarise([*runs, replace(runs[0], test_rmse=None)])
+    assert (jin.mean_test_rmse, jin.median_test_rmse) == (None, 1.75)
+
+
+def test_average_recovery_leaves_out_what_cannot_be_recovered() -> None:
+    lost = replace(RUN, job=Job("Neat-6", "dsr", 0, 10**6), recovered="no")
+    assert bench.average_recovery(bench.summarise([RUN, lost])) == 100
+    assert bench.average_recovery(bench.summarise([lost])) is None
+
+
+def test_errors_are_saved_and_infinity_is_null(tmp_path: Path) -> None:
+    runs = [RUN, replace(RUN, job=replace(JOB, seed=1), test_rmse=None, test_nrmse=None)]
+    bench.write_json(tmp_path / "runs.json", Outcome(planned=2, runs=runs))
+    document = json.loads((tmp_path / "runs.json").read_text(), parse_constant=pytest.fail)
+    assert [run["test_rmse"] for run in document["runs"]] == [0, None]
+    assert [run["test_nrmse"] for run in document["runs"]] == [0, None]
+    assert document["summary"][0]["mean_test_rmse"] is None
+    assert document["summary"][0]["run_seconds"] == 0.05

@@ -2,8 +2,8 @@
 
     python examples/demo.py [PROBLEM ...]
 
-Each search sees only numbers. It stops once a formula fits them to the last digit, and SymPy then
-says whether that formula is the one the numbers came from.
+Each search sees only numbers. It stops once a formula fits them to the last digit, and is then told
+whether that formula is the one the numbers came from.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import shutil
 import sys
 import time
 
-from symseek import Search, presets, problems
+from symseek import Search, presets, problems, rounded
+from symseek.bench import judged
 from symseek.errors import InputError
-from symseek.recovery import equivalent
 from symseek.search import Iteration, Result
 
-PROBLEMS = ("Nguyen-1", "Nguyen-5", "Nguyen-8", "Nguyen-10")
+PROBLEMS = ("Nguyen-1", "Nguyen-5", "Nguyen-8", "Nguyen-7c")
 SEED = 0
 
 
@@ -59,16 +59,15 @@ def recover(problem: problems.Problem) -> bool:
     data = problem.data()
     print(f"{problem.name}: {len(data.y_train)} points of {problem.expression}, seed {SEED}")
     line = ProgressLine()
-    search = Search(problem.library(), data.X_train, data.y_train, config=presets.dsr(), seed=SEED)
+    config = presets.dsr(max_expressions=problem.budget)
+    search = Search(problem.library(), data.X_train, data.y_train, config=config, seed=SEED)
     result = search.run(callback=line)
     line.clear()
-    show_front(result)
+    show_front(result, data)
     if result.best is None:
         print("  nothing valid was found\n")
         return False
-    verdict = equivalent(
-        result.best.program, problem.expression, problem.variables, positive=problem.positive
-    )
+    verdict = judged(result.best.program, problem)
     words = {"yes": "the true formula", "no": "another formula", "undecided": "cannot tell"}
     print(
         f"  {words[verdict.answer]}, after {result.expressions:,} expressions in "
@@ -77,11 +76,12 @@ def recover(problem: problems.Problem) -> bool:
     return verdict.answer == "yes"
 
 
-def show_front(result: Result) -> None:
-    """The best formula of each complexity that beats all simpler ones."""
+def show_front(result: Result, data: problems.Data) -> None:
+    """The best formula of each complexity that beats all simpler ones, fitted constants short."""
     print("  complexity    reward  formula")
     for entry in result.front:
-        print(f"  {entry.complexity:>10}  {entry.reward:.6f}  {entry.program}")
+        formula = rounded(entry.program, data.X_train, data.y_train).shown()
+        print(f"  {entry.complexity:>10}  {entry.reward:.6f}  {formula}")
 
 
 if __name__ == "__main__":

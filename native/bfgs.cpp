@@ -12,8 +12,8 @@ namespace symseek {
 constexpr double FLAT_REWARD = 1e-5;
 
 // Minus the reward, and its derivative by the loss.
-static double minus_reward(const FitOptions& options, double loss, double* slope) {
-  const double ratio = loss / options.scale, error = options.power == 0.5 ? std::sqrt(ratio) : ratio;
+static double minus_reward(const FitOptions& options, double share, double loss, double* slope) {
+  const double ratio = loss / (options.scale * share), error = options.power == 0.5 ? std::sqrt(ratio) : ratio;
   *slope = loss > 0.0 ? options.power * error / (loss * (1.0 + error) * (1.0 + error)) : 0.0;
   return -1.0 / (1.0 + error);
 }
@@ -31,7 +31,7 @@ void Fitter::look(const FitOptions& options, const double* x, double step, Point
   point = {step};
   if (!measure(trial_.data(), point.loss)) return;
   double by_loss;
-  point.value = minus_reward(options, point.loss, &by_loss);
+  point.value = minus_reward(options, share_, point.loss, &by_loss);
   derive();
   for (int i = 0; i < size_; ++i) {
     slope_[i] = -2.0 * by_loss * gradient_[i];

@@ -9,6 +9,9 @@ namespace {
 
 constexpr int64_t BREATH = 16;  // stripes between two breaths: some tens of milliseconds of a usual batch
 
+constexpr int64_t SAMPLE = 1024;  // rows on which starts are sought where there are several times as many
+constexpr double EXACT = 1e-30;  // every residual of a perfect fit is off by a few roundings of its target
+
 std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padded_rows, double fill) {
   std::vector<double> out(padded_rows, fill);
   std::copy(values, values + rows, out.begin());
@@ -31,8 +34,8 @@ Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64
   if (target) {
     target_ = padded_copy(target, rows, padded_rows_, 0.0);
     weight_ = padded_copy(weight, rows, padded_rows_, 0.0);
-    // Every residual of a perfect fit is off by a few roundings of its target.
-    for (int64_t i = 0; i < rows; ++i) exact_ += 1e-30 * weight[i] * target[i] * target[i];
+    for (int64_t i = 0; i < rows; ++i) exact_ += EXACT * weight[i] * target[i] * target[i];
+    draw_sample();
   }
   for (Scratch& scratch : scratch_) {
     scratch.stack.resize(size_t(MAX_STACK) * ROW_BLOCK);
@@ -186,7 +189,29 @@ int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted
 
 Fitter::Table Evaluator::table(Scratch& scratch) const {
   for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data();
-  return {scratch.columns.data(), target_.data(), weight_.data(), padded_rows_, exact_};
+  return {scratch.columns.data(), target_.data(), weight_.data(), padded_rows_, exact_, 1.0};
+}
+
+// Rows at even distances; none when there are too few for that to pay.
+void Evaluator::draw_sample() {
+  if (rows_ < 4 * SAMPLE) return;
+  const auto some = [this](const std::vector<double>& all) {
+    std::vector<double> out(SAMPLE);
+    for (int64_t i = 0; i < SAMPLE; ++i) out[i] = all[i * rows_ / SAMPLE];
+    return out;
+  };
+  for (const auto& column : columns_) sample_columns_.push_back(some(column));
+  for (const auto& column : sample_columns_) sample_pointers_.push_back(column.data());
+  sample_target_ = some(target_);
+  sample_weight_ = some(weight_);
+  double all = 0.0, here = 0.0, exact = 0.0;
+  for (double weight : weight_) all += weight;
+  for (int64_t i = 0; i < SAMPLE; ++i) {
+    here += sample_weight_[i];
+    exact += EXACT * sample_weight_[i] * sample_target_[i] * sample_target_[i];
+  }
+  if (here > 0.0)
+    sample_ = {sample_pointers_.data(), sample_target_.data(), sample_weight_.data(), SAMPLE, exact, here / all};
 }
 
 // A program is fitted by one thread, on all rows.
@@ -206,7 +231,7 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
         lower(batch, i, scratch);
         // Random starts follow from the program alone: more restarts begin with the same ones, and cannot do worse.
         const Key seed = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i], constants, 0, 0);
-        const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), options, seed, constants);
+        const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), sample_, options, seed, constants);
         Errors& total = results_[i];
         total = {0.0, 0.0, status != FitStatus::invalid, static_cast<uint8_t>(status)};
         for (int64_t first = 0; first < padded_rows_ && total.ok; first += STRIPE) {

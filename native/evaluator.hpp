@@ -62,6 +62,7 @@ class Evaluator {
   void lower(const Batch& batch, int program, Scratch& scratch) const;
   int constants_in(const Batch& batch, int program) const;
   Fitter::Table table(Scratch& scratch) const;
+  void draw_sample();
   int recognise(const Batch& batch, uint64_t purpose, double* fitted);
   void remember(const Batch& batch, const double* fitted);
   void report(int programs, double* squared, double* absolute, bool* ok) const;
@@ -74,6 +75,10 @@ class Evaluator {
   std::vector<std::vector<double>> columns_;
   std::vector<double> target_, weight_;
   double exact_ = 0.0;  // a squared error that is none, as far as float64 can tell
+  std::vector<std::vector<double>> sample_columns_;  // some of the rows
+  std::vector<const double*> sample_pointers_;
+  std::vector<double> sample_target_, sample_weight_;
+  Fitter::Table sample_;
   std::shared_ptr<Pool> pool_;
   Cache cache_;
   std::vector<Scratch> scratch_;

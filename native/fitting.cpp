@@ -11,9 +11,7 @@ namespace {
 
 constexpr int64_t WHOLE_TAPE = 1 << 16;  // values kept at once, 512 KiB: about half of a second-level cache
 
-// A restart looks at this many random places and descends from the best. On random programs 16 did better than 8 and
-// than 32 for the same time: benchmarks/constants.py.
-constexpr int LOOKS = 16;
+constexpr int LOOKS = 32;  // random places that a restart looks at, to descend from the best
 // A descent that trails another is watched: when its gain over this many steps would not catch up, it ends.
 constexpr int WATCH = 4;
 
@@ -30,10 +28,32 @@ int triangle(int row, int column) { return row * (row + 1) / 2 + column; }
 
 }  // namespace
 
-FitStatus Fitter::fit(const std::vector<Instruction>& code, const Table& table, const FitOptions& options,
-                      const Key& key, double* constants) {
+// On many rows the search for a start, which takes most of the work, sees some of them only; the end is on all.
+FitStatus Fitter::fit(const std::vector<Instruction>& code, const Table& table, const Table& sample,
+                      const FitOptions& options, const Key& key, double* constants) {
+  if (sample.rows == 0 || options.method == FitMethod::bfgs) {
+    set_up(code, table);
+    return kernels().prepare(task_) ? search(options, key, constants) : FitStatus::invalid;
+  }
+  set_up(code, sample);
+  if (!kernels().prepare(task_)) return FitStatus::invalid;
+  std::copy_n(constants, size_, guess_.data());
+  search(options, key, guess_.data());
   set_up(code, table);
   if (!kernels().prepare(task_)) return FitStatus::invalid;
+  double loss = HUGE_VAL, found;
+  const bool valid = measure(constants, loss), better = measure(guess_.data(), found) && found < loss;
+  if (!valid && !better) return search(options, key, constants);  // the rows left out decide
+  if (better) {
+    std::copy_n(guess_.data(), size_, constants);
+    loss = found;
+  } else {
+    measure(constants, loss);  // so that derivatives are taken here
+  }
+  return least_squares(options, HUGE_VAL, constants, loss);
+}
+
+FitStatus Fitter::search(const FitOptions& options, const Key& key, double* constants) {
   Best best;
   // The last descent of a mixed fit is BFGS from where the first began: on the reward it takes other ways, far ones
   // where the program is far off.
@@ -67,9 +87,10 @@ bool Fitter::look_at(const std::vector<Instruction>& code, const Table& table, c
   return true;
 }
 
+// A mixed fit goes down by least squares, but every other restart, and the last descent, by BFGS first.
 FitStatus Fitter::descend(const FitOptions& options, int start, double to_beat, double* x, double& loss) {
   if (options.method == FitMethod::bfgs) return bfgs(options, x, loss);
-  if (start > options.restarts) {
+  if (options.method == FitMethod::mixed && (start > options.restarts || (start > 0 && start % 2 == 0))) {
     bfgs(options, x, loss);
     measure(x, loss);  // so that derivatives are taken here
   }
@@ -81,14 +102,15 @@ void Fitter::set_up(const std::vector<Instruction>& code, const Table& table) {
   const int nodes = static_cast<int>(tape_.nodes.size());
   size_ = static_cast<int>(tape_.constant_nodes.size());
   const int64_t blocks = (table.rows + TAPE_BLOCK - 1) / TAPE_BLOCK, pairs = int64_t(size_) * (size_ + 1) / 2;
-  const bool whole = blocks * TAPE_BLOCK * nodes <= WHOLE_TAPE;
+  const int stride = static_cast<int>(std::min<int64_t>(table.rows, TAPE_BLOCK)) + DOUBLE_LANES;
+  const bool whole = blocks * stride * nodes <= WHOLE_TAPE;
   const auto grow = [](std::vector<double>& v, int64_t n) {
     if (static_cast<int64_t>(v.size()) < n) v.resize(n);
   };
-  grow(values_, (whole ? blocks : 1) * TAPE_BLOCK * nodes);
-  grow(adjoints_, int64_t(TAPE_BLOCK) * nodes);
+  grow(values_, (whole ? blocks : 1) * stride * nodes);
+  grow(adjoints_, int64_t(stride) * nodes);
   grow(lanes_, 8 * (size_ + pairs));
-  for (auto* v : {&at_, &gradient_, &step_, &trial_, &best_, &start_, &direction_, &slope_, &slope_before_, &work_})
+  for (auto* v : {&at_, &gradient_, &step_, &trial_, &best_, &start_, &guess_, &direction_, &slope_, &slope_before_, &work_})
     grow(*v, size_);
   for (auto* v : {&normal_, &factor_}) grow(*v, pairs);
   grow(inverse_, int64_t(size_) * size_);
@@ -106,12 +128,14 @@ void Fitter::set_up(const std::vector<Instruction>& code, const Table& table) {
   task_.weight = table.weight;
   task_.rows = table.rows;
   task_.whole = whole;
+  task_.stride = stride;
   task_.values = values_.data();
   task_.adjoints = adjoints_.data();
   task_.lanes = lanes_.data();
   task_.gradient = gradient_.data();
   task_.normal = normal_.data();
   exact_ = table.exact;
+  share_ = table.share;
   const auto linear = std::count(tape_.linear.begin(), tape_.linear.end(), 1);
   some_linear_ = linear > 0;
   all_linear_ = linear == size_;

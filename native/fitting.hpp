@@ -40,17 +40,18 @@ class Fitter {
  public:
   // The data that all programs are fitted to; `exact` is a loss that counts as none at all.
   struct Table {
-    const double* const* columns;
-    const double* target;
-    const double* weight;
-    int64_t rows;
-    double exact;
+    const double* const* columns = nullptr;
+    const double* target = nullptr;
+    const double* weight = nullptr;
+    int64_t rows = 0;
+    double exact = 0.0;
+    double share = 1.0;  // of all rows, by weight
   };
 
-  // Starts from `constants` [K] and leaves the best ones there. `key` names the program: random starts depend on
+  // Starts from `constants` [K] and leaves the best ones there. `sample` is some of the rows, or none. `key` names the program: random starts depend on
   // nothing else, so a program has the same fit in whichever batch it comes.
-  FitStatus fit(const std::vector<Instruction>& code, const Table& table, const FitOptions& options, const Key& key,
-                double* constants);
+  FitStatus fit(const std::vector<Instruction>& code, const Table& table, const Table& sample,
+                const FitOptions& options, const Key& key, double* constants);
 
   // What a fit would see at `constants`: false where the program is invalid.
   bool look_at(const std::vector<Instruction>& code, const Table& table, const double* constants, double& loss,
@@ -67,6 +68,7 @@ class Fitter {
   bool flat(double loss) const;
   void draw(const Key& key, int number, double* x) const;
   bool find_start(const Key& key, int first, double* x, double& loss);
+  FitStatus search(const FitOptions& options, const Key& key, double* constants);
   FitStatus descend(const FitOptions& options, int start, double to_beat, double* x, double& loss);
   FitStatus least_squares(const FitOptions& options, double to_beat, double* x, double& loss);
   bool solve(double damping, bool linear_only);
@@ -77,12 +79,12 @@ class Fitter {
 
   Tape tape_;
   Derivation task_{};
-  double exact_ = 0.0;
+  double exact_ = 0.0, share_ = 1.0;
   bool some_linear_ = false, all_linear_ = false;
   int size_ = 0;                                       // K
   std::vector<double> values_, adjoints_, lanes_;      // see Derivation
   std::vector<double> at_, gradient_, normal_;         // see Derivation
-  std::vector<double> start_, best_, trial_, step_;    // [K]
+  std::vector<double> start_, guess_, best_, trial_, step_;  // [K]
   std::vector<double> factor_;                         // Cholesky's, as `normal`
   std::vector<double> direction_, slope_, slope_before_, work_;  // [K] of BFGS
   std::vector<double> inverse_;                        // [K, K] its picture of the inverse of the second derivatives

@@ -51,15 +51,16 @@ struct Derivation {
   const double* weight;          // 0 on padding rows
   int64_t rows;                  // a multiple of DOUBLE_LANES
   bool whole;                    // `values` has room for all blocks, so nodes that do not move are computed once
-  double* values;                // [blocks or 1, nodes, TAPE_BLOCK]
-  double* adjoints;              // [nodes, TAPE_BLOCK] scratch
+  int stride;                    // from one node to the next: a block of rows, and a little to spread them in the cache
+  double* values;                // [blocks or 1, nodes, stride]
+  double* adjoints;              // [nodes, stride] scratch
   double* lanes;                 // [K + K (K + 1) / 2, 8] scratch
   double loss;                   // out: sum of w r^2, r the residuals
   double* gradient;              // out: [K] sum of w r df/dc
   double* normal;                // out: [K (K + 1) / 2] sum of w df/dc df/dc', row by row, up to the diagonal
 
-  double* block(int64_t first) const { return whole ? values + first * count : values; }
-  double* adjoint(int node) const { return adjoints + int64_t(node) * TAPE_BLOCK; }
+  double* block(int64_t first) const { return whole ? values + first / TAPE_BLOCK * count * stride : values; }
+  double* adjoint(int node) const { return adjoints + int64_t(node) * stride; }
 };
 
 struct Kernels {

@@ -1,21 +1,22 @@
 // Values and derivatives of a program on its tape, in float64, blocks of rows at a time.
 
 // Where the values of a node lie for the block that begins at row `first`.
-SYMSEEK_INLINE double* tape_values(const double* block, int node) {
-  return const_cast<double*>(block) + size_t(node) * TAPE_BLOCK;
+SYMSEEK_INLINE double* tape_values(const Derivation& task, const double* block, int node) {
+  return const_cast<double*>(block) + size_t(node) * task.stride;
 }
 SYMSEEK_INLINE const double* node_values(const Derivation& task, const double* block, int64_t first, int node) {
   const Term& it = task.nodes[node];
-  return it.opcode == Opcode::variable ? task.columns[it.index] + first : tape_values(block, node);
+  return it.opcode == Opcode::variable ? task.columns[it.index] + first : tape_values(task, block, node);
 }
 
 // Computes the nodes that move, or those that do not, on one block.
-static void compute(const Derivation& task, double* block, int64_t first, int n, bool moving, i64x8& bad) {
+static void compute(const Derivation& task, double* block, int64_t first, int n, bool moving, i64x8& blemishes) {
+  i64x8 bad = blemishes;  // a copy of its own stays in a register
   const int *order = moving ? task.moving : task.fixed, count = moving ? task.moving_count : task.fixed_count;
   for (int at = 0; at < count; ++at) {
     const int i = order[at];
     const Term& node = task.nodes[i];
-    double* out = tape_values(block, i);
+    double* out = tape_values(task, block, i);
     const double* operands[2] = {nullptr, nullptr};  // second, first: as they lie on a stack
     if (node.operand[1] >= 0) operands[0] = node_values(task, block, first, node.operand[1]);
     if (node.operand[0] >= 0) operands[1] = node_values(task, block, first, node.operand[0]);
@@ -36,6 +37,7 @@ static void compute(const Derivation& task, double* block, int64_t first, int n,
     if (!moving)
       for (int r = 0; r < n; r += 8) bad = bad | as_integer(blemish(f64x8::load(out + r)));
   }
+  blemishes = bad;
 }
 
 static bool prepare(Derivation& task) {
@@ -96,7 +98,7 @@ struct Pull<1> {
   template <class F, class G>
   static SYMSEEK_INLINE void rows(const Derivation& task, const double* block, int64_t first, int n, int at, F slope, G) {
     const Term& node = task.nodes[at];
-    const double *a = node_values(task, block, first, node.operand[0]), *v = tape_values(block, at);
+    const double *a = node_values(task, block, first, node.operand[0]), *v = tape_values(task, block, at);
     pull(n, task.adjoint(at), task.adjoint(node.operand[0]), node.again[0],
          [&](int i) SYMSEEK_LAMBDA { return slope(f64x8::load(a + i), f64x8::load(v + i)); });
   }
@@ -108,7 +110,7 @@ struct Pull<2> {
                                   G slope_b) {
     const Term& node = task.nodes[at];
     const double *a = node_values(task, block, first, node.operand[0]),
-                 *b = node_values(task, block, first, node.operand[1]), *v = tape_values(block, at);
+                 *b = node_values(task, block, first, node.operand[1]), *v = tape_values(task, block, at);
     if (task.nodes[node.operand[0]].moves)
       pull(n, task.adjoint(at), task.adjoint(node.operand[0]), node.again[0], [&](int i) SYMSEEK_LAMBDA {
         return slope_a(f64x8::load(a + i), f64x8::load(b + i), f64x8::load(v + i));

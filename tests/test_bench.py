@@ -15,6 +15,7 @@ import pytest
 import symseek.recovery
 from symseek import Program, bench, problems
 from symseek.bench import Job, Outcome, Run
+from symseek.summary import average_recovery, summarise, write_json
 
 JOB = Job("Nguyen-1", "dsr", 0, 2_000_000)
 RUN = Run(JOB, "yes", "identical", 5_000, 0.05, 1.0, "x*x*x + x*x + x", 11, 0.0, 0.0)
@@ -161,7 +162,7 @@ def test_truth_has_no_test_error_to_speak_of() -> None:
 
 def test_summary_counts_undecided_as_not_recovered() -> None:
     lost = replace(RUN, job=replace(JOB, seed=1), recovered="undecided", seconds=2.05)
-    (summary,) = bench.summarise([RUN, lost])
+    (summary,) = summarise([RUN, lost])
     assert (summary.recovered, summary.undecided, summary.recovery) == (1, 1, 50)
     assert (summary.expressions, summary.seconds) == (5_000, 0.05)
     assert summary.run_seconds == pytest.approx(1.05)
@@ -174,22 +175,22 @@ def test_summary_of_errors() -> None:
         for name in ("Jin-1", "Neat-1")
         for seed, rmse in enumerate((0.5, 0.25, 3.0))
     ]
-    jin, neat = bench.summarise(runs)
+    jin, neat = summarise(runs)
     assert (jin.mean_test_rmse, jin.median_test_rmse, jin.test_rmse) == (1.25, 0.5, 1.25)
     assert (neat.test_rmse, neat.published_rmse, neat.published) == (0.5, 0, None)
-    jin, _ = bench.summarise([*runs, replace(runs[0], test_rmse=None)])
+    jin, _ = summarise([*runs, replace(runs[0], test_rmse=None)])
     assert (jin.mean_test_rmse, jin.median_test_rmse) == (None, 1.75)
 
 
 def test_average_recovery_leaves_out_what_cannot_be_recovered() -> None:
     lost = replace(RUN, job=Job("Neat-6", "dsr", 0, 10**6), recovered="no")
-    assert bench.average_recovery(bench.summarise([RUN, lost])) == 100
-    assert bench.average_recovery(bench.summarise([lost])) is None
+    assert average_recovery(summarise([RUN, lost])) == 100
+    assert average_recovery(summarise([lost])) is None
 
 
 def test_errors_are_saved_and_infinity_is_null(tmp_path: Path) -> None:
     runs = [RUN, replace(RUN, job=replace(JOB, seed=1), test_rmse=None, test_nrmse=None)]
-    bench.write_json(tmp_path / "runs.json", Outcome(planned=2, runs=runs))
+    write_json(tmp_path / "runs.json", Outcome(planned=2, runs=runs))
     document = json.loads((tmp_path / "runs.json").read_text(), parse_constant=pytest.fail)
     assert [run["test_rmse"] for run in document["runs"]] == [0, None]
     assert [run["test_nrmse"] for run in document["runs"]] == [0, None]

@@ -19,6 +19,7 @@ from symseek import bench, problems, workers
 from symseek.bench import Job, Outcome, Progress, Run
 from symseek.cli import main, parse_seeds
 from symseek.display import LiveDisplay, PlainDisplay, open_display, show_problems
+from symseek.summary import write_json
 
 JOB = Job("Nguyen-1", "dsr", 0, 2_000_000)
 RUN = Run(JOB, "yes", "identical", 5_000, 0.05, 1.0, "x*x*x + x*x + x", 11)
@@ -377,7 +378,7 @@ def test_saved_file_is_whole_or_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "runs.json"
-    bench.write_json(path, Outcome(planned=1, runs=[RUN]))
+    write_json(path, Outcome(planned=1, runs=[RUN]))
     before = path.read_text()
 
     def fail(*_: object) -> None:
@@ -385,6 +386,6 @@ def test_saved_file_is_whole_or_the_old_one(
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        bench.write_json(path, Outcome(planned=1, interrupted=True))
+        write_json(path, Outcome(planned=1, interrupted=True))
     assert path.read_text() == before
     assert os.listdir(tmp_path) == ["runs.json"]

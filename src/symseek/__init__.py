@@ -8,15 +8,18 @@ The modules in the order of the pipeline:
 - `programs`, `parse`, `printing`, `symbolic`: expressions as arrays, text and SymPy
 - `engines`: the native core that samples, evaluates and differentiates
 - `data`, `grading`, `rewards`: how good each program is
+- `constants`: the values of its placeholder constants
 - `objectives`: what to learn from
 - `front`: the best programs found
 - `search`, `presets`: the loop that ties them together, and the paper's settings
-- `recovery`, `problems`, `bench`: was the true formula found?
+- `rounding`: fitted constants as neat numbers
+- `problems`, `recovery`, `bench`: was the true formula found?
 """
 
 from __future__ import annotations
 
 from symseek import presets
+from symseek.constants import FitConfig, FitStatus
 from symseek.constraint_set import ConstraintSet
 from symseek.constraints import (
     CloseUnfinished,
@@ -36,6 +39,7 @@ from symseek.constraints import (
 )
 from symseek.errors import InputError
 from symseek.front import Entry, Front
+from symseek.grading import Graded, fit_constants
 from symseek.objectives import PriorityQueue, RiskSeeking, Selection, VanillaPolicyGradient
 from symseek.policy import PolicyConfig
 from symseek.programs import Program, Programs
@@ -47,6 +51,7 @@ from symseek.rewards import (
     InverseNRMSE,
     PredictionReward,
 )
+from symseek.rounding import Rounding, rounded
 from symseek.search import Iteration, Result, Search, SearchConfig, Stopped
 from symseek.tokens import EMPTY, Library, Token
 
@@ -59,8 +64,11 @@ __all__ = [
     "ConstraintSet",
     "Count",
     "Entry",
+    "FitConfig",
+    "FitStatus",
     "Forbid",
     "Front",
+    "Graded",
     "InputError",
     "InverseMAE",
     "InverseMSE",
@@ -82,6 +90,7 @@ __all__ = [
     "Programs",
     "Result",
     "RiskSeeking",
+    "Rounding",
     "Search",
     "SearchConfig",
     "Selection",
@@ -92,6 +101,8 @@ __all__ = [
     "UniformArity",
     "VanillaPolicyGradient",
     "__version__",
+    "fit_constants",
     "paper_constraints",
     "presets",
+    "rounded",
 ]

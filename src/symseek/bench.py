@@ -6,17 +6,11 @@ its problem, method, seed and budget alone, so one line of shell runs it again e
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import platform
-import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +23,7 @@ if TYPE_CHECKING:
     from symseek.recovery import Recovery
     from symseek.search import Iteration, SearchConfig
 
-__all__ = ["Job", "Outcome", "Progress", "Run", "Summary", "make_jobs", "run_job", "summarise"]
+__all__ = ["Job", "Outcome", "Progress", "Run", "judged", "make_jobs", "run_job"]
 
 # Noise-free targets and float64: the true formula, however written, errs by a few units in the last
 # place, so anything below this reward is another formula and not worth a symbolic check.
@@ -157,6 +151,26 @@ def make_jobs(
     return jobs
 
 
+def judged(program: Program, problem: problems.Problem) -> Recovery:
+    """Whether a program is the problem's formula, fitted constants within `CONSTANT_TOLERANCE`.
+
+    >>> problem = problems.load("Nguyen-1")
+    >>> judged(problem.truth(), problem).answer
+    'yes'
+    """
+    from symseek.recovery import Recovery, equivalent  # only a finished formula needs SymPy
+
+    if not problem.closed_form:
+        return Recovery("no", "the target has no closed form")
+    return equivalent(
+        program,
+        problem.expression,
+        problem.variables,
+        positive=problem.positive,
+        tolerance=CONSTANT_TOLERANCE if problem.constants else None,
+    )
+
+
 class _Judge:
     """Asks whether a formula is the true one, never twice, and keeps the time it took."""
 
@@ -168,23 +182,9 @@ class _Judge:
     def __call__(self, program: Program) -> Recovery:
         if program not in self._answers:
             start = time.perf_counter()
-            self._answers[program] = self._answer(program)
+            self._answers[program] = judged(program, self.problem)
             self.seconds += time.perf_counter() - start
         return self._answers[program]
-
-    def _answer(self, program: Program) -> Recovery:
-        from symseek.recovery import Recovery, equivalent  # only a finished formula needs SymPy
-
-        problem = self.problem
-        if not problem.closed_form:
-            return Recovery("no", "the target has no closed form")
-        return equivalent(
-            program,
-            problem.expression,
-            problem.variables,
-            positive=problem.positive,
-            tolerance=CONSTANT_TOLERANCE if problem.constants else None,
-        )
 
 
 class _Watch:
@@ -256,8 +256,15 @@ def run_job(job: Job, report: Callable[[Progress], object] = lambda progress: No
     if best is None:
         return Run(job, "no", "no valid expression was found", expressions, seconds, 0.0, "", 0)
     verdict, errors = judge(best.program), _test_errors(best.program, data)
-    formula = str(best.program)
+    formula = _readable(best.program, data) if problem.constants else str(best.program)
     return Run(job, *verdict, expressions, seconds, best.reward, formula, best.complexity, *errors)
+
+
+def _readable(program: Program, data: problems.Data) -> str:
+    """The formula with neat numbers where they fit as well as the fitted ones."""
+    from symseek.rounding import rounded
+
+    return str(rounded(program, data.X_train, data.y_train))
 
 
 def _test_errors(program: Program, data: problems.Data) -> tuple[float | None, float | None]:
@@ -268,132 +275,3 @@ def _test_errors(program: Program, data: problems.Data) -> tuple[float | None, f
     if not math.isfinite(rmse):
         return None, None
     return rmse, rmse / float(np.std(data.y_test))
-
-
-@dataclass(frozen=True)
-class Summary:
-    """The runs of one problem.
-
-    What is said of recovery is over the recovered runs, None where there is none. A test error is
-    None where a run has none: it counts as infinite, and a median may yet be finite.
-    """
-
-    problem: str
-    graded_by: problems.Grade
-    closed_form: bool
-    runs: int
-    recovered: int
-    undecided: int
-    expressions: float | None  # median evaluations to recovery
-    seconds: float | None  # median seconds to recovery
-    run_seconds: float  # median over all runs
-    rate: float  # median expressions a second, over all runs
-    mean_test_rmse: float | None
-    median_test_rmse: float | None
-    published: float | None  # the paper's recovery in percent
-    published_rmse: float | None  # the paper's, in the statistic by which the problem is graded
-
-    @property
-    def recovery(self) -> float:
-        """Recovered runs in percent."""
-        return 100 * self.recovered / self.runs
-
-    @property
-    def test_rmse(self) -> float | None:
-        """The paper's statistic of the test error."""
-        return self.mean_test_rmse if self.graded_by == "mean RMSE" else self.median_test_rmse
-
-
-def summarise(runs: Sequence[Run]) -> list[Summary]:
-    """One summary a problem, in the order the problems first appear."""
-    grouped: dict[str, list[Run]] = {}
-    for run in runs:
-        grouped.setdefault(run.job.problem, []).append(run)
-    return [_summary(name, group) for name, group in grouped.items()]
-
-
-def _summary(name: str, runs: list[Run]) -> Summary:
-    problem, method = problems.load(name), runs[0].job.method
-    won = [run for run in runs if run.recovered == "yes"]
-    errors = [math.inf if run.test_rmse is None else run.test_rmse for run in runs]
-    return Summary(
-        problem=name,
-        graded_by=problem.graded_by,
-        closed_form=problem.closed_form,
-        runs=len(runs),
-        recovered=len(won),
-        undecided=sum(run.recovered == "undecided" for run in runs),
-        expressions=statistics.median(run.expressions for run in won) if won else None,
-        seconds=statistics.median(run.seconds for run in won) if won else None,
-        run_seconds=statistics.median(run.seconds for run in runs),
-        rate=statistics.median(run.rate for run in runs),
-        mean_test_rmse=_finite(statistics.fmean(errors)),
-        median_test_rmse=_finite(statistics.median(errors)),
-        published=problem.published.get(method),
-        published_rmse=problem.published_rmse.get(method),
-    )
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def average_recovery(summaries: Sequence[Summary]) -> float | None:
-    """The mean over problems of recovery in percent: the paper's headline number.
-
-    Problems without a closed form, which nothing can recover, are left out.
-    """
-    rates = [each.recovery for each in summaries if each.closed_form]
-    return statistics.fmean(rates) if rates else None
-
-
-def write_json(path: Path, outcome: Outcome) -> None:
-    """Write the outcome as data, whole or not at all: a reader never sees half a file."""
-    summaries = summarise(outcome.runs)
-    document = {
-        **_surroundings(),
-        "planned": outcome.planned,
-        "interrupted": outcome.interrupted,
-        "average_recovery": average_recovery(summaries),
-        "summary": [asdict(each) | {"recovery": each.recovery} for each in summaries],
-        "runs": [_run_record(run) for run in outcome.runs],
-        "failures": [
-            asdict(job) | {"command": job.command, "error": error}
-            for job, error in outcome.failures
-        ],
-    }
-    text = json.dumps(document, indent=1) + "\n"
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
-    ) as part:
-        part.write(text)
-    try:
-        os.chmod(part.name, 0o666 & ~_umask())  # temporary files are born private
-        os.replace(part.name, path)
-    except OSError:
-        os.unlink(part.name)
-        raise
-
-
-def _run_record(run: Run) -> dict[str, Any]:
-    result = asdict(run)
-    job: dict[str, Any] = result.pop("job")
-    return job | result | {"rate": run.rate, "command": run.job.command}
-
-
-def _surroundings() -> dict[str, Any]:
-    from symseek import __version__
-
-    return {
-        "symseek": __version__,
-        "python": platform.python_version(),
-        "platform": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-    }
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

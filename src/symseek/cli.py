@@ -184,8 +184,9 @@ def _problems(options: argparse.Namespace) -> int:
 
 
 def _bench(options: argparse.Namespace) -> int:
-    from symseek.bench import Outcome, make_jobs, write_json
+    from symseek.bench import Outcome, make_jobs
     from symseek.display import open_display
+    from symseek.summary import write_json
     from symseek.workers import run_jobs
 
     _check_writable(options.json)

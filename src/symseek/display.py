@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from symseek import problems
-from symseek.bench import Job, Outcome, Progress, Run, Summary, average_recovery, summarise
+from symseek.bench import Job, Outcome, Progress, Run
 from symseek.problems import Grade, Problem
+from symseek.summary import Summary, average_recovery, summarise
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,0 +1,130 @@
+"""One program as a function of its constants, in JAX and float64, for automatic differentiation.
+
+The operators are spelt out here; their derivatives are JAX's own business. Every row has its own
+copy of the constants, so the derivatives of the sum of all values are those of each row.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.programs import Program
+from symseek.tokens import Kind
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_platforms", "cpu")
+
+Array = NDArray[np.float64]
+
+FORMULAS: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "pow": lambda a, b: jnp.power(a, b),
+    "sin": lambda a: jnp.sin(a),
+    "cos": lambda a: jnp.cos(a),
+    "tan": lambda a: jnp.tan(a),
+    "tanh": lambda a: jnp.tanh(a),
+    "exp": lambda a: jnp.exp(a),
+    "log": lambda a: jnp.log(a),
+    "sqrt": lambda a: jnp.sqrt(a),
+    "square": lambda a: a * a,
+    "cube": lambda a: a * a * a,
+    "fourth": lambda a: (a * a) * (a * a),
+    "reciprocal": lambda a: 1.0 / a,
+    "neg": lambda a: -a,
+    "abs": lambda a: jnp.where(a < 0.0, -a, a),  # at 0 the slope is 1, as in the native core
+    "neg_exp": lambda a: jnp.exp(-a),
+}
+
+
+class Slopes(NamedTuple):
+    """Values of a program and their derivatives by its constants: as exact as float64 is, and in
+    some versions C that are blurred.
+    """
+
+    values: Array  # [1 + C, N]
+    jacobian: Array  # [1 + C, N, K] 0 where it is not finite: such a row tells nothing
+    smooth: NDArray[np.bool_]  # [1 + C, N, K] whether the derivative was finite
+    finite: NDArray[np.bool_]  # [1 + C, N] whether every node was finite
+    tame: NDArray[np.bool_]  # [1 + C, N] whether no node is so large or small that products overflow
+
+
+def slopes(program: Program, X: Array, blurred: int = 0) -> Slopes:
+    """Differentiate on the rows of X [N, n].
+
+    In a blurred version every operator is off by some units in the last place, at random: how far
+    the result moves tells how much of it is rounding.
+    """
+    versions, rows = 1 + blurred, len(X)
+    columns = [jnp.asarray(np.tile(x, versions)) for x in X.T]
+    random = np.random.default_rng(0)
+    noise = 8e-16 * random.choice([-1.0, 1.0], (16, versions, rows))
+    noise[:, 0] = 0.0
+    off = itertools.cycle([jnp.asarray(each.ravel()) for each in noise])
+
+    def function(*constants: Any) -> tuple[Any, list[Any]]:
+        nodes: list[Any] = []
+        return _evaluate(program, columns, list(constants), nodes, off), nodes
+
+    constants = [jnp.full(versions * rows, value) for value in program.constants]
+    values, pull, nodes = jax.vjp(function, *constants, has_aux=True)
+    shape = (versions, rows)
+    raw = np.stack([np.asarray(each).reshape(shape) for each in pull(jnp.ones_like(values))], 2)
+    sizes = np.abs(np.stack([np.asarray(node).reshape(shape) for node in nodes]))
+    smooth = np.isfinite(raw)
+    jacobian = np.where(smooth, raw, 0.0)
+    tame = ((sizes == 0.0) | ((sizes > 1e-60) & (sizes < 1e60))).all(axis=0)
+    return Slopes(
+        np.asarray(values).reshape(shape),
+        jacobian,
+        smooth,
+        np.isfinite(sizes).all(axis=0),
+        tame & (np.abs(jacobian) < 1e60).all(axis=2),
+    )
+
+
+def _evaluate(
+    program: Program,
+    columns: list[Any],
+    constants: list[Any],
+    nodes: list[Any],
+    off: Iterator[Any],
+) -> Any:
+    """The values of the root; those of every node are added to `nodes`."""
+    tokens = list(program.tokens)
+
+    def node() -> Any:
+        token = program.library.tokens[tokens.pop(0)]
+        if token.kind is Kind.VARIABLE:
+            assert token.index is not None
+            value = columns[token.index]
+        elif token.kind is Kind.NUMBER:
+            value = jnp.full_like(columns[0], token.value)
+        elif token.kind is Kind.CONSTANT:
+            value = constants.pop(0)
+        else:
+            arguments = [node() for _ in range(token.arity)]
+            if token.expansion is not None:
+                numbers = [jnp.full_like(columns[0], each) for each in token.expansion.constants]
+                return _evaluate(token.expansion, arguments, numbers, nodes, off)
+            value = FORMULAS[token.name](*arguments) * (1.0 + next(off))
+            if token.name == "tanh":  # its slope 1 - tanh^2 is a difference
+                a = arguments[0]
+                value = value + next(off) * (a - jax.lax.stop_gradient(a))
+        nodes.append(value)
+        return value
+
+    root = node()
+    assert not tokens
+    assert not constants
+    return root
+

@@ -41,6 +41,7 @@ lint: $(call installed,test) $(call installed,lint) ## style and types
 bench: $(call installed,bench) ## speed, side by side with pyoperon and NumPy
 	$(BIN)/python benchmarks/evaluate.py
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/constants.py
 
 .PHONY: sanitize
 sanitize: sanitize-memory sanitize-threads ## the tests on sanitizer builds
@@ -68,8 +69,8 @@ clean: ## remove the environment and everything built
 
 # A sanitizer build has an environment of its own, which borrows the installed dependencies. Its
 # runtime must be loaded before Python's. Python itself leaks a little at exit, so leaks are off.
-TESTS_memory := tests/test_sampling.py tests/test_search.py tests/test_evaluation.py
-TESTS_threads := tests/test_search.py tests/test_evaluation.py
+TESTS_memory := tests/test_sampling.py tests/test_search.py tests/test_evaluation.py tests/test_constants.py
+TESTS_threads := tests/test_search.py tests/test_evaluation.py tests/test_constants.py
 SANITIZERS_memory := address,undefined
 SANITIZERS_threads := thread
 RUNTIME_memory := libasan.so

@@ -9,6 +9,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "breeding.hpp"
 #include "evaluator.hpp"
 #include "policy.hpp"
 
@@ -166,16 +167,16 @@ NB_MODULE(_native, m) {
       }, "weights"_a, "seed"_a, "iteration"_a, "tokens"_a, "lengths"_a, "entropy"_a, "ask"_a.none(),
       "Fills the arrays with a batch; returns None, or the prefix after which no token is allowed.")
       .def("score", [](Policy& self, In<float> weights, In<TokenId> tokens, In<int32_t> lengths, In<float> weight,
-                       In<float> entropy_weight, Out<float> log_probability, Out<float> entropy,
+                       In<float> entropy_weight, float entropy_decay, Out<float> log_probability, Out<float> entropy,
                        const nb::object& gradient, const nb::object& ask) {
         const Ask question = read_ask(ask, self.rules().tokens);
         float* gradient_data = gradient.is_none() ? nullptr : nb::cast<Out<float>>(gradient).data();
         const Traversals programs{tokens.data(), lengths.data(), static_cast<int>(tokens.shape(0)),
                                   static_cast<int>(tokens.shape(1))};
         nb::gil_scoped_release unlock;
-        self.score(weights.data(), programs, weight.data(), entropy_weight.data(), question, log_probability.data(),
+        self.score(weights.data(), programs, weight.data(), entropy_weight.data(), entropy_decay, question, log_probability.data(),
                    entropy.data(), gradient_data);
-      }, "weights"_a, "tokens"_a, "lengths"_a, "weight"_a, "entropy_weight"_a, "log_probability"_a, "entropy"_a,
+      }, "weights"_a, "tokens"_a, "lengths"_a, "weight"_a, "entropy_weight"_a, "entropy_decay"_a, "log_probability"_a, "entropy"_a,
       "gradient"_a.none(), "ask"_a.none(),
       "Log-probability and entropy of programs; with `gradient`, also that of their weighted sum.")
       .def("allows", [](Policy& self, In<TokenId> tokens, In<int32_t> lengths, Out<bool> ok) {
@@ -183,6 +184,45 @@ NB_MODULE(_native, m) {
         self.allows({tokens.data(), lengths.data(), static_cast<int>(tokens.shape(0)),
                      static_cast<int>(tokens.shape(1))}, ok.data());
       }, "tokens"_a, "lengths"_a, "ok"_a, "Which programs are complete and could have been sampled.");
+
+  m.def("pair", [](In<double> values, In<double> candidates, In<double> inverses, In<double> target, In<double> weight,
+                   In<double> penalty, std::shared_ptr<Pool> pool, Out<double> error, Out<int64_t> index) {
+    const int count = static_cast<int>(values.shape(0)), rows = static_cast<int>(values.shape(1));
+    nb::gil_scoped_release unlock;
+    pool->each(count, [&](int i, int) {
+      Pairing task{rows, static_cast<int>(candidates.shape(1)), values.data() + size_t(i) * rows, candidates.data(),
+                   inverses.data(), target.data(), weight.data(), penalty.data() + size_t(i) * candidates.shape(1), {}, {}};
+      kernels().pair(task);
+      std::copy_n(task.error, PAIR_KINDS, error.data() + size_t(i) * PAIR_KINDS);
+      std::copy_n(task.index, PAIR_KINDS, index.data() + size_t(i) * PAIR_KINDS);
+    });
+  }, "values"_a, "candidates"_a, "inverses"_a, "target"_a, "weight"_a, "penalty"_a, "pool"_a, "error"_a, "index"_a,
+  "For each row of values [P, N] the candidate [N, Q] that completes it best, by each way to combine two.");
+
+  nb::class_<Breeder>(m, "Breeder")
+      .def("__init__", [](Breeder* self, const nb::dict& tables, int constant, std::shared_ptr<Pool> pool) {
+        new (self) Breeder(read_rules(tables), constant, std::move(pool));
+      }, "tables"_a, "constant"_a, "pool"_a)
+      .def("breed", [](Breeder& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, In<double> fitness,
+                       uint64_t seed, uint32_t iteration, uint32_t generation, int tournament, float crossover,
+                       float mutation, Out<TokenId> child_tokens, Out<int32_t> child_lengths,
+                       Out<double> child_constants) {
+        const Batch parents = read_batch(tokens, lengths, constants);
+        nb::gil_scoped_release unlock;
+        return self.breed(parents, fitness.data(), {seed, iteration, generation}, {tournament, crossover, mutation},
+                   static_cast<int>(child_lengths.size()), child_tokens.data(), child_lengths.data(),
+                   child_constants.data(), static_cast<int>(child_constants.shape(1)));
+      }, "tokens"_a, "lengths"_a, "constants"_a, "fitness"_a, "seed"_a, "iteration"_a, "generation"_a, "tournament"_a,
+      "crossover"_a, "mutation"_a, "child_tokens"_a, "child_lengths"_a, "child_constants"_a,
+      "Fills the arrays with one generation of new children; returns how many there are.")
+      .def("admit", [](Breeder& self, In<TokenId> tokens, In<int32_t> lengths, Out<bool> ok) {
+        self.admit({tokens.data(), lengths.data(), nullptr, static_cast<int>(tokens.shape(0)),
+                    static_cast<int>(tokens.shape(1)), 0}, ok.data());
+      }, "tokens"_a, "lengths"_a, "ok"_a, "Which programs obey the constraints and are met for the first time.")
+      .def("begin", [](Breeder& self, In<TokenId> tokens, In<int32_t> lengths) {
+        self.begin({tokens.data(), lengths.data(), nullptr, static_cast<int>(tokens.shape(0)),
+                    static_cast<int>(tokens.shape(1)), 0});
+      }, "tokens"_a, "lengths"_a, "Forgets the programs met so far, and remembers these.");
 
   nb::class_<Evaluator>(m, "Evaluator")
       .def("__init__", [](Evaluator* self, const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,

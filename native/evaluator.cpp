@@ -168,6 +168,7 @@ int Evaluator::errors(const Batch& batch, double* squared, double* absolute, boo
 
 int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* squared,
                    double* absolute, bool* ok, const std::function<void()>& breathe) {
+  require_target();
   const size_t width = batch.constant_width;
   cache_.widen(batch.constant_width);
   std::copy_n(batch.constants, batch.programs * width, fitted);
@@ -185,6 +186,10 @@ int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted
     if (first_[i] != i) std::copy_n(fitted + first_[i] * width, width, fitted + i * width);
   }
   return distinct;
+}
+
+void Evaluator::require_target() const {
+  if (target_.empty()) throw std::invalid_argument("constants cannot be fitted without a target; give y");
 }
 
 Fitter::Table Evaluator::table(Scratch& scratch) const {
@@ -246,6 +251,7 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
 }
 
 void Evaluator::derivatives(const Batch& batch, double* squared, double* gradient, double* normal, bool* ok) {
+  require_target();
   const size_t k = batch.constant_width;
   std::fill_n(gradient, batch.programs * k, 0.0);
   std::fill_n(normal, batch.programs * k * k, 0.0);

@@ -63,6 +63,7 @@ class Evaluator {
   int constants_in(const Batch& batch, int program) const;
   Fitter::Table table(Scratch& scratch) const;
   void draw_sample();
+  void require_target() const;
   int recognise(const Batch& batch, uint64_t purpose, double* fitted);
   void remember(const Batch& batch, const double* fitted);
   void report(int programs, double* squared, double* absolute, bool* ok) const;

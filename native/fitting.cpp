@@ -62,9 +62,12 @@ FitStatus Fitter::search(const FitOptions& options, const Key& key, double* cons
     const bool again = start == 0 || start > options.restarts;
     double loss;
     std::copy_n(constants, size_, start_.data());
-    const bool begun = again && measure(start_.data(), loss), elsewhere = !again || options.rescue;
-    if (!begun && !(elsewhere && find_start(key, again ? 0 : start * LOOKS, start_.data(), loss))) continue;
-    const FitStatus status = descend(options, start, best.loss, start_.data(), loss);
+    const bool begun = again && measure(start_.data(), loss);
+    if (start == 0 && !begun && !options.rescue) return FitStatus::invalid;
+    if (!begun && !find_start(key, again ? 0 : start * LOOKS, start_.data(), loss)) continue;
+    // The last one goes to its end: otherwise a fit with more restarts could come out worse.
+    const double to_beat = start > options.restarts ? HUGE_VAL : best.loss;
+    const FitStatus status = descend(options, start, to_beat, start_.data(), loss);
     if (best.status == FitStatus::invalid || loss < best.loss) {
       best = {loss, status};
       std::copy_n(start_.data(), size_, best_.data());
@@ -116,6 +119,7 @@ void Fitter::set_up(const std::vector<Instruction>& code, const Table& table) {
   grow(inverse_, int64_t(size_) * size_);
   task_.nodes = tape_.nodes.data();
   task_.count = nodes;
+  task_.root = tape_.root;
   task_.fixed = tape_.fixed.data();
   task_.fixed_count = static_cast<int>(tape_.fixed.size());
   task_.moving = tape_.moving.data();

@@ -30,7 +30,7 @@ void Policy::find_distinct(const Traversals& programs, const float* weight, cons
 }
 
 void Policy::score(const float* weights, const Traversals& programs, const float* weight, const float* entropy_weight,
-                   const Ask& ask, float* log_probability, float* entropy, float* gradient) {
+                   float entropy_decay, const Ask& ask, float* log_probability, float* entropy, float* gradient) {
   weights_.pack(weights);
   if (gradient) weights_.transpose();
   find_distinct(programs, weight, entropy_weight);
@@ -43,7 +43,7 @@ void Policy::score(const float* weights, const Traversals& programs, const float
     const int first = static_cast<int>(int64_t(count) * group / groups);
     const int last = static_cast<int>(int64_t(count) * (group + 1) / groups);
     ScoreScratch& scratch = score_scratch_[thread];
-    forward(programs, &distinct_[first], last - first, ask, scratch, log_probability, entropy);
+    forward(programs, &distinct_[first], last - first, entropy_decay, ask, scratch, log_probability, entropy);
     if (gradient) backward(&distinct_[first], scratch, gradients_[group]);
   };
   if (ask)
@@ -59,16 +59,17 @@ void Policy::score(const float* weights, const Traversals& programs, const float
   gradients_[0].unpack(gradient);
 }
 
-void Policy::forward(const Traversals& programs, const Distinct* first, int count, const Ask& ask, ScoreScratch& s,
-                     float* log_probability, float* entropy) {
+void Policy::forward(const Traversals& programs, const Distinct* first, int count, float entropy_decay, const Ask& ask,
+                     ScoreScratch& s, float* log_probability, float* entropy) {
   const Kernels& k = kernels();
   const int hidden = weights_.hidden_p, tokens = weights_.tokens_p, words = rules_.words;
   s.may_skip = !ask;
   s.start(count, rules_.max_length, hidden, tokens, words);
   const auto row = [&](int i) { return programs.tokens + size_t(first[i].program) * programs.width; };
   for (int i = 0; i < count; ++i) log_probability[first[i].program] = entropy[first[i].program] = 0.0f;
+  float heed = 1.0f;
   for (int depth = 0; s.open_level(rules_, depth, count, row, [&](int i) { return programs.lengths[first[i].program]; });
-       ++depth) {
+       ++depth, heed *= entropy_decay) {
     const float* said = ask ? s.consult(rules_, ask, depth, row) : nullptr;
     s.bias.start(rules_, weights_.output_bias(), tokens, depth);
     const int begin = s.level_start[depth], n = s.level_start[depth + 1] - begin;
@@ -101,8 +102,8 @@ void Policy::forward(const Traversals& programs, const Distinct* first, int coun
         continue;
       }
       log_probability[first[i].program] += s.logits[size_t(node) * tokens + token];
-      entropy[first[i].program] += s.entropy[node];
-      s.choices.push_back({i, node, static_cast<TokenId>(token)});
+      entropy[first[i].program] += heed * s.entropy[node];
+      s.choices.push_back({i, node, static_cast<TokenId>(token), heed});
     }
   }
 }

@@ -11,12 +11,13 @@ namespace symseek::SYMSEEK_ISA {
 #include "policy.inl"
 #include "evaluate.inl"
 #include "tape.inl"
+#include "pairing.inl"
 
 #define SYMSEEK_TEXT2(NAME) #NAME
 #define SYMSEEK_TEXT(NAME) SYMSEEK_TEXT2(NAME)
 
 extern const Kernels table;
 const Kernels table = {SYMSEEK_TEXT(SYMSEEK_ISA), multiply, add_inputs, cell_forward, cell_sample, cell_backward,
-                       choose, log_softmax, adam, evaluate, prepare, measure, derive};
+                       choose, log_softmax, adam, evaluate, prepare, measure, derive, pair};
 
 }  // namespace symseek::SYMSEEK_ISA

@@ -39,6 +39,7 @@ struct Evaluation {
 struct Derivation {
   const Term* nodes;             // the tape
   int count;
+  int root;
   const int* fixed;              // nodes to compute once
   int fixed_count;
   const int* moving;             // nodes that depend on the constants
@@ -61,6 +62,21 @@ struct Derivation {
 
   double* block(int64_t first) const { return whole ? values + first / TAPE_BLOCK * count * stride : values; }
   double* adjoint(int node) const { return adjoints + int64_t(node) * stride; }
+};
+
+// One program a and many candidates b: for each way to combine them the candidate that comes nearest to the target.
+// The ways: a + b, a - b, b - a, a * b, a / b, b / a.
+constexpr int PAIR_KINDS = 6;
+struct Pairing {
+  int rows, candidates;     // candidates: a multiple of DOUBLE_LANES
+  const double* value;      // [rows] of a
+  const double* values;     // [rows, candidates] of b
+  const double* inverses;   // [rows, candidates] 1 / b
+  const double* target;     // [rows]
+  const double* weight;     // [rows]
+  const double* penalty;    // [candidates] 0, or infinity for those that must not be taken
+  double error[PAIR_KINDS];   // out: sum of w r^2, infinity if there is none
+  int64_t index[PAIR_KINDS];  // out: the candidate, -1 if there is none
 };
 
 struct Kernels {
@@ -96,6 +112,7 @@ struct Kernels {
   bool (*measure)(Derivation& task);
   // Gradient and normal matrix where the loss was last measured.
   void (*derive)(Derivation& task);
+  void (*pair)(Pairing& task);
 };
 
 const Kernels& kernels();

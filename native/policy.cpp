@@ -69,21 +69,8 @@ Policy::~Policy() = default;
 void Policy::allows(const Traversals& programs, bool* ok) {
   Frames frames;
   std::vector<Word> allowed(rules_.words);
-  for (int i = 0; i < programs.programs; ++i) {
-    const TokenId* row = programs.tokens + size_t(i) * programs.width;
-    Prefix prefix = empty_prefix(rules_);
-    frames.clear();
-    ok[i] = programs.lengths[i] <= rules_.max_length;
-    for (int depth = 0; ok[i] && depth < programs.lengths[i]; ++depth) {
-      const TokenId token = row[depth];
-      ok[i] = prefix.open > 0 && token >= 0 && token < rules_.tokens;
-      if (!ok[i]) break;
-      allowed_next(rules_, frames, prefix, depth, allowed.data());
-      ok[i] = allowed[token / 64] >> (token % 64) & 1;
-      prefix = extend(rules_, frames, prefix, token);
-    }
-    ok[i] = ok[i] && prefix.open == 0;
-  }
+  for (int i = 0; i < programs.programs; ++i)
+    ok[i] = obeys(rules_, frames, allowed.data(), programs.tokens + size_t(i) * programs.width, programs.lengths[i]);
 }
 
 // One step of the network for n prefixes. logits come in holding whatever is to be added to them. Without

@@ -77,10 +77,10 @@ class Policy {
   void sample(const float* weights, uint64_t seed, uint32_t iteration, int batch, const Ask& ask, TokenId* tokens,
               int32_t* lengths, float* entropy);
 
-  // log_probability and entropy [n] of given programs. With `gradient` (flat, Python's layout) not null, also the
+  // log_probability and entropy [n] of given programs; the entropy of step t counts entropy_decay^t. With `gradient` (flat, Python's layout) not null, also the
   // gradient of sum_i weight_i log p_i + entropy_weight_i H_i.
   void score(const float* weights, const Traversals& programs, const float* weight, const float* entropy_weight,
-             const Ask& ask, float* log_probability, float* entropy, float* gradient);
+             float entropy_decay, const Ask& ask, float* log_probability, float* entropy, float* gradient);
 
   // Which programs are complete and obey the tables at every step.
   void allows(const Traversals& programs, bool* ok);
@@ -105,8 +105,8 @@ class Policy {
   void sample_level(const Drawing& drawing, SampleScratch& scratch);
   void step(int n, const int* parent, const int* sibling, const float* state_before, const float* cell_before,
             float* gates, float* cell, float* squashed, float* state, float* logits);
-  void forward(const Traversals& programs, const Distinct* first, int count, const Ask& ask, ScoreScratch& scratch,
-               float* log_probability, float* entropy);
+  void forward(const Traversals& programs, const Distinct* first, int count, float entropy_decay, const Ask& ask,
+               ScoreScratch& scratch, float* log_probability, float* entropy);
   void backward(const Distinct* programs, ScoreScratch& scratch, Weights& gradient);
   void find_distinct(const Traversals& programs, const float* weight, const float* entropy_weight);
 

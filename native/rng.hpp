@@ -24,7 +24,7 @@ inline Block philox(uint64_t seed, Block counter) {
 }
 
 // The stream keeps the uses of one seed apart; add a name here for each new use.
-enum class Stream : uint32_t { sampling = 0, constants = 1 };
+enum class Stream : uint32_t { sampling = 0, constants = 1, evolution = 2 };
 
 inline Block random_block(uint64_t seed, Stream stream, uint32_t iteration, uint32_t sample, uint32_t block) {
   return philox(seed, {block, sample, iteration, static_cast<uint32_t>(stream)});

@@ -216,6 +216,21 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
   return next;
 }
 
+// Whether a traversal is complete and obeys the tables at every step. `allowed` has room for one set.
+inline bool obeys(const Rules& rules, Frames& frames, Word* allowed, const TokenId* tokens, int length) {
+  if (length > rules.max_length) return false;
+  frames.clear();
+  Prefix prefix = empty_prefix(rules);
+  for (int depth = 0; depth < length; ++depth) {
+    const TokenId token = tokens[depth];
+    if (prefix.open == 0 || token < 0 || token >= rules.tokens) return false;
+    allowed_next(rules, frames, prefix, depth, allowed);
+    if (!(allowed[token / 64] >> (token % 64) & 1)) return false;
+    prefix = extend(rules, frames, prefix, token);
+  }
+  return prefix.open == 0;
+}
+
 // When the open positions just fill the greatest length, only terminals can follow; if there is but one choice for
 // each, the rest of the program is settled. Writes it to `rest` (max_length - length tokens) and says so: such tokens
 // have probability 1, so the policy need not be asked about them.

@@ -21,6 +21,7 @@ struct Trail {
 struct Choice {
   int32_t program, node;
   TokenId token;
+  float heed;  // how much the entropy at this step counts
 };
 
 struct Policy::ScoreScratch {
@@ -103,7 +104,7 @@ struct Policy::ScoreScratch {
     entropy_weight.assign(nodes, 0.0f);
     for (const Choice& choice : choices) {
       weight[choice.node] += programs[choice.program].weight;
-      entropy_weight[choice.node] += programs[choice.program].entropy_weight;
+      entropy_weight[choice.node] += choice.heed * programs[choice.program].entropy_weight;
     }
     for (int i = 0; i < nodes; ++i) {
       float* p = &probability[size_t(i) * tokens];

@@ -47,7 +47,7 @@ void Tape::read(const std::vector<Instruction>& code) {
       constant_nodes[constant] = static_cast<int>(nodes.size());
     }
     for (int i = 0; i < arity_of(step.opcode); ++i) {
-      node.operand[i] = static_cast<int16_t>(stack_.back());
+      node.operand[i] = stack_.back();
       node.moves = node.moves || nodes[stack_.back()].moves;
       stack_.pop_back();
     }
@@ -58,11 +58,16 @@ void Tape::read(const std::vector<Instruction>& code) {
   moving.clear();
   for (size_t i = 0; i < nodes.size(); ++i)
     if (nodes[i].opcode != Opcode::variable) (nodes[i].moves ? moving : fixed).push_back(static_cast<int>(i));
+  root = stack_.back();
+  nodes[root].used = true;
+  for (size_t i = nodes.size(); i-- > 0;)
+    for (int operand : nodes[i].operand)
+      if (operand >= 0 && nodes[i].used) nodes[operand].used = true;
   begun_.assign(nodes.size(), false);
   for (size_t i = nodes.size(); i-- > 0;)
     for (int k = 0; k < 2; ++k) {
       const int operand = nodes[i].operand[k];
-      if (!nodes[i].moves || operand < 0 || !nodes[operand].moves) continue;
+      if (!nodes[i].used || operand < 0 || !nodes[operand].moves) continue;
       nodes[i].again[k] = begun_[operand];
       begun_[operand] = true;
     }
@@ -74,7 +79,7 @@ void Tape::read(const std::vector<Instruction>& code) {
 void Tape::mark_linear() {
   reached_.assign(nodes.size(), false);
   linear.assign(constant_nodes.size(), false);
-  reached_.back() = true;
+  reached_[root] = true;
   for (size_t i = nodes.size(); i-- > 0;) {
     const Term& node = nodes[i];
     if (!reached_[i] || !node.moves) continue;

@@ -64,7 +64,7 @@ static bool measure(Derivation& task) {
     double* block = task.block(first);
     if (!task.whole) compute(task, block, first, n, false, bad);
     compute(task, block, first, n, true, bad);
-    const double* root = node_values(task, block, first, task.count - 1);
+    const double* root = node_values(task, block, first, task.root);
     for (int i = 0; i < n; i += 8) {
       const f64x8 value = f64x8::load(root + i);
       bad = bad | as_integer(blemish(value));
@@ -124,10 +124,14 @@ struct Pull<2> {
 
 // The derivative of the root by every node that moves.
 static void pull_back(const Derivation& task, const double* block, int64_t first, int n) {
-  double* root = task.adjoint(task.count - 1);
+  double* root = task.adjoint(task.root);
   for (int i = 0; i < n; i += 8) f64x8::all(1.0).store(root + i);
   for (int i = task.moving_count - 1; i >= 0; --i) {
     const int at = task.moving[i];
+    if (!task.nodes[at].used) {
+      for (int r = 0; r < n; r += 8) f64x8::all(0.0).store(task.adjoint(at) + r);
+      continue;
+    }
     switch (task.nodes[at].opcode) {
 #define SYMSEEK_SLOPES_1(NAME)                                            \
   [](auto&&... v) SYMSEEK_LAMBDA { return slope_##NAME(v...); }, 0
@@ -160,7 +164,7 @@ static void derive(Derivation& task) {
       compute(task, block, first, n, true, ignored);
     }
     pull_back(task, block, first, n);
-    const double* root = node_values(task, block, first, task.count - 1);
+    const double* root = node_values(task, block, first, task.root);
     for (int i = 0; i < n; i += 8) {
       const f64x8 weight = f64x8::load(task.weight + first + i);
       const f64x8 pull = weight * residual_at(task, first + i, f64x8::load(root + i), weight);

@@ -22,5 +22,5 @@ def blocks() -> list[object]:
 
 @pytest.mark.parametrize("code", blocks())
 def test_block_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(code, "<documentation>", "exec"), {"__name__": "documentation"})
+    exec(compile(code, "<documentation>", "exec", dont_inherit=True), {"__name__": "documentation"})
     assert "print(" not in code or capsys.readouterr().out.strip()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from symseek import InputError, Library, Search, SearchConfig
+from symseek import FitConfig, InputError, Library, Search, SearchConfig, fit_constants
 from symseek.data import Data
 from symseek.grading import data_grader
 from symseek.programs import Program, Programs
@@ -105,3 +105,58 @@ def test_weights_steer_the_search_away_from_rows_that_weigh_nothing() -> None:
     best = Search(LIBRARY, X, y, config, weights=weights, seed=0).run().best
     assert best is not None
     assert best.reward > 1 - 1e-9
+
+
+FITTED = Library(["add", "mul", "sub", "log", "neg", "const"], variables=["x"])
+
+
+def with_constants(*texts: str) -> Programs:
+    return Programs.from_list([Program.parse(text, FITTED) for text in texts], FITTED)
+
+
+def largest_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return -np.abs(y - predictions).max(axis=1)
+
+
+def test_constants_are_fitted_to_the_mean_absolute_error() -> None:
+    x = np.linspace(0, 3, 31)
+    y = 2.5 * x + 1.3
+    y[::7] += 100.0  # outliers, which the absolute error does not follow
+    batch = with_constants("1.0*x + 1.0", "log(-(x*x))", "1.0*x + 1.0", "x")
+    found = fit_constants(batch, x, y, FitConfig(max_steps=500), reward="inverse_mae")
+    np.testing.assert_allclose(found.programs.constants[[0, 2]], [[2.5, 1.3]] * 2, rtol=1e-6)
+    invalid = "invalid wherever it was tried"
+    assert found.messages == ["converged", invalid, "converged", "converged"]
+    assert found.ok.tolist() == [True, False, True, True]
+    assert found.distinct == 3
+    for row in (0, 3):
+        error = np.abs(y - found.programs[row].evaluate(x[:, None])).mean()
+        assert found.rewards[row] == pytest.approx(1 / (1 + error))
+
+
+def test_constants_are_fitted_to_any_function_of_predictions() -> None:
+    x = np.linspace(0, 1, 101)
+    found = fit_constants(with_constants("1.0*x + 1.0"), x, x * x, reward=largest_error)
+    # Of all lines, x - 1/8 has the least largest distance from x^2 on [0, 1]: it lies half-way
+    # between the chord x and the tangent x - 1/4.
+    np.testing.assert_allclose(found.programs.constants, [[1.0, -0.125]], atol=1e-3)
+    assert found.rewards[0] == pytest.approx(-0.125, abs=1e-4)
+
+
+def test_a_start_is_kept_where_the_guess_by_least_squares_is_invalid() -> None:
+    x = np.linspace(1, 2, 20)
+
+    def gentle(y: np.ndarray, predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        slope = predictions[:, -1] / x[-1]
+        return np.where(slope > 2, np.nan, slope)
+
+    config = FitConfig(restarts=0, rescue=False)
+    found = fit_constants(with_constants("1.0*x"), x, 3 * x, config, reward=gentle)
+    assert found.ok[0]
+    assert 1.999 < found.rewards[0] <= 2.0
+
+
+@pytest.mark.parametrize("reward", ["inverse_nrmse", "inverse_mae", largest_error])
+def test_no_programs_at_all_can_be_fitted(reward: object) -> None:
+    x = np.linspace(1, 2, 20)
+    assert len(fit_constants(with_constants(), x, x, reward=reward).rewards) == 0  # type: ignore[arg-type]

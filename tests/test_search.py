@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 
 from symseek import (
+    FitConfig,
     InputError,
     Iteration,
     Length,
     Library,
     PolicyConfig,
     PriorityQueue,
+    Program,
     Programs,
     Search,
     SearchConfig,
@@ -261,3 +263,82 @@ def test_unknown_settings_and_methods_are_refused_by_name() -> None:
 def test_bad_numbers_are_refused(make: Any) -> None:
     with pytest.raises(InputError):
         make()
+
+
+FITTED = Library(["add", "mul", "sin", "log", "const"], variables=["x"])
+LINE_X = np.linspace(0.1, 3, 30)[:, None]
+LINE_Y = 2.5 * LINE_X[:, 0] + 1.3
+
+
+def fitted_search(method: str = "dsr", threads: int = 1, **settings: Any) -> Search:
+    config = presets.method(method, **{"max_expressions": 4_000, "batch_size": 500, **settings})
+    return Search(FITTED, LINE_X, LINE_Y, config, seed=3, threads=threads)
+
+
+@pytest.mark.parametrize("method", sorted(presets.METHODS))
+def test_every_method_finds_constants(method: str) -> None:
+    result = fitted_search(method, stop_reward=1 - 1e-9).run()
+    assert result.stopped is Stopped.REWARD
+    assert result.best is not None
+    beyond = np.array([[10.0], [20.0]])
+    np.testing.assert_allclose(result.best.program.evaluate(beyond), [26.3, 51.3], rtol=1e-6)
+
+
+def test_programs_on_the_front_carry_the_constants_that_earned_their_reward() -> None:
+    result = fitted_search().run()
+    assert any(entry.program.constants for entry in result.front)
+    for entry in result.front:
+        printed = Program.parse(str(entry.program), FITTED)
+        assert printed == entry.program
+        error = np.sqrt(np.mean((LINE_Y - printed.evaluate(LINE_X)) ** 2)) / LINE_Y.std()
+        assert entry.reward == pytest.approx(1 / (1 + error), rel=1e-9)
+
+
+@pytest.mark.parametrize("constants", [FitConfig(), FitConfig.paper()], ids=["mixed", "paper"])
+def test_threads_change_nothing_where_constants_are_fitted(constants: FitConfig) -> None:
+    hunts = [fitted_search(threads=threads, constants=constants) for threads in (1, 2)]
+    one, two = (fingerprint(hunt) for hunt in hunts)
+    assert one == two
+    fitted = [[entry.program.constants for entry in hunt.front] for hunt in hunts]
+    assert fitted[0] == fitted[1]
+    assert any(fitted[0])
+
+
+def test_constants_stay_where_they_are_if_nobody_fits_them() -> None:
+    for entry in fitted_search(constants=None).run().front:
+        assert set(entry.program.constants) <= {1.0}
+
+
+def test_constants_are_fitted_to_a_reward_or_a_score_of_ones_own_once_for_each_program() -> None:
+    asked: list[int] = []
+
+    def largest_error(y: np.ndarray, predictions: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        asked.append(len(predictions))
+        return -np.abs(y - predictions).max(axis=1)
+
+    def score(programs: Programs) -> np.ndarray:
+        """The sum of the constants should be 3.7; without any a program is invalid."""
+        asked.append(len(programs))
+        sums = [sum(each.constants) if each.constants else np.nan for each in programs]
+        return -np.abs(np.array(sums) - 3.7)
+
+    config = SearchConfig(
+        batch_size=50, max_expressions=1_000, stop_reward=-1e-6, constants=FitConfig(restarts=0)
+    )
+    rules = [Length(1, 7)]
+    of_data = Search(FITTED, LINE_X, LINE_Y, config, reward=largest_error, constraints=rules)
+    of_programs = Search.for_programs(FITTED, score, config, constraints=rules)
+    for hunt in (of_data, of_programs):
+        result = hunt.run()
+        assert result.stopped is Stopped.REWARD
+        batch = hunt.policy.sample(50, 0).programs
+        once = hunt.grader(batch)
+        so_far = len(asked)
+        again = hunt.grader(batch[::-1])
+        assert len(asked) == so_far
+        assert again.rewards[::-1].tolist() == once.rewards.tolist()
+        assert list(again.programs[::-1]) == list(once.programs)
+    assert of_programs.front.best is not None
+    assert sum(of_programs.front.best.program.constants) == pytest.approx(3.7, abs=1e-6)
+    assert of_data.front.best is not None
+    np.testing.assert_allclose(of_data.front.best.program.evaluate(LINE_X), LINE_Y, atol=1e-6)

@@ -42,6 +42,7 @@ class Policy:
         lengths: NDArray[np.int32],
         weight: NDArray[np.float32],
         entropy_weight: NDArray[np.float32],
+        entropy_decay: float,
         log_probability: NDArray[np.float32],
         entropy: NDArray[np.float32],
         gradient: NDArray[np.float32] | None,
@@ -50,6 +51,41 @@ class Policy:
     def allows(
         self, tokens: NDArray[np.int16], lengths: NDArray[np.int32], ok: NDArray[np.bool_]
     ) -> None: ...
+
+def pair(
+    values: NDArray[np.float64],
+    candidates: NDArray[np.float64],
+    inverses: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    penalty: NDArray[np.float64],
+    pool: Pool,
+    error: NDArray[np.float64],
+    index: NDArray[np.int64],
+) -> None: ...
+
+class Breeder:
+    def __init__(self, tables: dict[str, Any], constant: int, pool: Pool) -> None: ...
+    def begin(self, tokens: NDArray[np.int16], lengths: NDArray[np.int32]) -> None: ...
+    def admit(
+        self, tokens: NDArray[np.int16], lengths: NDArray[np.int32], ok: NDArray[np.bool_]
+    ) -> None: ...
+    def breed(
+        self,
+        tokens: NDArray[np.int16],
+        lengths: NDArray[np.int32],
+        constants: NDArray[np.float64],
+        fitness: NDArray[np.float64],
+        seed: int,
+        iteration: int,
+        generation: int,
+        tournament: int,
+        crossover: float,
+        mutation: float,
+        child_tokens: NDArray[np.int16],
+        child_lengths: NDArray[np.int32],
+        child_constants: NDArray[np.float64],
+    ) -> int: ...
 
 class Evaluator:
     def __init__(

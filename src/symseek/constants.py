@@ -63,7 +63,7 @@ class FitConfig:
     """
 
     #: "bfgs" is the paper's, on the reward; "least_squares" is Levenberg and Marquardt's; "mixed"
-    #: does the first and then the second, and finds better optima in the same time.
+    #: descends by least squares, now and then by BFGS first, and finds the best optima.
     method: str = "mixed"
     restarts: int = 4  # further descents, each from the best of some random places
     max_steps: int = 150  # evaluations of a program in one descent
@@ -202,9 +202,10 @@ class _Group:
         places[:, corner + 1, corner] += _SPREAD * np.where(start == 0, 1.0, np.abs(start))
         costs = np.stack([self._costs(rows, places[:, i]) for i in range(k + 1)], axis=1)
         status = np.full(count, FitStatus.LIMIT, dtype=np.uint8)
+        # Each program has its own steps counted: which others are in the batch must not matter.
+        spent = np.full(count, k + 1)
         active = np.arange(count)
-        spent = k + 1
-        while spent < max_steps and len(active):
+        while len(active := active[spent[active] < max_steps]):
             order = np.argsort(costs[active], axis=1, kind="stable")
             places[active] = np.take_along_axis(places[active], order[:, :, None], axis=1)
             costs[active] = np.take_along_axis(costs[active], order, axis=1)
@@ -212,7 +213,7 @@ class _Group:
             small = size <= _SMALL * np.maximum(np.abs(places[active, 0]).max(axis=1), 1e-3)
             status[active[small]] = FitStatus.CONVERGED
             active = active[~small]
-            spent += self._move(rows, places, costs, active)
+            spent[active] += self._move(rows, places, costs, active)
         lowest = costs.argmin(axis=1)
         at = np.arange(count)
         reward = np.where(np.isfinite(costs[at, lowest]), -costs[at, lowest], np.nan)
@@ -224,8 +225,11 @@ class _Group:
 
     def _move(
         self, rows: NDArray[np.intp], places: Floats, costs: Floats, active: NDArray[np.intp]
-    ) -> int:
-        """Reflect the worst place of each simplex, then expand, contract or shrink."""
+    ) -> NDArray[np.intp]:
+        """Reflect the worst place of each simplex, then expand, contract or shrink.
+
+        Gives the evaluations that each program took [B].
+        """
         middle = places[active, :-1].mean(axis=1)
         away = middle - places[active, -1]
         reflected = middle + away
@@ -248,4 +252,5 @@ class _Group:
             places[shrunk, 1:] = 0.5 * (places[shrunk, 1:] + places[shrunk, :1])
             for i in range(1, places.shape[1]):
                 costs[shrunk, i] = self._costs(rows[shrunk], places[shrunk, i])
-        return 2 if not len(shrunk) else places.shape[1] + 1
+        taken: NDArray[np.intp] = 1 + ask + (places.shape[1] - 1) * shrink
+        return taken

@@ -98,7 +98,12 @@ def data_grader(
     if constants is None:
         return grader
     # No derivatives of the reward: what suits the squared error is a good place to search from.
-    return _SearchGrader(grader, constants, lambda batch: evaluator.fit(batch, constants).programs)
+    scale = float(data.weights.sum()) * data.spread**2 or 1.0
+
+    def guess(programs: Programs) -> Programs:
+        return evaluator.fit(programs, constants, scale, 0.5).programs
+
+    return _SearchGrader(grader, constants, guess)
 
 
 def score_grader(
@@ -204,7 +209,7 @@ class _SearchGrader:
         found = [self.known[key] for key in keys]
         while len(self.known) > _REMEMBERED:
             self.known.popitem(last=False)
-        constants = np.ones((len(first), max(len(values) for values, _, _ in found)))
+        constants = np.ones((len(first), max((len(values) for values, _, _ in found), default=0)))
         for row, (values, _, _) in enumerate(found):
             constants[row, : len(values)] = values
         rewards = np.array([reward for _, reward, _ in found])[inverse]
@@ -218,7 +223,9 @@ class _SearchGrader:
     def _fit(self, programs: Programs) -> tuple[Programs, Floats, NDArray[np.uint8]]:
         if self.guess is not None:
             guessed = self.guess(programs)
-            better = ~(self._judge(guessed) < self._judge(programs))
+            # A guess that the reward calls invalid must not displace a start that it does not.
+            promise = self._judge(guessed)
+            better = ~np.isnan(promise) & ~(promise < self._judge(programs))
             width = guessed.constants.shape[1]
             start = np.where(better[:, None], guessed.constants, 1.0)
             start[~better] = _padded(programs.constants, width)[~better]

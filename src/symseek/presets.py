@@ -7,10 +7,11 @@ from typing import Any
 
 from symseek.constants import FitConfig
 from symseek.errors import unknown_name
+from symseek.evolution import Evolution
 from symseek.objectives import Objective, PriorityQueue, RiskSeeking, VanillaPolicyGradient
 from symseek.search import SearchConfig
 
-__all__ = ["METHODS", "dsr", "method", "pqt", "vpg"]
+__all__ = ["METHODS", "dsr", "hybrid", "method", "pqt", "vpg"]
 
 
 def dsr(**changes: Any) -> SearchConfig:
@@ -35,6 +36,19 @@ def vpg(**changes: Any) -> SearchConfig:
     return SearchConfig.from_dict({**settings, **changes})
 
 
+def hybrid(**changes: Any) -> SearchConfig:
+    """Evolution in every iteration, begun from the policy's samples, which learns from the best."""
+    settings = {
+        "batch_size": 1000,
+        "objective": RiskSeeking(0.05),
+        "learning_rate": 0.0025,
+        "entropy_weight": 0.01,
+        "evolution": Evolution(),
+        "constants": FitConfig("least_squares", restarts=0),
+    }
+    return SearchConfig.from_dict({**settings, **changes})
+
+
 def _settings(objective: Objective, learning_rate: float) -> dict[str, Any]:
     """What the three have in common: the entropy weight, and constants fitted by BFGS from 1."""
     return {
@@ -45,7 +59,12 @@ def _settings(objective: Objective, learning_rate: float) -> dict[str, Any]:
     }
 
 
-METHODS: dict[str, Callable[..., SearchConfig]] = {"dsr": dsr, "pqt": pqt, "vpg": vpg}
+METHODS: dict[str, Callable[..., SearchConfig]] = {
+    "dsr": dsr,
+    "pqt": pqt,
+    "vpg": vpg,
+    "hybrid": hybrid,
+}
 
 
 def method(name: str, **changes: Any) -> SearchConfig:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +35,18 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 
-class Curve(NamedTuple):
+@dataclass(frozen=True)
+class Curve:
     """A reward that rises and falls as 1 / (1 + (mse / scale)**power) does."""
 
     scale: float
     power: float  # 1/2 or 1
+
+    def __post_init__(self) -> None:
+        if self.power not in (0.5, 1.0):
+            raise InputError(f"the power of a curve is {self.power}; it must be 0.5 or 1")
+        if not self.scale > 0:
+            raise InputError(f"the scale of a curve is {self.scale}; it must be positive")
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,17 @@ from symseek.constraints import Constraint, Custom, paper_constraints
 from symseek.data import Data
 from symseek.engines.native import Policy, Sample, Workers
 from symseek.errors import InputError, unknown_name
+from symseek.evolution import Evolution, Evolver
 from symseek.front import Entry, Front
 from symseek.grading import Graded, Grader, ScoreFunction, data_grader, score_grader
-from symseek.objectives import Objective, RiskSeeking, top_quantile
+from symseek.objectives import Objective, RiskSeeking, Selection, top_quantile
 from symseek.policy import PolicyConfig
-from symseek.rewards import Reward, reward_named
+from symseek.programs import Programs
+from symseek.recombination import Recombiner
+from symseek.rewards import ErrorReward, Reward, reward_named
 from symseek.tokens import Library
+
+PERFECT = 1 - 1e-12  # a reward that only rounding keeps from 1
 
 __all__ = ["Iteration", "Result", "Search", "SearchConfig", "Stopped"]
 
@@ -44,7 +49,9 @@ class SearchConfig:
     objective: Objective = field(default_factory=RiskSeeking)
     learning_rate: float = 5e-4  # of Adam
     entropy_weight: float = 0.005  # lambda: how strongly variety is rewarded
+    entropy_decay: float = 1.0  # below 1, variety in early tokens counts more than in late ones
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+    evolution: Evolution | None = None  # generations bred from each batch before learning
     constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
 
     def __post_init__(self) -> None:
@@ -61,6 +68,10 @@ class SearchConfig:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"{name} is {value}; it must be a number, 0 or more")
+        if not 0 < self.entropy_decay <= 1:
+            raise InputError(
+                f"entropy_decay is {self.entropy_decay}; it must be above 0 and at most 1"
+            )
         if self.stop_reward is not None and math.isnan(self.stop_reward):
             raise InputError("stop_reward is NaN; give a number, or None")
 
@@ -111,7 +122,7 @@ class Result:
     stopped: Stopped
     history: list[Iteration]
     seed: int
-    timings: dict[str, float]  # seconds in "sample", "evaluate", "train" and "other"
+    timings: dict[str, float]  # seconds in "sample", "evaluate", "evolve", "train" and "other"
 
     @property
     def best(self) -> Entry | None:
@@ -158,8 +169,11 @@ class Search:
         config = config or SearchConfig()
         data = Data.checked(X, y, library.variables, weights)
         workers = _workers(threads)
-        grader = data_grader(library, data, reward_named(reward), workers, config.constants)
-        self._set_up(library, grader, config, constraints, seed, workers)
+        chosen = reward_named(reward)
+        grader = data_grader(library, data, chosen, workers, config.constants)
+        # Every reward of errors is 1 for no error at all.
+        self.perfect = PERFECT if isinstance(chosen, ErrorReward) else math.inf
+        self._set_up(library, grader, config, constraints, seed, workers, data)
 
     @classmethod
     def for_programs(
@@ -180,6 +194,7 @@ class Search:
         """
         config = config or SearchConfig()
         search = cls.__new__(cls)
+        search.perfect = math.inf
         grader = score_grader(score, deterministic, library, config.constants)
         search._set_up(library, grader, config, constraints, seed, _workers(threads))
         return search
@@ -192,6 +207,7 @@ class Search:
         constraints: Iterable[Constraint | Custom] | None,
         seed: int,
         workers: Workers,
+        data: Data | None = None,
     ) -> None:
         if not 0 <= seed < 2**64:
             raise InputError(f"the seed is {seed}; it must be from 0 to 2**64 - 1")
@@ -203,13 +219,18 @@ class Search:
             library, paper_constraints() if constraints is None else constraints
         )
         self.policy = Policy(self.rules, self.config.policy, seed, workers)
+        self.evolver = None
+        if config.evolution is not None:
+            length = self.rules.max_length
+            recombiner = None if data is None else Recombiner(library, data, length, workers)
+            self.evolver = Evolver(config.evolution, self.rules, seed, workers, recombiner)
         self.objective_state = self.config.objective.start()
         self.front = Front()
         self.iteration = 0
         self.expressions = 0
         self.seconds = 0.0
         self.history: list[Iteration] = []
-        self.timings = dict.fromkeys(("sample", "evaluate", "train", "other"), 0.0)
+        self.timings = dict.fromkeys(("sample", "evaluate", "evolve", "train", "other"), 0.0)
 
     def run(self, callback: Callback | None = None) -> Result:
         """Search until a budget is spent, the reward is reached, or the callback returns true.
@@ -223,22 +244,17 @@ class Search:
                 batch = min(config.batch_size, config.max_expressions - self.expressions)
                 sample = policy.sample(batch, self.iteration)
                 clock.lap("sample")
-                graded = self.grader(sample.programs)
+                sampled = graded = self._grade(sample.programs)
                 clock.lap("evaluate")
-                self.front.update(graded.programs, np.where(graded.ok, graded.rewards, np.nan))
-                clock.lap("other")
+                if self.evolver is not None:
+                    graded = self.evolver(sampled, self.iteration, self._grade, self._enough)
+                    clock.lap("evolve")
                 selection, self.objective_state = config.objective.select(
                     self.objective_state, graded.programs, graded.rewards
                 )
-                score = policy.gradient(
-                    selection.programs,
-                    selection.weights,
-                    config.entropy_weight * selection.entropy_shares,
-                )
-                assert score.gradient is not None
-                policy.ascend(score.gradient, config.learning_rate)
+                self._learn(selection)
                 clock.lap("train")
-                now = self._record(sample, graded, clock)
+                now = self._record(sample, sampled, clock)
                 if callback is not None and callback(now):
                     stopped = Stopped.CALLBACK
                     break
@@ -255,6 +271,30 @@ class Search:
             dict(self.timings),
         )
 
+    def _grade(self, programs: Programs) -> Graded:
+        """Rewards for programs, which count against the budget; the front keeps the best."""
+        graded = self.grader(programs)
+        self.expressions += len(programs)
+        self.front.update(graded.programs, np.where(graded.ok, graded.rewards, np.nan))
+        return graded
+
+    def _learn(self, selection: Selection) -> None:
+        config = self.config
+        if config.learning_rate == 0:
+            return
+        shares = config.entropy_weight * selection.entropy_shares
+        score = self.policy.gradient(
+            selection.programs, selection.weights, shares, config.entropy_decay
+        )
+        assert score.gradient is not None
+        self.policy.ascend(score.gradient, config.learning_rate)
+
+    def _enough(self) -> bool:
+        """Whether the evolution of a batch need not go on: the search ends, or the fit is exact."""
+        best = self.front.best
+        exact = best is not None and best.reward >= self.perfect
+        return exact or self._finished() is not None
+
     def _finished(self) -> Stopped | None:
         config, best = self.config, self.front.best
         if config.stop_reward is not None and best and best.reward >= config.stop_reward:
@@ -270,7 +310,6 @@ class Search:
         epsilon = getattr(self.config.objective, "epsilon", RiskSeeking.epsilon)
         top = rewards[rewards >= top_quantile(rewards, epsilon)]
         self.iteration += 1
-        self.expressions += count
         clock.lap("other")
         now = Iteration(
             iteration=self.iteration,

@@ -1,4 +1,4 @@
-"""One program as a function of its constants, in JAX and float64, for automatic differentiation.
+"""The sums that a fit goes by, from a program differentiated by JAX in float64.
 
 The operators are spelt out here; their derivatives are JAX's own business. Every row has its own
 copy of the constants, so the derivatives of the sum of all values are those of each row.
@@ -6,6 +6,7 @@ copy of the constants, so the derivatives of the sum of all values are those of 
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -46,6 +47,53 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 }
 
 
+VANISHED = 1e-300  # stands for a value that is 0 only because it is too small
+
+
+class Sums(NamedTuple):
+    """Weighted sums over the rows, with residuals r and slopes J of the values by the constants."""
+
+    squared: Any  # of r^2
+    gradient: Any  # [K] of r J
+    normal: Any  # [K, K] of J J'
+
+
+class Expected(NamedTuple):
+    """What should come out; `sums` is None where there is none, or where rounding errors decide."""
+
+    valid: bool | None  # every node is finite on every row; None where the last bits decide
+    sums: Sums | None = None
+    off: Sums | None = None  # how far rounding may take each sum
+
+
+def expect(program: Program, X: Array, y: Array, weights: Array, rows: int) -> Expected:
+    """The sums over the first rows of the table."""
+    # All rows are differentiated every time: JAX compiles anew for each number of them.
+    each = Slopes(*(part[:, :rows] for part in slopes(program, X, blurred=4)))
+    valid = each.finite.all(axis=1)
+    if each.vanished.any():
+        return Expected(None)
+    if not valid.any():
+        return Expected(False)
+    if not (valid.all() and each.tame.all() and (each.smooth == each.smooth[0]).all()):
+        return Expected(None)
+    f, J, w = each.values[0], each.jacobian[0], weights[:rows]
+    # What rounding does to a value and to a slope, with room to spare; JAX takes denormals for 0.
+    off_f = 1e-200 + 1e-14 * np.abs(f) + 16 * np.abs(each.values - f).max(axis=0)
+    off_J = 1e-200 + 1e-14 * np.abs(J) + 16 * np.abs(each.jacobian - J).max(axis=0)
+    if any(off.max() > 1e-6 * np.abs(of).max() + 1e-100 for off, of in ((off_f, f), (off_J, J))):
+        return Expected(True)
+    r, size_J = y[:rows] - f, np.abs(J)
+    size = np.abs(r) + off_f
+    sums = Sums(w @ r**2, (w * r) @ J, (J.T * w) @ J)
+    off = Sums(  # the last share of each is for the summing
+        w @ (2 * size * off_f) + 1e-13 * (w @ r**2),
+        (w * size) @ off_J + (w * off_f) @ size_J + 1e-13 * ((w * size) @ size_J),
+        (off_J.T * w) @ size_J + (size_J.T * w) @ (off_J + 1e-13 * size_J),
+    )
+    return Expected(True, sums, off)
+
+
 class Slopes(NamedTuple):
     """Values of a program and their derivatives by its constants: as exact as float64 is, and in
     some versions C that are blurred.
@@ -55,7 +103,8 @@ class Slopes(NamedTuple):
     jacobian: Array  # [1 + C, N, K] 0 where it is not finite: such a row tells nothing
     smooth: NDArray[np.bool_]  # [1 + C, N, K] whether the derivative was finite
     finite: NDArray[np.bool_]  # [1 + C, N] whether every node was finite
-    tame: NDArray[np.bool_]  # [1 + C, N] whether no node is so large or small that products overflow
+    tame: NDArray[np.bool_]  # [1 + C, N] whether nothing comes near overflow or underflow
+    vanished: NDArray[np.bool_]  # [1 + C, N] whether some power came out as 0, being too small
 
 
 def slopes(program: Program, X: Array, blurred: int = 0) -> Slopes:
@@ -66,10 +115,7 @@ def slopes(program: Program, X: Array, blurred: int = 0) -> Slopes:
     """
     versions, rows = 1 + blurred, len(X)
     columns = [jnp.asarray(np.tile(x, versions)) for x in X.T]
-    random = np.random.default_rng(0)
-    noise = 8e-16 * random.choice([-1.0, 1.0], (16, versions, rows))
-    noise[:, 0] = 0.0
-    off = itertools.cycle([jnp.asarray(each.ravel()) for each in noise])
+    off = itertools.cycle(_noise(versions, rows))
 
     def function(*constants: Any) -> tuple[Any, list[Any]]:
         nodes: list[Any] = []
@@ -89,7 +135,16 @@ def slopes(program: Program, X: Array, blurred: int = 0) -> Slopes:
         smooth,
         np.isfinite(sizes).all(axis=0),
         tame & (np.abs(jacobian) < 1e60).all(axis=2),
+        (sizes == VANISHED).any(axis=0),
     )
+
+
+@functools.cache
+def _noise(versions: int, rows: int) -> list[Any]:
+    """Relative errors to go round in: none in the first version."""
+    noise = 8e-16 * np.random.default_rng(0).choice([-1.0, 1.0], (16, versions, rows))
+    noise[:, 0] = 0.0
+    return [jnp.asarray(each.ravel()) for each in noise]
 
 
 def _evaluate(
@@ -99,7 +154,7 @@ def _evaluate(
     nodes: list[Any],
     off: Iterator[Any],
 ) -> Any:
-    """The values of the root; those of every node are added to `nodes`."""
+    """The values of the root; those of every node are recorded in `nodes`."""
     tokens = list(program.tokens)
 
     def node() -> Any:
@@ -120,6 +175,8 @@ def _evaluate(
             if token.name == "tanh":  # its slope 1 - tanh^2 is a difference
                 a = arguments[0]
                 value = value + next(off) * (a - jax.lax.stop_gradient(a))
+            nodes.append(_recorded(token.name, value, arguments[0]))
+            return value
         nodes.append(value)
         return value
 
@@ -128,3 +185,10 @@ def _evaluate(
     assert not constants
     return root
 
+
+def _recorded(name: str, value: Any, argument: Any) -> Any:
+    if name in ("exp", "neg_exp"):
+        return jnp.where(value == 0.0, VANISHED, value)
+    if name == "pow":
+        return jnp.where((value == 0.0) & (argument != 0.0), VANISHED, value)
+    return value

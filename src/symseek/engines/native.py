@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from symseek.constraint_set import ConstraintSet
 
 __all__ = [
+    "Breeder",
+    "Breeding",
     "Derivatives",
     "Errors",
     "Evaluator",
@@ -40,6 +42,48 @@ __all__ = [
 ]
 
 CACHE_ENTRIES = 1 << 17  # about 6 MB; a program seen again within a few hundred batches is known
+
+
+PAIRS = ("add", "sub", "sub", "mul", "div", "div")
+"""The operators of `pair`; where one comes twice, the second time its operands are swapped."""
+PAIRS_SWAPPED = (False, False, True, False, False, True)
+
+
+def pair(
+    values: NDArray[np.float64],
+    candidates: NDArray[np.float64],
+    target: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    allowed: NDArray[np.bool_],
+    threads: int | Workers = 1,
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """What each of some values [P, N] lacks to be the target [N]: a candidate [Q, N] for each way.
+
+    Returns:
+        The squared errors [P, 6] of the best pairs by each of `PAIRS`, and the candidates [P, 6]:
+        infinity and -1 where none is allowed [P, Q].
+    """
+    count, lanes = len(candidates), 8
+    table = np.full((candidates.shape[1], -(-count // lanes) * lanes), np.nan)
+    table[:, :count] = candidates.T
+    penalty = np.full((len(values), table.shape[1]), np.inf)
+    penalty[:, :count] = np.where(allowed, 0.0, np.inf)
+    error = np.empty((len(values), len(PAIRS)))
+    index = np.empty(error.shape, dtype=np.int64)
+    with np.errstate(divide="ignore", over="ignore"):
+        inverses = 1.0 / table
+    _native.pair(
+        np.ascontiguousarray(values),
+        table,
+        inverses,
+        np.ascontiguousarray(target),
+        np.ascontiguousarray(weights),
+        penalty,
+        _pool(threads),
+        error,
+        index,
+    )
+    return error, index
 
 
 def simd() -> str:
@@ -72,6 +116,17 @@ class Score:
     log_probability: NDArray[np.float32]  # [B]
     entropy: NDArray[np.float32]  # [B]
     gradient: NDArray[np.float32] | None = None  # flat, as in PolicyWeights
+
+
+class Breeding(Protocol):
+    """How children are made."""
+
+    @property
+    def tournament(self) -> int: ...
+    @property
+    def crossover(self) -> float: ...
+    @property
+    def mutation(self) -> float: ...
 
 
 Workers = _native.Pool
@@ -114,21 +169,26 @@ class Policy:
         """Log-probability and entropy; -inf for a program that the constraints rule out."""
         _same_library(self.rules.library, programs)
         nothing = np.zeros(len(programs), dtype=np.float32)
-        return self._score(programs, nothing, nothing, None)
+        return self._score(programs, nothing, nothing, 1.0, None)
 
     def gradient(
         self,
         programs: Programs,
         weights: NDArray[np.floating],
         entropy_weights: NDArray[np.floating],
+        entropy_decay: float = 1.0,
     ) -> Score:
-        """The gradient of sum_i w_i log p(tau_i) + v_i H(tau_i); weights w, v [B]."""
+        """The gradient of sum_i w_i log p(tau_i) + v_i H(tau_i); weights w, v [B].
+
+        H(tau) is the sum over its steps t of the entropy there times entropy_decay**t.
+        """
         _same_library(self.rules.library, programs)
         gradient = np.zeros_like(self.weights.flat)
         score = self._score(
             programs,
             np.ascontiguousarray(weights, dtype=np.float32),
             np.ascontiguousarray(entropy_weights, dtype=np.float32),
+            entropy_decay,
             gradient,
         )
         if not score.log_probability.min(initial=0.0) > -np.inf:
@@ -143,6 +203,7 @@ class Policy:
         programs: Programs,
         weights: NDArray[np.float32],
         entropy_weights: NDArray[np.float32],
+        entropy_decay: float,
         gradient: NDArray[np.float32] | None,
     ) -> Score:
         log_probability = np.empty(len(programs), dtype=np.float32)
@@ -153,6 +214,7 @@ class Policy:
             programs.lengths,
             weights,
             entropy_weights,
+            entropy_decay,
             log_probability,
             entropy,
             gradient,
@@ -181,6 +243,66 @@ class Policy:
         ok = np.empty(len(programs), dtype=bool)
         self._core.allows(programs.tokens, programs.lengths, ok)
         return ok
+
+
+class Breeder:
+    """Makes children of programs on the native core; each is met once between two `begin`s."""
+
+    def __init__(self, rules: ConstraintSet, seed: int, threads: int | Workers = 1) -> None:
+        self.rules = rules
+        self.seed = seed
+        constant = rules.library.constant_id
+        self._core = _native.Breeder(
+            rules.compiled, -1 if constant is None else constant, _pool(threads)
+        )
+        self._width = 0 if constant is None else rules.max_length
+
+    def begin(self, programs: Programs) -> None:
+        """Forget the programs met so far; remember these."""
+        _same_library(self.rules.library, programs)
+        self._core.begin(programs.tokens, programs.lengths)
+
+    def admit(self, programs: Programs) -> NDArray[np.bool_]:
+        """Which programs [B] obey the constraints and are met for the first time."""
+        _same_library(self.rules.library, programs)
+        ok = np.empty(len(programs), dtype=bool)
+        self._core.admit(programs.tokens, programs.lengths, ok)
+        return ok
+
+    def breed(
+        self,
+        parents: Programs,
+        fitness: NDArray[np.float64],
+        iteration: int,
+        generation: int,
+        options: Breeding,
+    ) -> Programs:
+        """As many children as parents, less those met before and those no attempt made valid."""
+        _same_library(self.rules.library, parents)
+        count = len(parents)
+        tokens = np.empty((count, self.rules.max_length), dtype=np.int16)
+        lengths = np.empty(count, dtype=np.int32)
+        constants = np.empty((count, self._width))
+        made = self._core.breed(
+            parents.tokens,
+            parents.lengths,
+            np.ascontiguousarray(parents.constants),
+            fitness,
+            self.seed,
+            iteration,
+            generation,
+            options.tournament,
+            options.crossover,
+            options.mutation,
+            tokens,
+            lengths,
+            constants,
+        )
+        library = self.rules.library
+        most = _unfitted(library, tokens[:made]).shape[1]
+        return Programs._trusted(
+            library, tokens[:made], lengths[:made], np.ascontiguousarray(constants[:made, :most])
+        )
 
 
 class Evaluator:

@@ -1,0 +1,117 @@
+"""Evolution inside an iteration: short, and begun anew from what the policy has just written.
+
+The sampled programs are the first generation. Each further one comes from it by crossover and
+mutation in the native core, under the very constraints that sampling obeys, so that the space
+searched is one. The best children join the batch that the policy learns from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from symseek.constraint_set import ConstraintSet
+from symseek.engines.native import Breeder, Workers
+from symseek.errors import InputError
+from symseek.grading import Graded
+from symseek.programs import Programs
+from symseek.recombination import Recombiner
+
+__all__ = ["Evolution", "Evolver"]
+
+
+@dataclass(frozen=True)
+class Evolution:
+    """How to evolve a batch."""
+
+    generations: int = 20  # in each iteration, the sampled one apart
+    tournament: int = 5  # parents are the best of so many drawn at random
+    crossover: float = 0.8  # chance that a child gets a subtree of a second parent
+    mutation: float = 0.5  # chance that a child is changed otherwise
+    elite: int = 100  # the best so far, which live on beside the children
+    pairing: int = 5  # generations between two recombinations by what is missing; 0: never
+    kept: int = 50  # the best children, which join the batch
+
+    def __post_init__(self) -> None:
+        for name in ("generations", "tournament", "kept"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")
+        for name in ("elite", "pairing"):
+            if getattr(self, name) < 0:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
+        for name in ("crossover", "mutation"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InputError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        if self.crossover == self.mutation == 0:
+            raise InputError("crossover and mutation are both 0, so no child would be new")
+
+
+class Evolver:
+    """Evolves the batches of one search."""
+
+    def __init__(
+        self,
+        config: Evolution,
+        rules: ConstraintSet,
+        seed: int,
+        threads: int | Workers,
+        recombiner: Recombiner | None = None,
+    ) -> None:
+        self.config = config
+        self.breeder = Breeder(rules, seed, threads)
+        self.recombiner = recombiner if config.pairing else None
+
+    def __call__(
+        self,
+        sampled: Graded,
+        iteration: int,
+        grade: Callable[[Programs], Graded],
+        enough: Callable[[], bool],
+    ) -> Graded:
+        """The sampled batch with the best children added; `grade` sees every generation."""
+        config, population = self.config, sampled
+        self.breeder.begin(sampled.programs)
+        born: list[Graded] = []
+        for generation in range(config.generations):
+            if enough():
+                break
+            children = self.breeder.breed(
+                population.programs, population.rewards, iteration, generation, config
+            )
+            fresh = [grade(children)] if len(children) else []
+            if config.pairing and (generation + 1) % config.pairing == 0:
+                fresh += self._pairs([sampled, *born, *fresh], grade)
+            if not fresh:
+                break
+            born += fresh
+            population = fittest([population], config.elite, fresh)
+        return fittest(born, config.kept, [sampled]) if born else sampled
+
+    def _pairs(self, groups: list[Graded], grade: Callable[[Programs], Graded]) -> list[Graded]:
+        """What recombination makes of all programs of this iteration, graded."""
+        pairs = self.recombiner(merged(groups)) if self.recombiner is not None else None
+        if pairs is None:
+            return []
+        new = pairs[np.flatnonzero(self.breeder.admit(pairs))]
+        return [grade(new)] if len(new) else []
+
+
+def fittest(groups: list[Graded], count: int, besides: list[Graded] | None = None) -> Graded:
+    """The best `count` programs of some groups, best first, and all of those `besides`."""
+    rewards = np.concatenate([group.rewards for group in groups])
+    best = np.argsort(-rewards, kind="stable")[:count]
+    chosen = merged(groups)
+    top = Graded(chosen.programs[best], chosen.rewards[best], chosen.ok[best], len(best))
+    return merged([*(besides or []), top])
+
+
+def merged(groups: list[Graded]) -> Graded:
+    """Several groups as one."""
+    return Graded(
+        Programs.concatenate([group.programs for group in groups]),
+        np.concatenate([group.rewards for group in groups]),
+        np.concatenate([group.ok for group in groups]),
+        sum(group.distinct for group in groups),
+    )

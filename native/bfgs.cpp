@@ -182,6 +182,8 @@ FitStatus Fitter::bfgs(const FitOptions& options, double* x, double& loss) {
     before = point.value;
     std::copy_n(slope_.data(), size_, slope_before_.data());
     if (!line_search(options, x, point, steps)) return steps < options.max_steps ? FitStatus::converged : FitStatus::limit;
+    // Next to an exact fit two losses can have the same reward: a step that gains nothing is not taken.
+    if (!(point.loss < loss)) return FitStatus::converged;
     const bool small = loss - point.loss <= SMALL_GAIN * loss;
     loss = point.loss;
     double along = 0.0;

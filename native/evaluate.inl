@@ -115,6 +115,8 @@ static const double* run_block(const Evaluation& task, int first, int n, i64x8& 
       }
       case Opcode::finish: {
         const double* result = values[top];
+        for (int k = 1; k <= step.index; ++k)  // the formula may have ignored an argument
+          for (int i = 0; i < n; i += 8) bad = bad | as_integer(blemish(f64x8::load(values[top - k] + i)));
         top -= step.index;
         double* out = task.stack + size_t(top) * ROW_BLOCK;
         for (int i = 0; i < n; i += 8) f64x8::load(result + i).store(out + i);

@@ -234,7 +234,8 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
         const int i = fittable_[begin + at];
         double* constants = fitted + size_t(i) * batch.constant_width;
         lower(batch, i, scratch);
-        // Random starts follow from the program alone: more restarts begin with the same ones, and cannot do worse.
+        // Random starts follow from the program alone: more restarts begin with the same ones, and so cannot do worse
+        // unless the starts are chosen on a sample of the rows.
         const Key seed = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i], constants, 0, 0);
         const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), sample_, options, seed, constants);
         Errors& total = results_[i];

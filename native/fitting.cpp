@@ -42,7 +42,9 @@ FitStatus Fitter::fit(const std::vector<Instruction>& code, const Table& table, 
   set_up(code, table);
   if (!kernels().prepare(task_)) return FitStatus::invalid;
   double loss = HUGE_VAL, found;
-  const bool valid = measure(constants, loss), better = measure(guess_.data(), found) && found < loss;
+  const bool valid = measure(constants, loss);
+  if (!valid && !options.rescue) return FitStatus::invalid;
+  const bool better = measure(guess_.data(), found) && found < loss;
   if (!valid && !better) return search(options, key, constants);  // the rows left out decide
   if (better) {
     std::copy_n(guess_.data(), size_, constants);

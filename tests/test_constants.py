@@ -1,4 +1,4 @@
-"""Fitting constants: derivatives against JAX, fits against NumPy and SciPy, and the promises made.
+"""Fitting constants: fits against NumPy and SciPy, and the promises made.
 
 A fit never ends worse than it began, its result depends on the program alone, and every program
 gets a status that says how its fit ended.
@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracle.constants import expect
 from strategies import COMPOSED, programs
 from symseek import (
     ConstraintSet,
@@ -34,7 +33,7 @@ from symseek import (
     fit_constants,
 )
 from symseek.constants import FIT_METHODS, search_constants
-from symseek.engines.native import Evaluator, Fitted, Policy, operations, simd_variants
+from symseek.engines.native import Evaluator, Fitted, Policy, simd_variants
 from symseek.tokens import OPERATORS
 
 Array = np.ndarray
@@ -88,47 +87,7 @@ def with_constants(draw: st.DrawFn, library: Library, *, max_length: int) -> Pro
     return Program(library, tuple(tokens), tuple(draw(values) for _ in range(count)))
 
 
-# Derivatives
-
-
-def check_derivatives(program: Program, rows: int) -> bool:
-    """Compare the sums that a fit goes by, if rounding errors leave anything to compare."""
-    whole = max(ROWS)
-    expected = expect(program, TABLE[:whole], TARGET[:whole], WEIGHTS[:whole], rows)
-    found = evaluator(rows, program.library).derivatives(Programs.from_list([program]))
-    if expected.valid is False:
-        assert not found.ok[0]
-    if expected.sums is None or expected.off is None:
-        return False
-    assert found.ok[0]
-    for name, sums, off in zip(expected.sums._fields, expected.sums, expected.off, strict=True):
-        assert (np.abs(getattr(found, name)[0] - sums) <= off).all(), name
-    return True
-
-
-@settings(max_examples=80, deadline=None)
-@given(with_constants(LIBRARY, max_length=12), st.sampled_from(ROWS))
-def test_derivatives_are_those_of_automatic_differentiation(program: Program, rows: int) -> None:
-    assume(check_derivatives(program, rows))
-
-
-@settings(max_examples=20, deadline=None)
-@given(with_constants(GENTLE, max_length=40), st.sampled_from(ROWS[-4:]))
-def test_derivatives_of_long_programs(program: Program, rows: int) -> None:
-    """Beyond some size the tape is not kept whole, but computed again block by block."""
-    assume(check_derivatives(program, rows))
-
-
-@pytest.mark.parametrize(
-    ("name", "place"), [(name, at) for name, arity in operations().items() for at in range(arity)]
-)
-def test_every_operation_has_its_slope(name: str, place: int) -> None:
-    for value in ("0.7", "-0.7"):
-        arguments = ["x"] * operations()[name]
-        arguments[place] = f"mul {value} x"
-        program = Program.from_preorder(" ".join([name, *arguments]), LIBRARY)
-        compared = check_derivatives(program, 20)
-        assert compared or (value == "-0.7" and name in ("log", "sqrt", "pow"))
+# Derivatives; those of automatic differentiation are in test_derivatives.py
 
 
 def test_a_derivative_that_is_not_finite_counts_as_none() -> None:

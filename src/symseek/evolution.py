@@ -31,11 +31,12 @@ class Evolution:
     crossover: float = 0.8  # chance that a child gets a subtree of a second parent
     mutation: float = 0.5  # chance that a child is changed otherwise
     elite: int = 100  # the best so far, which live on beside the children
-    pairing: int = 5  # generations between two recombinations by what is missing; 0: never
+    pairing: int = 10  # generations between two recombinations by what is missing; 0: never
+    pairs: int = 100  # programs that a recombination makes
     kept: int = 50  # the best children, which join the batch
 
     def __post_init__(self) -> None:
-        for name in ("generations", "tournament", "kept"):
+        for name in ("generations", "tournament", "pairs", "kept"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")
         for name in ("elite", "pairing"):
@@ -91,7 +92,11 @@ class Evolver:
 
     def _pairs(self, groups: list[Graded], grade: Callable[[Programs], Graded]) -> list[Graded]:
         """What recombination makes of all programs of this iteration, graded."""
-        pairs = self.recombiner(merged(groups)) if self.recombiner is not None else None
+        pairs = (
+            self.recombiner(merged(groups), self.config.pairs)
+            if self.recombiner is not None
+            else None
+        )
         if pairs is None:
             return []
         new = pairs[np.flatnonzero(self.breeder.admit(pairs))]

@@ -43,7 +43,9 @@ def hybrid(**changes: Any) -> SearchConfig:
         "objective": RiskSeeking(0.05),
         "learning_rate": 0.0025,
         "entropy_weight": 0.01,
+        "fresh": 0.5,
         "evolution": Evolution(),
+        "max_constants": 6,
         "constants": FitConfig("least_squares", restarts=0),
     }
     return SearchConfig.from_dict({**settings, **changes})

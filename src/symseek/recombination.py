@@ -22,7 +22,6 @@ __all__ = ["Recombiner"]
 _ROWS = 64  # rows on which programs are compared: enough to tell them apart
 _WHOLES = 100  # the best programs, which are completed
 _PARTS = 2000  # the shortest programs, with which they are
-_CHILDREN = 100  # the best pairs, which become programs
 
 
 class Recombiner:
@@ -39,8 +38,8 @@ class Recombiner:
         self.evaluator = Evaluator(library, data.X[rows], threads=threads)
         self.ways = [way for way, name in enumerate(PAIRS) if name in library.names]
 
-    def __call__(self, graded: Graded) -> Programs | None:
-        """New programs from pairs of those graded; they may break constraints."""
+    def __call__(self, graded: Graded, count: int) -> Programs | None:
+        """The `count` best pairs of those graded, as programs; they may break constraints."""
         wholes, parts = self._choose(graded)
         if not len(wholes) or not len(parts) or not self.ways:
             return None
@@ -55,7 +54,7 @@ class Recombiner:
             fits,
             self.threads,
         )
-        rank = np.argsort(error[:, self.ways], axis=None, kind="stable")[:_CHILDREN]
+        rank = np.argsort(error[:, self.ways], axis=None, kind="stable")[:count]
         children = []
         for at in rank:
             row, way = int(at) // len(self.ways), self.ways[int(at) % len(self.ways)]

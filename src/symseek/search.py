@@ -51,7 +51,9 @@ class SearchConfig:
     entropy_weight: float = 0.005  # lambda: how strongly variety is rewarded
     entropy_decay: float = 1.0  # below 1, variety in early tokens counts more than in late ones
     policy: PolicyConfig = field(default_factory=PolicyConfig)
+    fresh: float = 0.0  # share of the batches that a policy which never learns writes
     evolution: Evolution | None = None  # generations bred from each batch before learning
+    max_constants: int = 3  # in one program, unless `constraints` say otherwise
     constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
 
     def __post_init__(self) -> None:
@@ -68,6 +70,10 @@ class SearchConfig:
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0):
                 raise InputError(f"{name} is {value}; it must be a number, 0 or more")
+        if self.max_constants < 0:
+            raise InputError(f"max_constants is {self.max_constants}; it must be 0 or more")
+        if not 0 <= self.fresh < 1:
+            raise InputError(f"fresh is {self.fresh}; it must be from 0 to below 1: a share")
         if not 0 < self.entropy_decay <= 1:
             raise InputError(
                 f"entropy_decay is {self.entropy_decay}; it must be above 0 and at most 1"
@@ -216,9 +222,14 @@ class Search:
         self.seed = seed
         self.grader = grader
         self.rules = ConstraintSet(
-            library, paper_constraints() if constraints is None else constraints
+            library,
+            paper_constraints(constants=config.max_constants)
+            if constraints is None
+            else constraints,
         )
         self.policy = Policy(self.rules, self.config.policy, seed, workers)
+        # Its random numbers are those of another seed: the same ones would give the same programs.
+        self.untrained = Policy(self.rules, self.config.policy, seed ^ (1 << 63), workers)
         self.evolver = None
         if config.evolution is not None:
             length = self.rules.max_length
@@ -238,11 +249,11 @@ class Search:
         Ctrl-C ends it with the best so far. If the callback raises, its error passes through and
         the search object keeps its front.
         """
-        config, policy, clock = self.config, self.policy, _Clock(self)
+        config, clock = self.config, _Clock(self)
         try:
             while (stopped := self._finished()) is None:
                 batch = min(config.batch_size, config.max_expressions - self.expressions)
-                sample = policy.sample(batch, self.iteration)
+                sample = self._sample(batch)
                 clock.lap("sample")
                 sampled = graded = self._grade(sample.programs)
                 clock.lap("evaluate")
@@ -270,6 +281,12 @@ class Search:
             self.seed,
             dict(self.timings),
         )
+
+    def _sample(self, batch: int) -> Sample:
+        """A batch from the policy or, for a share of the iterations, from one that never learns."""
+        share, number = self.config.fresh, self.iteration
+        fresh = int((number + 1) * share) > int(number * share)
+        return (self.untrained if fresh else self.policy).sample(batch, number)
 
     def _grade(self, programs: Programs) -> Graded:
         """Rewards for programs, which count against the budget; the front keeps the best."""

@@ -359,7 +359,8 @@ class Evaluator:
     ) -> Fitted:
         """Fit the constants, starting from those the programs have, and give the errors after.
 
-        BFGS minimises -1 / (1 + (squared / scale)**power): minus the reward.
+        BFGS minimises -1 / (1 + (squared / scale)**power): minus the reward. Where the error
+        overflows, a fit calls a program invalid.
         """
         _same_library(self.library, programs)
         count = len(programs)

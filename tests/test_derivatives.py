@@ -1,0 +1,66 @@
+"""Derivatives by the constants against JAX.
+
+They stand apart from the other tests of fitting because JAX has threads of its own, which the
+thread sanitizer would watch too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from oracle.constants import expect
+from symseek import Program, Programs
+from symseek.engines.native import operations
+from test_constants import (
+    GENTLE,
+    LIBRARY,
+    ROWS,
+    TABLE,
+    TARGET,
+    WEIGHTS,
+    evaluator,
+    with_constants,
+)
+
+
+def check_derivatives(program: Program, rows: int) -> bool:
+    """Compare the sums that a fit goes by, if rounding errors leave anything to compare."""
+    whole = max(ROWS)
+    expected = expect(program, TABLE[:whole], TARGET[:whole], WEIGHTS[:whole], rows)
+    found = evaluator(rows, program.library).derivatives(Programs.from_list([program]))
+    if expected.valid is False:
+        assert not found.ok[0]
+    if expected.sums is None or expected.off is None:
+        return False
+    assert found.ok[0]
+    for name, sums, off in zip(expected.sums._fields, expected.sums, expected.off, strict=True):
+        assert (np.abs(getattr(found, name)[0] - sums) <= off).all(), name
+    return True
+
+
+@settings(max_examples=80, deadline=None)
+@given(with_constants(LIBRARY, max_length=12), st.sampled_from(ROWS))
+def test_derivatives_are_those_of_automatic_differentiation(program: Program, rows: int) -> None:
+    assume(check_derivatives(program, rows))
+
+
+@settings(max_examples=20, deadline=None)
+@given(with_constants(GENTLE, max_length=40), st.sampled_from(ROWS[-4:]))
+def test_derivatives_of_long_programs(program: Program, rows: int) -> None:
+    """Beyond some size the tape is not kept whole, but computed again block by block."""
+    assume(check_derivatives(program, rows))
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), [(name, at) for name, arity in operations().items() for at in range(arity)]
+)
+def test_every_operation_has_its_slope(name: str, place: int) -> None:
+    for value in ("0.7", "-0.7"):
+        arguments = ["x"] * operations()[name]
+        arguments[place] = f"mul {value} x"
+        program = Program.from_preorder(" ".join([name, *arguments]), LIBRARY)
+        compared = check_derivatives(program, 20)
+        assert compared or (value == "-0.7" and name in ("log", "sqrt", "pow"))

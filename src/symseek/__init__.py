@@ -9,6 +9,7 @@ The modules in the order of the pipeline:
 - `engines`: the native core that samples, evaluates and differentiates
 - `data`, `grading`, `rewards`: how good each program is
 - `constants`: the values of its placeholder constants
+- `evolution`, `recombination`: children of the sampled programs, if wanted
 - `objectives`: what to learn from
 - `front`: the best programs found
 - `search`, `presets`: the loop that ties them together, and the paper's settings
@@ -38,9 +39,10 @@ from symseek.constraints import (
     paper_constraints,
 )
 from symseek.errors import InputError
+from symseek.evolution import Evolution
 from symseek.front import Entry, Front
 from symseek.grading import Graded, fit_constants
-from symseek.objectives import PriorityQueue, RiskSeeking, Selection, VanillaPolicyGradient
+from symseek.objectives import Novelty, PriorityQueue, RiskSeeking, Selection, VanillaPolicyGradient
 from symseek.policy import PolicyConfig
 from symseek.programs import Program, Programs
 from symseek.rewards import (
@@ -64,6 +66,7 @@ __all__ = [
     "ConstraintSet",
     "Count",
     "Entry",
+    "Evolution",
     "FitConfig",
     "FitStatus",
     "Forbid",
@@ -82,6 +85,7 @@ __all__ = [
     "NoNestedTrigonometry",
     "NotAll",
     "NotAllConstants",
+    "Novelty",
     "Partial",
     "PolicyConfig",
     "PredictionReward",

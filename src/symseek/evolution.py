@@ -7,19 +7,23 @@ searched is one. The best children join the batch that the policy learns from.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from symseek.constraint_set import ConstraintSet
-from symseek.engines.native import Breeder, Workers
+from symseek.engines.native import Breeder, Policy, Workers
 from symseek.errors import InputError
 from symseek.grading import Graded
+from symseek.policy import PolicyConfig
 from symseek.programs import Programs
 from symseek.recombination import Recombiner
 
 __all__ = ["Evolution", "Evolver"]
+
+_RECENT = 24  # generations whose programs a recombination may use
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class Evolver:
         self.config = config
         self.breeder = Breeder(rules, seed, threads)
         self.recombiner = recombiner if config.pairing else None
+        # Custom constraints can only be asked token by token, as the smallest policy does.
+        self.judge = Policy(rules, PolicyConfig(hidden=1), seed, threads) if rules.custom else None
 
     def __call__(
         self,
@@ -74,7 +80,8 @@ class Evolver:
         """The sampled batch with the best children added; `grade` sees every generation."""
         config, population = self.config, sampled
         self.breeder.begin(sampled.programs)
-        born: list[Graded] = []
+        recent: deque[Graded] = deque(maxlen=_RECENT)
+        best: list[Graded] = []  # the best children so far, as one group
         for generation in range(config.generations):
             if enough():
                 break
@@ -83,15 +90,16 @@ class Evolver:
             )
             fresh = [grade(children)] if len(children) else []
             if config.pairing and (generation + 1) % config.pairing == 0:
-                fresh += self._pairs([sampled, *born, *fresh], grade)
+                fresh += self._pairs([sampled, *recent, *fresh], grade)
             if not fresh:
                 break
-            born += fresh
+            recent += fresh
+            best = [fittest([*best, *fresh], config.kept)]
             population = fittest([population], config.elite, fresh)
-        return fittest(born, config.kept, [sampled]) if born else sampled
+        return merged([sampled, *best])
 
     def _pairs(self, groups: list[Graded], grade: Callable[[Programs], Graded]) -> list[Graded]:
-        """What recombination makes of all programs of this iteration, graded."""
+        """What recombination makes of the programs met lately, graded."""
         pairs = (
             self.recombiner(merged(groups), self.config.pairs)
             if self.recombiner is not None
@@ -99,15 +107,20 @@ class Evolver:
         )
         if pairs is None:
             return []
-        new = pairs[np.flatnonzero(self.breeder.admit(pairs))]
+        new = self._permitted(pairs[np.flatnonzero(self.breeder.admit(pairs))])
         return [grade(new)] if len(new) else []
+
+    def _permitted(self, programs: Programs) -> Programs:
+        """Those that the custom constraints allow; the breeder sees to all others."""
+        if self.judge is None:
+            return programs
+        return programs[np.flatnonzero(self.judge.score(programs).log_probability > -np.inf)]
 
 
 def fittest(groups: list[Graded], count: int, besides: list[Graded] | None = None) -> Graded:
-    """The best `count` programs of some groups, best first, and all of those `besides`."""
-    rewards = np.concatenate([group.rewards for group in groups])
-    best = np.argsort(-rewards, kind="stable")[:count]
+    """The best `count` programs of some groups, best first, after all of those `besides`."""
     chosen = merged(groups)
+    best = np.argsort(-chosen.rewards, kind="stable")[:count]
     top = Graded(chosen.programs[best], chosen.rewards[best], chosen.ok[best], len(best))
     return merged([*(besides or []), top])
 

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from symseek.errors import InputError
 from symseek.programs import Programs
 
-__all__ = ["Objective", "PriorityQueue", "RiskSeeking", "Selection", "VanillaPolicyGradient"]
+__all__ = [
+    "Novelty",
+    "Objective",
+    "PriorityQueue",
+    "RiskSeeking",
+    "Selection",
+    "VanillaPolicyGradient",
+]
 
 Floats = NDArray[np.float64]
 
@@ -104,6 +111,41 @@ class VanillaPolicyGradient:
         count = len(rewards)
         weights = (rewards - baseline) / count
         return Selection(programs, weights, np.full(count, 1.0 / count)), baseline
+
+
+@dataclass(frozen=True)
+class Novelty:
+    r"""Another objective, with a bonus for programs seldom seen: R + weight / sqrt(times seen).
+
+    Only what the policy learns from changes; the rewards of the front do not. The counts are kept
+    over the whole search, the present batch included.
+
+    >>> objective = Novelty(RiskSeeking(0.05), weight=0.1)
+    """
+
+    objective: Objective
+    weight: float = 0.1
+
+    def __post_init__(self) -> None:
+        if not self.weight >= 0:
+            raise InputError(f"the weight of novelty is {self.weight}; it must be 0 or more")
+
+    def start(self) -> tuple[Any, dict[bytes, int]]:
+        return self.objective.start(), {}
+
+    def select(
+        self, state: tuple[Any, dict[bytes, int]], programs: Programs, rewards: Floats
+    ) -> tuple[Selection, tuple[Any, dict[bytes, int]]]:
+        inner, seen = state[0], dict(state[1])
+        keys = [row[:n].tobytes() for row, n in zip(programs.tokens, programs.lengths, strict=True)]
+        for key in keys:
+            seen[key] = seen.get(key, 0) + 1
+        bonus = self.weight / np.sqrt([seen[key] for key in keys])
+        # An invalid program stays the worst there is, however new.
+        selection, inner = self.objective.select(
+            inner, programs, np.where(rewards > 0, rewards + bonus, rewards)
+        )
+        return selection, (inner, seen)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The paper's tuned settings, by the names its tables use (Petersen et al. 2021, appendix)."""
+"""Settings by name: the paper's tuned ones (Petersen et al. 2021, appendix), and two of ours."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from symseek.evolution import Evolution
 from symseek.objectives import Objective, PriorityQueue, RiskSeeking, VanillaPolicyGradient
 from symseek.search import SearchConfig
 
-__all__ = ["METHODS", "dsr", "hybrid", "method", "pqt", "vpg"]
+__all__ = ["METHODS", "dsr", "evolution", "hybrid", "method", "pqt", "vpg"]
 
 
 def dsr(**changes: Any) -> SearchConfig:
@@ -51,6 +51,18 @@ def hybrid(**changes: Any) -> SearchConfig:
     return SearchConfig.from_dict({**settings, **changes})
 
 
+def evolution(**changes: Any) -> SearchConfig:
+    """Evolution alone, a genetic-programming baseline: one population, no policy that learns."""
+    settings = {
+        "batch_size": 1000,
+        "learning_rate": 0.0,
+        "evolution": Evolution(generations=100_000, pairing=0),
+        "max_constants": 6,
+        "constants": FitConfig("least_squares", restarts=0),
+    }
+    return SearchConfig.from_dict({**settings, **changes})
+
+
 def _settings(objective: Objective, learning_rate: float) -> dict[str, Any]:
     """What the three have in common: the entropy weight, and constants fitted by BFGS from 1."""
     return {
@@ -66,6 +78,7 @@ METHODS: dict[str, Callable[..., SearchConfig]] = {
     "pqt": pqt,
     "vpg": vpg,
     "hybrid": hybrid,
+    "evolution": evolution,
 }
 
 

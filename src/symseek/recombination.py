@@ -67,8 +67,9 @@ class Recombiner:
         """The best programs and the shortest, one of each reward: equal rewards, equal values."""
         lengths = graded.programs.lengths
         room = self.max_length - 2  # for an operator and the shortest part
-        _, first = np.unique(graded.rewards, return_index=True)
-        valid = first[graded.ok[first] & (lengths[first] <= room)]
+        valid = np.flatnonzero(graded.ok & (lengths <= room))
+        valid = valid[np.argsort(lengths[valid], kind="stable")]  # of equals, the shortest
+        valid = valid[np.unique(graded.rewards[valid], return_index=True)[1]]
         best = valid[np.argsort(-graded.rewards[valid], kind="stable")]
         short = valid[lengths[valid] <= self.max_length // 2 - 1]
         order = np.argsort(lengths[short], kind="stable")

@@ -1,0 +1,130 @@
+"""What does each part of the hybrid method do?  Recovery and evaluations with a part left out.
+
+    python benchmarks/ablation.py [--seeds 10] [--jobs 2] [--problems Nguyen-7,Jin-6] [--json FILE]
+
+Every variant runs on every problem with the same seeds and budget. A run counts as recovered once
+a formula fits exactly (reward above 1 - 1e-9, or 1 - 1e-7 where constants are fitted). The figure
+that tells variants apart is evaluations per recovery: all evaluations spent over all recoveries.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from symseek import (
+    Evolution,
+    Novelty,
+    RiskSeeking,
+    Search,
+    SearchConfig,
+    SoftLength,
+    presets,
+    problems,
+)
+from symseek.constraints import Constraint, paper_constraints
+
+PROBLEMS = (
+    "Nguyen-4,Nguyen-5,Nguyen-7,Nguyen-10,Nguyen-12,Nguyen-2p,Nguyen-8pp,Nguyen-10c,Jin-3,Jin-6"
+)
+
+VARIANTS: dict[str, Callable[[int], SearchConfig]] = {
+    "hybrid": lambda n: presets.hybrid(max_expressions=n),
+    "policy never trained": lambda n: presets.hybrid(max_expressions=n, learning_rate=0.0),
+    "no fresh batches": lambda n: presets.hybrid(max_expressions=n, fresh=0.0),
+    "no recombination": lambda n: presets.hybrid(max_expressions=n, evolution=Evolution(pairing=0)),
+    "no elite": lambda n: presets.hybrid(max_expressions=n, evolution=Evolution(elite=0)),
+    "no crossover": lambda n: presets.hybrid(
+        max_expressions=n, evolution=Evolution(crossover=0.0, mutation=1.0)
+    ),
+    "no mutation": lambda n: presets.hybrid(
+        max_expressions=n, evolution=Evolution(crossover=1.0, mutation=0.0)
+    ),
+    "no evolution": lambda n: presets.hybrid(max_expressions=n, evolution=None, fresh=0.0),
+    "one long evolution": lambda n: presets.evolution(max_expressions=n),
+    "with entropy decay 0.85": lambda n: presets.hybrid(
+        max_expressions=n, entropy_weight=0.03, entropy_decay=0.85
+    ),
+    "with novelty": lambda n: presets.hybrid(
+        max_expressions=n, objective=Novelty(RiskSeeking(0.05), 0.1)
+    ),
+    "with soft length prior": lambda n: presets.hybrid(max_expressions=n),
+}
+
+
+def main() -> int:
+    options = parse()
+    names = [problem.name for problem in problems.select(*options.problems.split(","))]
+    jobs = [
+        (variant, name, seed, options.budget)
+        for variant in options.variants.split(",")
+        for name in names
+        for seed in range(options.seeds)
+    ]
+    runs: list[dict[str, Any]] = []
+    with multiprocessing.get_context("forkserver").Pool(options.jobs) as pool:
+        for run in pool.imap(search, jobs):
+            runs.append(run)
+            print(f"\r{len(runs)}/{len(jobs)} {run['variant']:28.28}", end="", file=sys.stderr)
+            if options.json:
+                options.json.write_text(json.dumps(runs, indent=1))
+    print(file=sys.stderr)
+    table(runs, names)
+    return 0
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--budget", type=int, default=1_000_000, help="evaluations of a run")
+    parser.add_argument("--problems", default=PROBLEMS)
+    parser.add_argument("--variants", default=",".join(VARIANTS))
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+def search(job: tuple[str, str, int, int]) -> dict[str, Any]:
+    """One run, as a record."""
+    variant, name, seed, budget = job
+    problem = problems.load(name)
+    data = problem.data()
+    config = VARIANTS[variant](budget)
+    constraints: list[Constraint] = paper_constraints(constants=config.max_constants)
+    if variant == "with soft length prior":
+        constraints.append(SoftLength(10, 5))
+    exact = 1 - 1e-7 if problem.constants else 1 - 1e-9
+    run = Search(
+        problem.library(), data.X_train, data.y_train, config, constraints=constraints, seed=seed
+    ).run(callback=lambda now: now.best is not None and now.best.reward > exact)
+    return {
+        "variant": variant,
+        "problem": name,
+        "seed": seed,
+        "recovered": run.best is not None and run.best.reward > exact,
+        "evaluations": run.expressions,
+        "seconds": run.seconds,
+    }
+
+
+def table(runs: list[dict[str, Any]], names: list[str]) -> None:
+    """Recovered runs and thousands of evaluations per recovery, a row a variant."""
+    print("recovered runs / thousand evaluations per recovery")
+    print(f"{'':26}" + "".join(f"{name:>13}" for name in [*names, "all"]))
+    for variant in dict.fromkeys(run["variant"] for run in runs):
+        cells = []
+        for name in [*names, None]:
+            chosen = [r for r in runs if r["variant"] == variant and name in (None, r["problem"])]
+            won = sum(run["recovered"] for run in chosen)
+            spent = sum(run["evaluations"] for run in chosen) / 1000
+            cells.append(f"{won}/{spent / won:,.0f}" if won else "0/-")
+        print(f"{variant:26}" + "".join(f"{cell:>13}" for cell in cells))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -15,6 +15,8 @@ constexpr int LOOKS = 32;  // random places that a restart looks at, to descend 
 // A descent that trails another is watched: when its gain over this many steps would not catch up, it ends.
 constexpr int WATCH = 4;
 
+constexpr double SAME = 1e-9;  // losses that differ by less, relatively, are of the same minimum
+
 constexpr double FIRST_DAMPING = 1e-3;
 constexpr double LEAST_DAMPING = 1e-9;  // below this, none
 constexpr double MOST_DAMPING = 1e12;   // no step this short helps: a minimum as far as float64 can tell
@@ -70,10 +72,13 @@ FitStatus Fitter::search(const FitOptions& options, const Key& key, double* cons
     // The last one goes to its end: otherwise a fit with more restarts could come out worse.
     const double to_beat = start > options.restarts ? HUGE_VAL : best.loss;
     const FitStatus status = descend(options, start, to_beat, start_.data(), loss);
+    const bool again_there = std::abs(loss - best.loss) <= SAME * loss;
     if (best.status == FitStatus::invalid || loss < best.loss) {
       best = {loss, status};
       std::copy_n(start_.data(), size_, best_.data());
     }
+    // A restart that ends where the best one did is a sign that there is nothing else to find.
+    if (again_there && start > 0 && start <= options.restarts) start = options.restarts;
     // Nothing better can be found where the fit is exact, or where there is one minimum only.
     if (best.loss <= exact_ || (all_linear_ && best.status == FitStatus::converged)) break;
   }
@@ -156,11 +161,14 @@ bool Fitter::measure(const double* x, double& loss) {
 
 // A random start: either sign, sizes from 0.1 to 10, rather near 1.
 void Fitter::draw(const Key& key, int number, double* x) const {
+  Block bits{};
   for (int i = 0; i < size_; ++i) {
-    const Block bits = philox(key.low, {static_cast<uint32_t>(key.high), static_cast<uint32_t>(i),
-                                        static_cast<uint32_t>(number), static_cast<uint32_t>(Stream::constants)});
-    const double u = uniform(bits[0]), size = 1.0 + 9.0 * u * u;
-    x[i] = (bits[1] & 1 ? -1.0 : 1.0) * (bits[1] & 2 ? size : 1.0 / size);
+    if (i % 2 == 0)  // a block serves two constants
+      bits = philox(key.low, {static_cast<uint32_t>(key.high), static_cast<uint32_t>(i), static_cast<uint32_t>(number),
+                              static_cast<uint32_t>(Stream::constants)});
+    const uint32_t one = bits[i % 2 * 2], other = bits[i % 2 * 2 + 1];
+    const double u = uniform(one), size = 1.0 + 9.0 * u * u;
+    x[i] = (other & 1 ? -1.0 : 1.0) * (other & 2 ? size : 1.0 / size);
   }
 }
 

@@ -50,12 +50,13 @@ CASES = {
 }
 
 
-def expected(made, batch, log_weights, entropy_weights):
+def expected(made, batch, log_weights, entropy_weights, entropy_decay=1.0):
     """The gradient by automatic differentiation of the plain objective."""
     flat = made.weights.flat.astype(np.float64)
     steps = oracle.walk(made.weights, batch, made.rules.constraints)
     hidden = len(made.weights.recurrent)
-    return np.asarray(oracle.gradient(flat, steps, log_weights, entropy_weights, hidden))
+    weights = log_weights, entropy_weights
+    return np.asarray(oracle.gradient(flat, steps, *weights, hidden, entropy_decay))
 
 
 def assert_close(got, want):
@@ -87,6 +88,43 @@ def test_each_part_of_the_objective_alone(part):
     log_weights, entropy_weights = (ones, zeros) if part == "log-probability" else (zeros, ones)
     want = expected(made, batch, log_weights, entropy_weights)
     assert_close(made.gradient(batch, log_weights, entropy_weights).gradient, want)
+
+
+@pytest.mark.parametrize("case", ["two variables", "custom", "more than 64 tokens", "arity 3"])
+@pytest.mark.parametrize("decay", [0.9, 0.3])
+def test_entropy_of_later_tokens_can_count_less(case, decay):
+    library, rules, hidden = CASES[case]
+    made = policy(library, rules, seed=hidden, hidden=hidden, spread=0.4)
+    batch = made.sample(30, iteration=1).programs
+    random = np.random.default_rng(1)
+    log_weights, entropy_weights = random.normal(size=30), random.uniform(0.0, 1.0, 30)
+    want = expected(made, batch, log_weights, entropy_weights, decay)
+    assert_close(made.gradient(batch, log_weights, entropy_weights, decay).gradient, want)
+    alone = expected(made, batch, np.zeros(30), entropy_weights, decay)
+    assert_close(made.gradient(batch, np.zeros(30), entropy_weights, decay).gradient, alone)
+    # The decay is seen: without it the entropy pulls elsewhere.
+    plain = expected(made, batch, np.zeros(30), entropy_weights)
+    assert np.abs(alone - plain).max() > 0.01 * np.abs(plain).max()
+
+
+def test_an_entropy_decay_of_1_is_none():
+    made = policy(TWO, RULES, seed=3, hidden=8, spread=0.5)
+    batch = made.sample(30, iteration=0).programs
+    weights, shares = np.linspace(-1, 1, 30), np.full(30, 0.5)
+    np.testing.assert_array_equal(
+        made.gradient(batch, weights, shares, 1.0).gradient,
+        made.gradient(batch, weights, shares).gradient,
+    )
+
+
+def test_entropy_decay_leaves_the_log_probability_alone():
+    made = policy(TWO, RULES, seed=3, hidden=8, spread=0.5)
+    batch = made.sample(30, iteration=0).programs
+    weights, nothing = np.linspace(-1, 1, 30), np.zeros(30)
+    np.testing.assert_array_equal(
+        made.gradient(batch, weights, nothing, 0.5).gradient,
+        made.gradient(batch, weights, nothing).gradient,
+    )
 
 
 def test_gradient_of_the_first_policy():

@@ -66,7 +66,7 @@ class FitConfig:
     #: descends by least squares, now and then by BFGS first, and finds the best optima.
     method: str = "mixed"
     restarts: int = 4  # further descents, each from the best of some random places
-    max_steps: int = 150  # evaluations of a program in one descent
+    max_steps: int = 100  # evaluations of a program in one descent
     rescue: bool = True  # look elsewhere when a program is invalid where it starts
 
     def __post_init__(self) -> None:
@@ -80,7 +80,7 @@ class FitConfig:
     @classmethod
     def paper(cls) -> FitConfig:
         """The paper's way: BFGS on the reward from 1.0, and nothing else."""
-        return cls("bfgs", restarts=0, rescue=False)
+        return cls("bfgs", restarts=0, max_steps=150, rescue=False)
 
 
 def search_constants(

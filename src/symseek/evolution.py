@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symseek.constraint_set import ConstraintSet
 from symseek.engines.native import Breeder, Policy, Workers
@@ -86,8 +87,9 @@ class Evolver:
             if enough():
                 break
             children = self.breeder.breed(
-                population.programs, population.rewards, iteration, generation, config
+                population.programs, fitness(population), iteration, generation, config
             )
+            children = self._permitted(children)
             fresh = [grade(children)] if len(children) else []
             if config.pairing and (generation + 1) % config.pairing == 0:
                 fresh += self._pairs([sampled, *recent, *fresh], grade)
@@ -120,9 +122,14 @@ class Evolver:
 def fittest(groups: list[Graded], count: int, besides: list[Graded] | None = None) -> Graded:
     """The best `count` programs of some groups, best first, after all of those `besides`."""
     chosen = merged(groups)
-    best = np.argsort(-chosen.rewards, kind="stable")[:count]
+    best = np.argsort(-fitness(chosen), kind="stable")[:count]
     top = Graded(chosen.programs[best], chosen.rewards[best], chosen.ok[best], len(best))
     return merged([*(besides or []), top])
+
+
+def fitness(graded: Graded) -> NDArray[np.float64]:
+    """The rewards [B]; an invalid program is behind all others, were these below its 0 too."""
+    return np.where(graded.ok, graded.rewards, -np.inf)
 
 
 def merged(groups: list[Graded]) -> Graded:

@@ -54,19 +54,24 @@ def walk(weights: PolicyWeights, programs: Programs, rules: Sequence[Any]) -> Wa
 
 
 def objective(
-    flat: Any, steps: Walk, log_weights: Array, entropy_weights: Array, hidden: int
+    flat: Any,
+    steps: Walk,
+    log_weights: Array,
+    entropy_weights: Array,
+    hidden: int,
+    entropy_decay: float = 1.0,
 ) -> Any:
     """sum_i w_i log p(tau_i) + v_i H(tau_i) as a function of the flat weights."""
     weights = named(flat, hidden, tokens=steps.added.shape[2])
-    log_p, entropy = jax.vmap(lambda one: of_one(weights, one))(steps)
+    log_p, entropy = jax.vmap(lambda one: of_one(weights, one, entropy_decay))(steps)
     return jnp.sum(log_weights * log_p + entropy_weights * entropy)
 
 
 gradient = jax.jit(jax.grad(objective), static_argnames="hidden")
 
 
-def of_one(weights: dict[str, Any], one: Walk) -> tuple[Any, Any]:
-    """Log-probability and entropy of one program."""
+def of_one(weights: dict[str, Any], one: Walk, entropy_decay: float) -> tuple[Any, Any]:
+    """Log-probability and entropy of one program; the entropy at step t counts decay**t."""
 
     def step(before: Any, now: Walk) -> Any:
         state, cell = before
@@ -82,8 +87,8 @@ def of_one(weights: dict[str, Any], one: Walk) -> tuple[Any, Any]:
 
     start = jnp.zeros(len(weights["recurrent"]))
     _, each = jax.lax.scan(step, (start, start), one)
-    log_p, entropy = each.sum(axis=0)
-    return log_p, entropy
+    log_p, entropy = each.T
+    return log_p.sum(), jnp.sum(entropy * entropy_decay ** jnp.arange(len(entropy)))
 
 
 def named(flat: Any, hidden: int, tokens: int) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def assert_a_generation(rules: ConstraintSet, parents: Programs, children: Progr
         assert (values[count:] == 1.0).all()
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 2**64 - 1))
 def test_children_are_complete_new_and_obey_the_constraints(data: Any, seed: int) -> None:
     library = data.draw(libraries(evaluable=False))
@@ -395,7 +395,7 @@ def assert_best_pairs(got: Any, task: tuple[Any, ...]) -> None:
             assert every[p, way, chosen] == pytest.approx(lowest, rel=1e-12, abs=rounding)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_pairs_are_those_of_trying_all(data: Any) -> None:
     values, candidates, rows = (data.draw(st.integers(1, most)) for most in (4, 20, 4))
@@ -655,26 +655,33 @@ def test_a_search_is_that_of_its_seed_whatever_the_threads(library: Library) -> 
     assert fingerprint(hybrid(library, seed=1)) != first
 
 
-def test_every_graded_program_counts_and_no_generation_begins_beyond_the_budget() -> None:
+def test_every_graded_program_counts_and_the_budget_is_kept() -> None:
     hunt = Hunt(hybrid(max_expressions=3_000))
     assert hunt.result.stopped is Stopped.BUDGET
     assert hunt.result.expressions == sum(hunt.sizes)
     assert len(hunt.sizes) > 2 * len(hunt.result.history)  # there were children
-    # A generation that has begun is graded whole, with the pairs made after it.
-    assert sum(hunt.sizes[:-2]) < 3_000 <= hunt.result.expressions
+    assert 2_998 <= hunt.result.expressions <= 3_000  # a batch of one could teach nothing
 
 
-def test_evolution_stops_at_a_perfect_fit() -> None:
+def test_time_is_kept_within_an_evolution() -> None:
+    search = hybrid(
+        max_expressions=10**9, max_seconds=0.2, evolution=Evolution(generations=10**6, pairing=0)
+    )
+    result = search.run()
+    assert result.stopped is Stopped.TIME
+    assert len(result.history) == 1
+
+
+def test_an_evolution_ends_with_its_first_perfect_fit_but_later_ones_go_on() -> None:
     hunt = Hunt(hybrid(y=EASY, max_expressions=20_000))
     history = hunt.result.history
-    begun_perfect = sum(
-        now.best is not None and now.best.reward >= hunt.search.perfect for now in history[:-1]
-    )
-    assert begun_perfect > 3
-    assert sum(hunt.perfect_before) == begun_perfect  # a batch each, and no children
+    perfect = [now.best is not None and now.best.reward >= hunt.search.perfect for now in history]
+    assert perfect.count(True) > 3
+    # The generations of an iteration that begins with a perfect fit are graded like all others.
+    assert sum(hunt.perfect_before) > perfect.count(True)
 
 
-def test_enough_is_asked_before_the_first_generation() -> None:
+def test_room_is_asked_for_before_the_first_generation() -> None:
     search = hybrid()
     assert search.evolver is not None
     sampled = search.grader(search.policy.sample(50, 0).programs)
@@ -682,7 +689,7 @@ def test_enough_is_asked_before_the_first_generation() -> None:
     def grade(programs: Programs) -> Graded:
         raise AssertionError("nothing was to be bred")
 
-    batch = search.evolver(sampled, 0, grade, lambda: True)
+    batch = search.evolver(sampled, 0, grade, lambda: 0)
     assert token_rows(batch.programs) == token_rows(sampled.programs)
 
 
@@ -696,7 +703,7 @@ def test_the_batch_to_learn_from_has_the_sample_and_the_best_children() -> None:
         born.append(search.grader(programs))
         return born[-1]
 
-    batch = search.evolver(sampled, 0, grade, lambda: False)
+    batch = search.evolver(sampled, 0, grade, lambda: 10**6)
     assert len(born) > SHORT.generations  # the pairs too
     assert token_rows(batch.programs[:200]) == token_rows(sampled.programs)
     np.testing.assert_array_equal(batch.rewards[:200], sampled.rewards)

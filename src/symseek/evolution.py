@@ -76,23 +76,29 @@ class Evolver:
         sampled: Graded,
         iteration: int,
         grade: Callable[[Programs], Graded],
-        enough: Callable[[], bool],
+        room: Callable[[], int],
     ) -> Graded:
-        """The sampled batch with the best children added; `grade` sees every generation."""
+        """The sampled batch with the best children added.
+
+        `grade` sees every generation; `room` says how many programs may still be graded, 0 to end.
+        """
         config, population = self.config, sampled
         self.breeder.begin(sampled.programs)
         recent: deque[Graded] = deque(maxlen=_RECENT)
         best: list[Graded] = []  # the best children so far, as one group
         for generation in range(config.generations):
-            if enough():
+            count = min(len(sampled.programs), room())
+            if count == 0:
                 break
-            children = self.breeder.breed(
-                population.programs, fitness(population), iteration, generation, config
+            children = self._permitted(
+                self.breeder.breed(
+                    population.programs, fitness(population), iteration, generation, config, count
+                )
             )
-            children = self._permitted(children)
             fresh = [grade(children)] if len(children) else []
             if config.pairing and (generation + 1) % config.pairing == 0:
-                fresh += self._pairs([sampled, *recent, *fresh], grade)
+                pairs = self._pairs([sampled, *recent, *fresh])[: room()]
+                fresh += [grade(pairs)] if len(pairs) else []
             if not fresh:
                 break
             recent += fresh
@@ -100,17 +106,14 @@ class Evolver:
             population = fittest([population], config.elite, fresh)
         return merged([sampled, *best])
 
-    def _pairs(self, groups: list[Graded], grade: Callable[[Programs], Graded]) -> list[Graded]:
-        """What recombination makes of the programs met lately, graded."""
-        pairs = (
-            self.recombiner(merged(groups), self.config.pairs)
-            if self.recombiner is not None
-            else None
-        )
+    def _pairs(self, groups: list[Graded]) -> Programs:
+        """What recombination makes of the programs met lately: new ones that may be graded."""
+        pairs = None
+        if self.recombiner is not None:
+            pairs = self.recombiner(merged(groups), self.config.pairs)
         if pairs is None:
-            return []
-        new = self._permitted(pairs[np.flatnonzero(self.breeder.admit(pairs))])
-        return [grade(new)] if len(new) else []
+            return groups[0].programs[:0]
+        return self._permitted(pairs[np.flatnonzero(self.breeder.admit(pairs))])
 
     def _permitted(self, programs: Programs) -> Programs:
         """Those that the custom constraints allow; the breeder sees to all others."""

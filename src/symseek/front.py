@@ -15,6 +15,8 @@ from symseek.programs import Program, Programs
 
 __all__ = ["Entry", "Front"]
 
+ROUNDING = 1e-12  # rewards that differ by less, relatively, are the same
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -47,8 +49,14 @@ class Front:
 
     @property
     def best(self) -> Entry | None:
-        """The entry with the highest reward; of equals, the simplest."""
-        return self.entries[-1] if self.entries else None
+        """The entry with the highest reward; of those that only rounding tells apart, the simplest.
+
+        Otherwise a term such as x/1e15 could stand in the best formula.
+        """
+        if not self.entries:
+            return None
+        highest = self.entries[-1].reward
+        return next(e for e in self.entries if e.reward >= highest - ROUNDING * abs(highest))
 
     def __len__(self) -> int:
         return len(self.entries)

@@ -43,7 +43,7 @@ class SearchConfig:
     """How to search. The defaults are the paper's settings for deep symbolic regression."""
 
     batch_size: int = 1000  # N: programs sampled in each iteration
-    max_expressions: int = 2_000_000  # the budget: every sampled program counts, copies too
+    max_expressions: int = 2_000_000  # the budget: every program graded counts, copies too
     max_seconds: float | None = None  # a second budget, in time
     stop_reward: float | None = None  # stop once the best reward reaches this
     objective: Objective = field(default_factory=RiskSeeking)
@@ -106,7 +106,7 @@ class Iteration:
     """One turn of the loop in numbers."""
 
     iteration: int
-    expressions: int  # sampled so far
+    expressions: int  # graded so far
     seconds: float  # since the search began
     mean_reward: float  # of the batch, invalid programs counting 0
     top_mean_reward: float  # of the best epsilon of the batch
@@ -258,7 +258,7 @@ class Search:
                 sampled = graded = self._grade(sample.programs)
                 clock.lap("evaluate")
                 if self.evolver is not None:
-                    graded = self.evolver(sampled, self.iteration, self._grade, self._enough)
+                    graded = self.evolver(sampled, self.iteration, self._grade, self._room(clock))
                     clock.lap("evolve")
                 selection, self.objective_state = config.objective.select(
                     self.objective_state, graded.programs, graded.rewards
@@ -306,11 +306,23 @@ class Search:
         assert score.gradient is not None
         self.policy.ascend(score.gradient, config.learning_rate)
 
-    def _enough(self) -> bool:
-        """Whether the evolution of a batch need not go on: the search ends, or the fit is exact."""
+    def _room(self, clock: _Clock) -> Callable[[], int]:
+        """How many children may still be graded: none once the search ends or a fit is exact.
+
+        A search that goes on after an exact fit, for a simpler one perhaps, evolves on.
+        """
+        exact_before = self._exact()
+
+        def room() -> int:
+            clock.lap("evolve")
+            done = self._finished() is not None or (self._exact() and not exact_before)
+            return 0 if done else self.config.max_expressions - self.expressions
+
+        return room
+
+    def _exact(self) -> bool:
         best = self.front.best
-        exact = best is not None and best.reward >= self.perfect
-        return exact or self._finished() is not None
+        return best is not None and best.reward >= self.perfect
 
     def _finished(self) -> Stopped | None:
         config, best = self.config, self.front.best

@@ -276,18 +276,21 @@ class Breeder:
         iteration: int,
         generation: int,
         options: Breeding,
+        count: int | None = None,
     ) -> Programs:
-        """As many children as parents, less those met before and those no attempt made valid."""
+        """As many children as parents, or `count`, less those met before or never made valid."""
         _same_library(self.rules.library, parents)
-        count = len(parents)
+        count = len(parents) if count is None else count
+        if len(fitness) != len(parents):
+            raise InputError(f"{len(parents)} parents came with {len(fitness)} values of fitness")
         tokens = np.empty((count, self.rules.max_length), dtype=np.int16)
         lengths = np.empty(count, dtype=np.int32)
         constants = np.empty((count, self._width))
         made = self._core.breed(
             parents.tokens,
             parents.lengths,
-            np.ascontiguousarray(parents.constants),
-            fitness,
+            _all_constants(self.rules.library, parents),
+            np.ascontiguousarray(fitness, dtype=np.float64),
             self.seed,
             iteration,
             generation,
@@ -350,7 +353,12 @@ class Evaluator:
         ok = np.empty(count, dtype=bool)
         with _refusals():
             distinct = self._core.errors(
-                programs.tokens, programs.lengths, self._constants(programs), squared, absolute, ok
+                programs.tokens,
+                programs.lengths,
+                _all_constants(self.library, programs),
+                squared,
+                absolute,
+                ok,
             )
         return Errors(squared, absolute, ok, distinct)
 
@@ -364,7 +372,7 @@ class Evaluator:
         """
         _same_library(self.library, programs)
         count = len(programs)
-        start = self._constants(programs)
+        start = _all_constants(self.library, programs)
         fitted = np.empty_like(start)
         status = np.empty(count, dtype=np.uint8)
         squared, absolute = np.empty(count), np.empty(count)
@@ -392,7 +400,7 @@ class Evaluator:
     def derivatives(self, programs: Programs) -> Derivatives:
         """The squared error where the constants stand, and how it changes with them."""
         _same_library(self.library, programs)
-        constants = self._constants(programs)
+        constants = _all_constants(self.library, programs)
         count, width = constants.shape
         squared, gradient = np.empty(count), np.empty((count, width))
         normal, ok = np.empty((count, width, width)), np.empty(count, dtype=bool)
@@ -409,20 +417,13 @@ class Evaluator:
         ok = np.empty(len(programs), dtype=bool)
         with _refusals():
             self._core.predict(
-                programs.tokens, programs.lengths, self._constants(programs), values, ok
+                programs.tokens,
+                programs.lengths,
+                _all_constants(self.library, programs),
+                values,
+                ok,
             )
         return Predictions(values, ok)
-
-    def _constants(self, programs: Programs) -> NDArray[np.float64]:
-        """A value for every placeholder: those not given are 1."""
-        given = programs.constants
-        if self.library.constant_id is None:
-            return given
-        values = _unfitted(self.library, programs.tokens)
-        if given.shape[1] >= values.shape[1]:
-            return np.ascontiguousarray(given)
-        values[:, : given.shape[1]] = given
-        return values
 
 
 @dataclass(frozen=True)
@@ -486,6 +487,18 @@ def _unfitted(library: Library, tokens: NDArray[np.int16]) -> NDArray[np.float64
         return np.ones((len(tokens), 0))
     most = (tokens == library.constant_id).sum(axis=1).max(initial=0)
     return np.ones((len(tokens), int(most)))
+
+
+def _all_constants(library: Library, programs: Programs) -> NDArray[np.float64]:
+    """A value [B, K] for every placeholder: those not given are 1."""
+    given = programs.constants
+    if library.constant_id is None:
+        return given
+    values = _unfitted(library, programs.tokens)
+    if given.shape[1] >= values.shape[1]:
+        return np.ascontiguousarray(given)
+    values[:, : given.shape[1]] = given
+    return values
 
 
 Instruction = tuple[str, int, float]  # operation, index, value

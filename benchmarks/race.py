@@ -3,9 +3,10 @@
     python benchmarks/race.py [--limit 60] [--seeds 1] [--problems Nguyen] [--core 0]
 
 All get the same points and the same operators, one thread on one core, and take turns. symseek
-runs `presets.hybrid`; pyoperon and gplearn run their defaults, with populations of 1,000. pyoperon puts a coefficient before every variable, here
-optimised for five steps, and scales its model; gplearn's division and logarithm are protected: that
-is how they work. A dash means that the limit passed.
+runs `presets.hybrid`; pyoperon and gplearn run their defaults, with populations of 1,000. pyoperon
+puts a coefficient before every variable, here optimised for five steps, and scales its model;
+gplearn's division and logarithm are protected: that is how they work. A dash means that the limit
+passed.
 """
 
 from __future__ import annotations

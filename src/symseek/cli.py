@@ -43,7 +43,7 @@ Where the paper grades a problem by its error on test points, that is shown as w
 BENCH_EXAMPLES = """\
 examples:
   symseek bench Nguyen-1 --seeds 1
-  symseek bench Nguyen-5 --seeds 10 --jobs 2 --method pqt
+  symseek bench Nguyen-5 --seeds 10 --jobs 2 --method hybrid
   symseek bench Nguyen --jobs 2 --json nguyen.json
   symseek bench Nguyen-7 Nguyen-8 --seeds 3,5,8-10 --max-expressions 500000
 """
@@ -116,8 +116,9 @@ def _add_bench(
     add(
         "--method",
         default="dsr",
-        help="dsr (risk-seeking policy gradient), pqt (priority queue training) or vpg (vanilla "
-        "policy gradient); default dsr",
+        help="dsr (risk-seeking policy gradient), pqt (priority queue training) and vpg "
+        "(vanilla policy gradient); hybrid (with evolution in the loop); evolution (alone); "
+        "default dsr",
     )
     seeds = bench.add_mutually_exclusive_group()
     seeds.add_argument(
@@ -140,7 +141,7 @@ def _add_bench(
         "--max-expressions",
         type=_positive,
         metavar="N",
-        help="budget of a run in sampled expressions; default: 2,000,000, or 1,000,000 for a "
+        help="budget of a run in graded expressions; default: 2,000,000, or 1,000,000 for a "
         "problem with constants to fit",
     )
     add("--json", type=Path, metavar="FILE", help="also write runs and summary here as data")

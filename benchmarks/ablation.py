@@ -20,6 +20,7 @@ from typing import Any
 from symseek import (
     Evolution,
     Novelty,
+    Programs,
     RiskSeeking,
     Search,
     SearchConfig,
@@ -45,6 +46,7 @@ VARIANTS: dict[str, Callable[[int], SearchConfig]] = {
     "no mutation": lambda n: presets.hybrid(
         max_expressions=n, evolution=Evolution(crossover=1.0, mutation=0.0)
     ),
+    "no duplicate removal": lambda n: presets.hybrid(max_expressions=n),
     "no evolution": lambda n: presets.hybrid(max_expressions=n, evolution=None, fresh=0.0),
     "one long evolution": lambda n: presets.evolution(max_expressions=n),
     "with entropy decay 0.85": lambda n: presets.hybrid(
@@ -99,9 +101,12 @@ def search(job: tuple[str, str, int, int]) -> dict[str, Any]:
     if variant == "with soft length prior":
         constraints.append(SoftLength(10, 5))
     exact = 1 - 1e-7 if problem.constants else 1 - 1e-9
-    run = Search(
+    hunt = Search(
         problem.library(), data.X_train, data.y_train, config, constraints=constraints, seed=seed
-    ).run(callback=lambda now: now.best is not None and now.best.reward > exact)
+    )
+    if variant == "no duplicate removal":
+        forget_duplicates(hunt)
+    run = hunt.run(callback=lambda now: now.best is not None and now.best.reward > exact)
     return {
         "variant": variant,
         "problem": name,
@@ -110,6 +115,19 @@ def search(job: tuple[str, str, int, int]) -> dict[str, Any]:
         "evaluations": run.expressions,
         "seconds": run.seconds,
     }
+
+
+def forget_duplicates(search: Search) -> None:
+    """Lets children be born that were born before; those of one generation still differ."""
+    assert search.evolver is not None
+    breeder = search.evolver.breeder
+    breed = breeder.breed
+
+    def forgetful(parents: Programs, *arguments: Any) -> Programs:
+        breeder.begin(parents[:0])
+        return breed(parents, *arguments)
+
+    breeder.breed = forgetful  # type: ignore[method-assign, assignment]
 
 
 def table(runs: list[dict[str, Any]], names: list[str]) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from symseek import InputError, Library, Program, Programs
 from symseek.objectives import (
+    Novelty,
     PriorityQueue,
     RiskSeeking,
     VanillaPolicyGradient,
@@ -95,3 +96,20 @@ def test_queue_shorter_than_its_size_shares_the_weight() -> None:
 def test_bad_settings_are_refused(make: object) -> None:
     with pytest.raises(InputError):
         make()  # type: ignore[operator]
+
+
+def test_novelty_favours_what_was_seldom_seen_and_never_the_invalid() -> None:
+    objective = Novelty(RiskSeeking(1.0), weight=0.5)
+    programs, rewards = batch(4, distinct=3), np.array([0.2, 0.2, 0.0, 0.2])  # the fourth is a copy
+    selection, state = objective.select(objective.start(), programs, rewards)
+    # Bonuses 0.5/sqrt(2), 0.5, none for reward 0, 0.5/sqrt(2); the threshold is the lowest, 0.
+    expected = [0.2 + 0.5 / np.sqrt(2), 0.7, 0.0, 0.2 + 0.5 / np.sqrt(2)]
+    np.testing.assert_allclose(selection.weights * 4, expected)
+    selection, _ = objective.select(state, programs[:2], rewards[:2])
+    bonus = 0.5 / np.sqrt([3, 2])  # seen in the first batch too
+    np.testing.assert_allclose(selection.weights * 2, bonus - bonus.min())
+
+
+def test_novelty_refuses_a_negative_weight() -> None:
+    with pytest.raises(InputError, match="weight of novelty"):
+        Novelty(RiskSeeking(), weight=-1)

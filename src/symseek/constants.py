@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from symseek.errors import InputError, unknown_name
 from symseek.programs import Programs
 
-__all__ = ["FIT_METHODS", "FitConfig", "FitStatus", "search_constants"]
+__all__ = ["FIT_METHODS", "FitConfig", "FitStatus", "search_constants", "with_room"]
 
 Floats = NDArray[np.float64]
 Judge = Callable[[Programs], Floats]  # rewards [B], NaN where invalid
@@ -104,7 +104,7 @@ def search_constants(
     array([[3.5]])
     """
     counts = _constant_counts(programs)
-    constants = _with_room(programs.constants, int(counts.max(initial=0)))
+    constants = with_room(programs.constants, int(counts.max(initial=0)))
     rewards = np.full(len(programs), np.nan)
     status = np.full(len(programs), FitStatus.CONVERGED, dtype=np.uint8)
     for count in np.unique(counts):
@@ -125,7 +125,7 @@ def _constant_counts(programs: Programs) -> NDArray[np.intp]:
     return counts
 
 
-def _with_room(constants: Floats, width: int) -> Floats:
+def with_room(constants: Floats, width: int) -> Floats:
     """A copy with a column for every constant; those not given are 1."""
     out = np.ones((len(constants), max(width, constants.shape[1])))
     out[:, : constants.shape[1]] = constants

@@ -67,7 +67,7 @@ class Evolver:
     ) -> None:
         self.config = config
         self.breeder = Breeder(rules, seed, threads)
-        self.recombiner = recombiner if config.pairing else None
+        self.recombiner = recombiner
         # Custom constraints can only be asked token by token, as the smallest policy does.
         self.judge = Policy(rules, PolicyConfig(hidden=1), seed, threads) if rules.custom else None
 

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symseek.constants import FitConfig, FitStatus, search_constants
+from symseek.constants import FitConfig, FitStatus, search_constants, with_room
 from symseek.data import Data
 from symseek.engines.native import Errors, Evaluator, Workers
 from symseek.errors import InputError
@@ -226,9 +226,8 @@ class _SearchGrader:
             # A guess that the reward calls invalid must not displace a start that it does not.
             promise = self._judge(guessed)
             better = ~np.isnan(promise) & ~(promise < self._judge(programs))
-            width = guessed.constants.shape[1]
-            start = np.where(better[:, None], guessed.constants, 1.0)
-            start[~better] = _padded(programs.constants, width)[~better]
+            own = with_room(programs.constants, guessed.constants.shape[1])
+            start = np.where(better[:, None], guessed.constants, own)
             programs = Programs._trusted(programs.library, programs.tokens, programs.lengths, start)
         return search_constants(programs, self._judge, self.config)
 
@@ -309,10 +308,3 @@ def _key(programs: Programs, row: int) -> bytes:
     tokens = programs.tokens[row, : programs.lengths[row]]
     count = np.count_nonzero(tokens == programs.library.constant_id)
     return tokens.tobytes() + programs.constants[row, :count].tobytes()
-
-
-def _padded(constants: Floats, width: int) -> Floats:
-    """Constants [B, width]; those not given are 1."""
-    out = np.ones((len(constants), width))
-    out[:, : constants.shape[1]] = constants[:, :width]
-    return out

@@ -136,7 +136,7 @@ class Novelty:
     def select(
         self, state: tuple[Any, dict[bytes, int]], programs: Programs, rewards: Floats
     ) -> tuple[Selection, tuple[Any, dict[bytes, int]]]:
-        inner, seen = state[0], dict(state[1])
+        inner, seen = state  # the counts grow in place: they are too many to copy for each batch
         keys = [row[:n].tobytes() for row, n in zip(programs.tokens, programs.lengths, strict=True)]
         for key in keys:
             seen[key] = seen.get(key, 0) + 1

@@ -35,7 +35,7 @@ class Recombiner:
         self.max_length = max_length
         self.threads = threads
         self.target, self.weights = data.y[rows], data.weights[rows]
-        self.evaluator = Evaluator(library, data.X[rows], threads=threads)
+        self.evaluator = Evaluator(library, data.X[rows], threads=threads, cache=0)
         self.ways = [way for way, name in enumerate(PAIRS) if name in library.names]
 
     def __call__(self, graded: Graded, count: int) -> Programs | None:

@@ -232,8 +232,9 @@ class Search:
         self.untrained = Policy(self.rules, self.config.policy, seed ^ (1 << 63), workers)
         self.evolver = None
         if config.evolution is not None:
-            length = self.rules.max_length
-            recombiner = None if data is None else Recombiner(library, data, length, workers)
+            recombiner = None
+            if data is not None and config.evolution.pairing:
+                recombiner = Recombiner(library, data, self.rules.max_length, workers)
             self.evolver = Evolver(config.evolution, self.rules, seed, workers, recombiner)
         self.objective_state = self.config.objective.start()
         self.front = Front()

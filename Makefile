@@ -70,9 +70,9 @@ clean: ## remove the environment and everything built
 # A sanitizer build has an environment of its own, which borrows the installed dependencies. Its
 # runtime must be loaded before Python's. Python itself leaks a little at exit, so leaks are off.
 TESTS_memory := tests/test_sampling.py tests/test_search.py tests/test_evaluation.py tests/test_constants.py \
-	tests/test_evolution.py \
-	tests/test_derivatives.py
-TESTS_threads := tests/test_search.py tests/test_evaluation.py tests/test_constants.py tests/test_evolution.py
+	tests/test_breeding.py tests/test_pairing.py tests/test_evolution.py tests/test_derivatives.py
+TESTS_threads := tests/test_search.py tests/test_evaluation.py tests/test_constants.py tests/test_breeding.py \
+	tests/test_pairing.py tests/test_evolution.py
 SANITIZERS_memory := address,undefined
 SANITIZERS_threads := thread
 RUNTIME_memory := libasan.so

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import symseek.recovery
-from symseek import Program, bench, problems
+from symseek import InputError, Program, bench, problems
 from symseek.bench import Job, Outcome, Run
 from symseek.summary import average_recovery, summarise, write_json
 
@@ -28,6 +28,23 @@ def test_commands_need_no_quotes_and_mean_the_same_problem(name: str) -> None:
     assert words == ["symseek", "bench", problem.shell_name, "--method", "pqt", "--seed", "3"]
     (job,) = bench.make_jobs([words[2]], "pqt", [3])
     assert (job.problem, job.max_expressions) == (name, problem.budget)
+
+
+def test_methods_take_turns_on_each_problem_and_seed() -> None:
+    jobs = bench.make_jobs(["Nguyen-1", "Jin-6"], " hybrid,dsr,, hybrid", [3, 5])
+    assert [(job.problem, job.seed, job.method) for job in jobs] == [
+        (problem, seed, method)
+        for problem in ("Nguyen-1", "Jin-6")
+        for seed in (3, 5)
+        for method in ("hybrid", "dsr")
+    ]
+
+
+def test_every_method_is_checked_before_the_first_run() -> None:
+    with pytest.raises(InputError, match="unknown method 'evolutoin'; did you mean 'evolution'"):
+        bench.make_jobs(["Nguyen-1"], "hybrid,dsr,evolutoin")
+    with pytest.raises(InputError, match="names no method"):
+        bench.make_jobs(["Nguyen-1"], " ,")
 
 
 # --- when a run ends
@@ -84,6 +101,16 @@ def test_a_formula_is_asked_about_again_only_once_its_constants_are_much_better(
     assert judge.asked == ["false"] * 4  # at 9e-7, 8e-8, 1e-9 and 0
     assert not call(iteration(1 - 1e-8, "another"))
     assert judge.asked[4:] == ["another"]
+
+
+def test_evolution_alone_reports_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "REPORT_EVERY", 0.0)
+    reports: list[bench.Progress] = []
+    bench.run_job(Job("Nguyen-12", "evolution", 0, 100_000), reports.append)
+    graded = [progress.expressions for progress in reports]
+    assert len(graded) >= 5
+    assert graded == sorted(graded)
+    assert max(np.diff([0, *graded])) <= 25_000
 
 
 # --- how it is judged
@@ -186,6 +213,38 @@ def test_average_recovery_leaves_out_what_cannot_be_recovered() -> None:
     lost = replace(RUN, job=Job("Neat-6", "dsr", 0, 10**6), recovered="no")
     assert average_recovery(summarise([RUN, lost])) == 100
     assert average_recovery(summarise([lost])) is None
+
+
+def test_each_method_has_summaries_and_an_average_of_its_own(tmp_path: Path) -> None:
+    runs = [
+        replace(RUN, job=Job(name, method, 0, 10**6), recovered=recovered)
+        for name, method, recovered in (
+            ("Nguyen-1", "hybrid", "yes"),
+            ("Nguyen-1", "dsr", "no"),
+            ("Nguyen-2", "hybrid", "yes"),
+            ("Nguyen-2", "dsr", "yes"),
+        )
+    ]
+    found = [(each.problem, each.method, each.recovered) for each in summarise(runs)]
+    assert found == [
+        ("Nguyen-1", "hybrid", 1),
+        ("Nguyen-1", "dsr", 0),
+        ("Nguyen-2", "hybrid", 1),
+        ("Nguyen-2", "dsr", 1),
+    ]
+    write_json(tmp_path / "runs.json", Outcome(planned=4, runs=runs))
+    document = json.loads((tmp_path / "runs.json").read_text())
+    assert [(run["problem"], run["method"]) for run in document["runs"]] == [
+        (problem, method) for problem, method, _ in found
+    ]
+    assert [(each["problem"], each["method"]) for each in document["summary"]] == [
+        (problem, method) for problem, method, _ in found
+    ]
+    assert [each["published"] for each in document["summary"]] == [None, 100, None, 100]
+    assert document["average_recovery"] is None  # there is no one method
+    assert document["average_recoveries"] == {"hybrid": 100, "dsr": 50}
+    write_json(tmp_path / "one.json", Outcome(planned=2, runs=runs[1::2]))
+    assert json.loads((tmp_path / "one.json").read_text())["average_recovery"] == 50
 
 
 def test_errors_are_saved_and_infinity_is_null(tmp_path: Path) -> None:

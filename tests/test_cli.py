@@ -97,6 +97,8 @@ def test_problems_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         (["bench", "Nguyen-13"], "did you mean 'Nguyen-"),
         (["problems", "Nguyem"], "did you mean 'Nguyen'"),
         (["bench", "Nguyen-1", "--method", "dsrr"], "did you mean 'dsr'"),
+        (["bench", "Nguyen-1", "--method", "hybrid,dsrr"], "did you mean 'dsr'"),
+        (["bench", "Nguyen-1", "--method", ","], "names no method"),
         (["bench", "Nguyen-1", "--seeds", "0"], "1 or more"),
         (["bench", "Nguyen-1", "--seeds", "3-1"], "names no seeds"),
         (["bench", "Nguyen-1", "--seeds", "one"], "'one'"),
@@ -186,6 +188,24 @@ def test_budget_is_kept_and_repeated_in_the_command(capsys: pytest.CaptureFixtur
     assert "0/1" in out
 
 
+def test_methods_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    saved = tmp_path / "saved.json"
+    words = ["bench", "Nguyen-1", "--seeds", "2", "--max-expressions", "2000", "--json", str(saved)]
+    assert main([*words, "--method", "hybrid,pqt"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("Nguyen-1   hybrid seed 0 ")
+    assert lines[2].startswith("Nguyen-1   pqt    seed 0 ")
+    assert lines[3].strip().startswith("again: symseek bench Nguyen-1 --method pqt --seed 0")
+    assert "hybrid  pqt" in [re.sub(r"\s{2,}", "  ", line.strip()) for line in lines]
+    document = json.loads(saved.read_text())
+    assert [(run["seed"], run["method"]) for run in document["runs"]] == [
+        (0, "hybrid"),
+        (0, "pqt"),
+        (1, "hybrid"),
+        (1, "pqt"),
+    ]
+
+
 def test_processes_change_nothing() -> None:
     jobs = bench.make_jobs(["Nguyen-1"], seeds=[0, 1, 2], max_expressions=20_000)
     alone = workers.run_jobs(jobs, 1, Silent())
@@ -221,13 +241,22 @@ def test_a_killed_process_is_a_failure_not_a_hang(monkeypatch: pytest.MonkeyPatc
     ] * 2
 
 
+def hear_ctrl_c() -> None:
+    """Undo what a shell does to the commands that it starts in the background."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_ctrl_c_keeps_finished_runs(jobs: str, tmp_path: Path) -> None:
     saved = tmp_path / "saved.json"
     words = ["bench", "Nguyen-11", "Nguyen-12", "--seed", "8", "--jobs", jobs, "--json", str(saved)]
     with subprocess.Popen(
-        command(*words), stdout=subprocess.PIPE, text=True, start_new_session=True
+        command(*words),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=hear_ctrl_c,
     ) as child:
         assert child.stdout is not None
         line = child.stdout.readline()  # Nguyen-11 is quick; Nguyen-12 has long to go
@@ -363,6 +392,72 @@ def test_a_target_without_closed_form_has_no_recovery() -> None:
     row = cells(shown(run), "Neat-6")
     assert "recovered" not in row
     assert (row["test RMSE"], row["paper"]) == ("0.25", "0.2378")
+
+
+def beside(*runs: Run, methods: tuple[str, ...] = ("hybrid", "dsr")) -> list[str]:
+    """The lines of the tables of several methods, two spaces between columns."""
+    out = io.StringIO()
+    PlainDisplay(len(runs), out, methods).summary(Outcome(planned=len(runs), runs=list(runs)))
+    lines = [re.sub(r"\s{2,}", "  ", line.strip()) for line in out.getvalue().splitlines()]
+    return [line for line in lines if "  " in line]
+
+
+def by(method: str, problem: str = "Nguyen-1", **changes: object) -> Run:
+    return replace(RUN, job=Job(problem, method, 0, 10**6), **changes)  # type: ignore[arg-type]
+
+
+def test_methods_stand_side_by_side() -> None:
+    """In the order asked for, each with the paper's figure where the paper has one."""
+    runs = [
+        by("dsr", "Nguyen-5", recovered="no"),  # with several processes, any may finish first
+        by("hybrid", "Nguyen-5", expressions=7_000, seconds=1.5),
+        by("hybrid", expressions=3_000, seconds=0.25),
+        by("dsr", expressions=50_000, seconds=2.0),
+    ]
+    assert beside(*runs) == [
+        "hybrid  dsr",
+        "problem  recovery  evaluations  seconds  recovery  paper  evaluations  seconds",
+        "Nguyen-5  100%  7,000  1.50  0%  72%  -  -",
+        "Nguyen-1  100%  3,000  0.25  100%  100%  50,000  2.00",
+        "average  100.0%  -  -  50.0%  86.0%  -  -",
+    ]
+
+
+def test_test_errors_stand_side_by_side() -> None:
+    runs = [
+        by("hybrid", "Jin-1", test_rmse=0.25),
+        by("dsr", "Jin-1", test_rmse=None, recovered="no"),
+        by("vpg", "Jin-1", test_rmse=1.0, recovered="undecided"),
+    ]
+    methods, headings, row = beside(*runs, methods=("hybrid", "dsr", "vpg"))
+    assert methods == "hybrid  dsr  vpg"
+    assert list(zip(headings.split("  "), row.split("  "), strict=True)) == [
+        ("problem", "Jin-1"),
+        *(("test RMSE", "0.25"), ("recovered", "1/1"), ("evaluations", "5,000")),
+        *(("seconds", "0.05"), ("test RMSE", "inf"), ("paper", "0.46"), ("recovered", "0/1")),
+        *(("test RMSE", "1"), ("recovered", "0/1"), ("undecided", "1")),
+    ]
+
+
+def test_a_method_that_has_not_come_to_a_problem_has_dashes_and_no_average() -> None:
+    names = ("Nguyen-1", "Nguyen-2", "Nguyen-3")
+    runs = [*(by("hybrid", name) for name in names), *(by("dsr", name) for name in names[:2])]
+    *_, third, average = beside(*runs)
+    assert third == "Nguyen-3  100%  5,000  0.05  -  -  -  -"
+    assert average == "average  100.0%  -  -  -  -  -  -"
+
+
+def test_live_table_tells_methods_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    out = Terminal()
+    with open_display(2, out, methods=["hybrid", "dsr"]) as display:
+        assert isinstance(display, LiveDisplay)
+        for method in ("hybrid", "dsr"):
+            display.started(replace(JOB, method=method))
+        display.live.refresh()
+    for word in ("method", "hybrid", "dsr"):
+        assert word in out.getvalue()
 
 
 def test_failures_are_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The native core's face: arrays in, arrays filled. `engines.native` is what the package calls."""
+"""The native core's face: arrays in, arrays filled. `engines` is what the package calls."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

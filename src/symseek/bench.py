@@ -124,17 +124,19 @@ class Outcome:
 
 def make_jobs(
     wanted: Sequence[str],
-    method: str = "dsr",
+    method: str = "dsr",  # or several, separated by commas
     seeds: Iterable[int] = range(10),
     max_expressions: int | None = None,
     threads: int = 1,
 ) -> list[Job]:
     """The jobs for problems or suites, problem by problem; bad names are refused here.
 
-    >>> [job.seed for job in make_jobs(["Nguyen-1"], seeds=[3, 5])]
-    [3, 5]
+    Methods take turns, so that what else the machine does befalls them all alike.
+
+    >>> [(job.seed, job.method) for job in make_jobs(["Nguyen-1"], "hybrid,dsr", seeds=[3, 5])]
+    [(3, 'hybrid'), (3, 'dsr'), (5, 'hybrid'), (5, 'dsr')]
     """
-    chosen = problems.select(*wanted)
+    chosen, methods = problems.select(*wanted), _names(method)
     seeds = list(seeds)
     if threads not in THREADS:
         raise InputError(f"threads is {threads}; it must be from {THREADS[0]} to {THREADS[-1]}")
@@ -142,13 +144,21 @@ def make_jobs(
         if seed not in SEEDS:
             raise InputError(f"the seed is {seed}; it must be from 0 to 2**64 - 1")
     jobs = [
-        Job(problem.name, method, seed, max_expressions or problem.budget, threads)
+        Job(problem.name, name, seed, max_expressions or problem.budget, threads)
         for problem in chosen
         for seed in seeds
+        for name in methods
     ]
-    for job in jobs[:1]:
+    for job in jobs[: len(methods)]:
         job.config()
     return jobs
+
+
+def _names(methods: str) -> list[str]:
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    if not names:
+        raise InputError(f"{methods!r} names no method; write dsr, or hybrid,dsr")
+    return list(dict.fromkeys(names))
 
 
 def judged(program: Program, problem: problems.Problem) -> Recovery:

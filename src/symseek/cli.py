@@ -45,6 +45,7 @@ examples:
   symseek bench Nguyen-1 --seeds 1
   symseek bench Nguyen-5 --seeds 10 --jobs 2 --method hybrid
   symseek bench Nguyen --jobs 2 --json nguyen.json
+  symseek bench Nguyen-1 Nguyen-6 --method hybrid,dsr
   symseek bench Nguyen-7 Nguyen-8 --seeds 3,5,8-10 --max-expressions 500000
 """
 
@@ -118,7 +119,7 @@ def _add_bench(
         default="dsr",
         help="dsr (risk-seeking policy gradient), pqt (priority queue training) and vpg "
         "(vanilla policy gradient); hybrid (with evolution in the loop); evolution (alone); "
-        "default dsr",
+        "several, separated by commas, are compared; default dsr",
     )
     seeds = bench.add_mutually_exclusive_group()
     seeds.add_argument(
@@ -203,7 +204,8 @@ def _bench(options: argparse.Namespace) -> int:
         if options.json is not None:
             write_json(options.json, outcome)
 
-    with open_display(len(jobs)) as display:
+    methods = list(dict.fromkeys(job.method for job in jobs))
+    with open_display(len(jobs), methods=methods) as display:
         outcome = run_jobs(jobs, options.jobs, display, save)
         display.summary(outcome)
     if outcome.interrupted:

@@ -66,6 +66,13 @@ class Data:
         mean = (self.weights @ self.y) / total
         return float(np.sqrt((self.weights @ (self.y - mean) ** 2) / total))
 
+    def rows(self, chosen: NDArray[np.intp]) -> Data:
+        """Some of the rows; their weights count among themselves."""
+        weights = self.weights[chosen]
+        if not weights.sum() > 0:
+            raise InputError("all rows that were drawn have weight 0; give weights to more rows")
+        return Data(self.X[chosen], self.y[chosen], weights * (len(chosen) / weights.sum()))
+
     def refuse_constant_target(self, why: str) -> None:
         """Complain when every y is the same."""
         if self.y.min() == self.y.max() or not self.spread > 0:

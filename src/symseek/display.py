@@ -1,8 +1,8 @@
 """What a benchmark shows: a live table in a terminal, plain lines anywhere else, then a summary.
 
 Both say the same: a line a run as it ends, with its seed and the command that repeats it, and one
-row a problem at the end, in the terms in which the paper grades it. The list of problems is shown
-here too. rich is loaded only for a terminal.
+row a problem at the end, in the terms in which the paper grades it; several methods stand side by
+side. The list of problems is shown here too. rich is loaded only for a terminal.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import statistics
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
@@ -37,9 +37,9 @@ NOTES: dict[Grade, str] = {  # in the order of the tables
     "median RMSE": ERROR_NOTE.format("median"),
 }
 TIMES = ("undecided", "evaluations", "seconds", "s/run", "rate")
-TIMES_NOTE = """\
-Evaluations, seconds: median over the recovered runs, to the moment of recovery.
-s/run, rate: median over all runs."""
+COMPARED = {"recovery", "test RMSE", "paper", "recovered", "undecided", "evaluations", "seconds"}
+TIMES_NOTE = "Evaluations, seconds: median over the recovered runs, to the moment of recovery."
+RATES_NOTE = "s/run, rate: median over all runs."
 
 
 def _live(out: TextIO) -> bool:
@@ -47,10 +47,13 @@ def _live(out: TextIO) -> bool:
 
 
 @contextmanager
-def open_display(total: int, out: TextIO | None = None) -> Iterator[PlainDisplay]:
-    """The display that suits the output, for `total` runs."""
+def open_display(
+    total: int, out: TextIO | None = None, methods: Sequence[str] = ()
+) -> Iterator[PlainDisplay]:
+    """The display that suits the output, for `total` runs of one method or of those named."""
     out = out or sys.stdout
-    display = LiveDisplay(total, out) if _live(out) else PlainDisplay(total, out)
+    kind = LiveDisplay if _live(out) else PlainDisplay
+    display = kind(total, out, methods)
     with display.shown():
         yield display
 
@@ -58,9 +61,10 @@ def open_display(total: int, out: TextIO | None = None) -> Iterator[PlainDisplay
 class PlainDisplay:
     """Lines of text: for files, pipes and logs."""
 
-    def __init__(self, total: int, out: TextIO) -> None:
+    def __init__(self, total: int, out: TextIO, methods: Sequence[str] = ()) -> None:
         self.total = total
         self.out = out
+        self.methods = methods if len(methods) > 1 else ()  # those to tell apart
         self.done: list[Run] = []
 
     @contextmanager
@@ -78,15 +82,19 @@ class PlainDisplay:
 
     def finished(self, run: Run) -> None:
         self.done.append(run)
-        self.say(run_line(run), style=COLOURS[run.recovered])
+        self.say(run_line(run, self.label(run.job)), style=COLOURS[run.recovered])
         if run.recovered == "undecided":
             self.say(f"    why: {run.reason}", style="dim")
         self.say(f"    again: {run.job.command}", style="dim")
 
     def failed(self, job: Job, error: str) -> None:
-        self.say(f"{job.problem}  seed {job.seed}  FAILED", style="red")
+        self.say(f"{job.problem}  {self.label(job)}seed {job.seed}  FAILED", style="red")
         self.say(f"    again: {job.command}", style="dim")
         self.say(error.rstrip(), style="red")
+
+    def label(self, job: Job) -> str:
+        """The method of a job, where there are several."""
+        return f"{job.method:<{max(map(len, self.methods))}} " if self.methods else ""
 
     def summary(self, outcome: Outcome) -> None:
         """The tables, a problem a row, and what did not come to an end."""
@@ -95,10 +103,13 @@ class PlainDisplay:
         for grade, note in NOTES.items():
             graded = [each for each in summaries if each.graded_by == grade]
             if graded:
-                self.table(recovery_rows(graded) if grade == "recovery" else error_rows(graded))
+                rows = recovery_rows if grade == "recovery" else error_rows
+                self.table(self.compared(graded, rows) if self.methods else rows(graded))
                 self.say(note, style="dim")
         if summaries:
             self.say(TIMES_NOTE, style="dim")
+            if not self.methods:
+                self.say(RATES_NOTE, style="dim")
         if outcome.failures:
             self.say(f"{len(outcome.failures)} runs failed; their errors are above.", style="red")
         if outcome.interrupted:
@@ -107,18 +118,27 @@ class PlainDisplay:
                 style="yellow",
             )
 
+    def compared(
+        self, summaries: Sequence[Summary], rows: Callable[[Sequence[Summary]], list[Row]]
+    ) -> list[Row]:
+        """The tables of the methods as one."""
+        of_method = {
+            method: [each for each in summaries if each.method == method] for method in self.methods
+        }
+        return side_by_side({method: rows(each) for method, each in of_method.items() if each})
+
     def table(self, rows: Sequence[Row]) -> None:
         for row, line in zip(rows, text_table(rows), strict=True):
-            self.say(line, style="bold" if row[0] in ("problem", "average") else None)
+            self.say(line, style="bold" if row[0] in ("", "problem", "average") else None)
 
 
 class LiveDisplay(PlainDisplay):
     """A table of the running searches that redraws itself below the lines of the finished ones."""
 
-    def __init__(self, total: int, out: TextIO) -> None:
+    def __init__(self, total: int, out: TextIO, methods: Sequence[str] = ()) -> None:
         from rich.console import Console
 
-        super().__init__(total, out)
+        super().__init__(total, out, methods)
         self.console: Console = Console(file=out, highlight=False)
         self.running: dict[Job, Progress] = {}
 
@@ -163,7 +183,8 @@ class LiveDisplay(PlainDisplay):
         won = sum(run.recovered == "yes" for run in self.done)
         caption = f"{len(self.done)} of {self.total} runs done, {won} recovered"
         table = Table(expand=True, caption=caption)  # as wide as the terminal: it does not jump
-        table.add_column("problem", no_wrap=True)
+        for name in ("problem", "method") if self.methods else ("problem",):
+            table.add_column(name, no_wrap=True)
         for name in ("seed", "expressions", "rate", "best reward"):
             table.add_column(name, justify="right", no_wrap=True)
         table.add_column("best expression", no_wrap=True, overflow="ellipsis", ratio=1)
@@ -171,6 +192,7 @@ class LiveDisplay(PlainDisplay):
             rate = f"{now.expressions / now.seconds:,.0f}/s" if now.seconds > 0 else "-"
             table.add_row(
                 job.problem,
+                *([job.method] if self.methods else []),
                 str(job.seed),
                 f"{now.expressions:,}",
                 rate,
@@ -180,11 +202,11 @@ class LiveDisplay(PlainDisplay):
         return table
 
 
-def run_line(run: Run) -> str:
+def run_line(run: Run, label: str = "") -> str:
     """One finished run in one line."""
     by_error = problems.load(run.job.problem).graded_by != "recovery"
     return (
-        f"{run.job.problem:<10} seed {run.job.seed:<4} {VERDICTS[run.recovered]:<13}  "
+        f"{run.job.problem:<10} {label}seed {run.job.seed:<4} {VERDICTS[run.recovered]:<13}  "
         f"{run.expressions:>9,} expressions  {run.seconds:6.2f} s  {run.rate:>9,.0f}/s  "
         f"reward {run.reward:.6f}  "
         + (f"test RMSE {_error(run.test_rmse):<9}  " if by_error else "")
@@ -248,6 +270,35 @@ def _average(values: Sequence[float | None], form: str, missing: str = "-") -> s
 def _without_empty(rows: list[Row]) -> list[Row]:
     """Leave out the columns that say nothing of any problem: the table fits a narrow terminal."""
     columns = [each for each in zip(*rows, strict=True) if set(each[1:]) != {"-"}]
+    return list(zip(*columns, strict=True))
+
+
+def side_by_side(tables: dict[str, list[Row]]) -> list[Row]:
+    """One table of several methods' own, their names above; a dash where one has no such row.
+
+    >>> fast = [("problem", "recovery", "rate"), ("A", "90%", "5/s"), ("B", "70%", "4/s")]
+    >>> slow = [("problem", "recovery", "rate"), ("A", "100%", "1/s")]
+    >>> print(*text_table(side_by_side({"fast": fast, "slow": slow})), sep="\\n")
+                 fast      slow
+    problem  recovery  recovery
+    A             90%      100%
+    B             70%         -
+    """
+    names = list(dict.fromkeys(row[0] for rows in tables.values() for row in rows[1:]))
+    names.sort(key="average".__eq__)  # last
+    columns = [("", "problem", *names)]
+    for method, (headings, *rows) in tables.items():
+        known = {row[0]: row for row in rows}
+        if len(known) < len(names):
+            known.pop("average", None)  # of fewer problems than its neighbour
+        # Next to the recovery in percent, the runs recovered say nothing new.
+        wanted = COMPARED - ({"recovered"} if "recovery" in headings else set())
+        label = method
+        for at, heading in enumerate(headings):
+            cells = [known[name][at] if name in known else "-" for name in names]
+            if heading in wanted and set(cells) != {"-"}:
+                columns.append((label, heading, *cells))
+                label = ""
     return list(zip(*columns, strict=True))
 
 

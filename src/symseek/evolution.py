@@ -3,6 +3,8 @@
 The sampled programs are the first generation. Each further one comes from it by crossover and
 mutation in the native core, under the very constraints that sampling obeys, so that the space
 searched is one. The best children join the batch that the policy learns from.
+
+One long evolution is a sequence of iterations that pass their population on.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.constraint_set import ConstraintSet
-from symseek.engines.native import Breeder, Policy, Workers
+from symseek.engines.breeding import Breeder
+from symseek.engines.native import Policy, Workers
 from symseek.errors import InputError
 from symseek.grading import Graded
 from symseek.policy import PolicyConfig
@@ -39,6 +42,7 @@ class Evolution:
     pairing: int = 10  # generations between two recombinations by what is missing; 0: never
     pairs: int = 100  # programs that a recombination makes
     kept: int = 50  # the best children, which join the batch
+    continues: bool = False  # the next iteration goes on with this population: it samples none
 
     def __post_init__(self) -> None:
         for name in ("generations", "tournament", "pairs", "kept"):
@@ -55,7 +59,10 @@ class Evolution:
 
 
 class Evolver:
-    """Evolves the batches of one search."""
+    """Evolves the batches of one search.
+
+    Between two iterations `population` and `children` are all that it remembers.
+    """
 
     def __init__(
         self,
@@ -68,26 +75,30 @@ class Evolver:
         self.config = config
         self.breeder = Breeder(rules, seed, threads)
         self.recombiner = recombiner
+        self.population: Graded | None = None  # with which the next iteration is to begin
+        self.children = 0  # in a generation of that population
         # Custom constraints can only be asked token by token, as the smallest policy does.
         self.judge = Policy(rules, PolicyConfig(hidden=1), seed, threads) if rules.custom else None
 
     def __call__(
         self,
-        sampled: Graded,
+        batch: Graded,
         iteration: int,
         grade: Callable[[Programs], Graded],
         room: Callable[[], int],
     ) -> Graded:
-        """The sampled batch with the best children added.
+        """The batch, sampled or the population of last time, with the best children added.
 
         `grade` sees every generation; `room` says how many programs may still be graded, 0 to end.
         """
-        config, population = self.config, sampled
-        self.breeder.begin(sampled.programs)
+        config, population = self.config, batch
+        size = len(batch.programs) if self.population is None else self.children
+        self.breeder.begin(batch.programs)
         recent: deque[Graded] = deque(maxlen=_RECENT)
         best: list[Graded] = []  # the best children so far, as one group
+        continues = config.continues
         for generation in range(config.generations):
-            count = min(len(sampled.programs), room())
+            count = min(size, room())
             if count == 0:
                 break
             children = self._permitted(
@@ -97,14 +108,16 @@ class Evolver:
             )
             fresh = [grade(children)] if len(children) else []
             if config.pairing and (generation + 1) % config.pairing == 0:
-                pairs = self._pairs([sampled, *recent, *fresh])[: room()]
+                pairs = self._pairs([batch, *recent, *fresh])[: room()]
                 fresh += [grade(pairs)] if len(pairs) else []
             if not fresh:
+                continues = False  # nothing new can be bred of this population
                 break
             recent += fresh
             best = [fittest([*best, *fresh], config.kept)]
             population = fittest([population], config.elite, fresh)
-        return merged([sampled, *best])
+        self.population, self.children = (population, size) if continues else (None, 0)
+        return merged([batch, *best])
 
     def _pairs(self, groups: list[Graded]) -> Programs:
         """What recombination makes of the programs met lately: new ones that may be graded."""

@@ -56,7 +56,7 @@ def evolution(**changes: Any) -> SearchConfig:
     settings = {
         "batch_size": 1000,
         "learning_rate": 0.0,
-        "evolution": Evolution(generations=100_000, pairing=0),
+        "evolution": Evolution(pairing=0, continues=True),
         "max_constants": 6,
         "constants": FitConfig("least_squares", restarts=0),
     }

@@ -35,7 +35,10 @@ from symseek.tokens import Library
 
 PERFECT = 1 - 1e-12  # a reward that only rounding keeps from 1
 
-__all__ = ["Iteration", "Result", "Search", "SearchConfig", "Stopped"]
+QUANTILES: NDArray[np.float64] = np.linspace(0, 1, 21)
+"""Where the distribution of each batch's rewards is kept: every twentieth."""
+
+__all__ = ["QUANTILES", "Iteration", "Result", "Search", "SearchConfig", "Stopped"]
 
 
 @dataclass(frozen=True)
@@ -111,10 +114,12 @@ class Iteration:
     mean_reward: float  # of the batch, invalid programs counting 0
     top_mean_reward: float  # of the best epsilon of the batch
     best_reward: float  # of the batch
-    entropy: float  # of the policy along a program, mean over the batch
+    entropy: float  # of the policy along a program, mean over the batch; NaN if none was sampled
     mean_length: float  # tokens
     invalid_fraction: float  # of the batch
     unique_fraction: float  # of the batch
+    quantiles: tuple[float, ...]  # of the batch's rewards, at `QUANTILES`
+    tokens: tuple[int, ...]  # [L] how often each token of the library was sampled
     best: Entry | None  # the best program so far
 
 
@@ -253,20 +258,17 @@ class Search:
         config, clock = self.config, _Clock(self)
         try:
             while (stopped := self._finished()) is None:
-                batch = min(config.batch_size, config.max_expressions - self.expressions)
-                sample = self._sample(batch)
-                clock.lap("sample")
-                sampled = graded = self._grade(sample.programs)
-                clock.lap("evaluate")
+                batch, entropy = self._batch(clock)
+                graded = batch
                 if self.evolver is not None:
-                    graded = self.evolver(sampled, self.iteration, self._grade, self._room(clock))
+                    graded = self.evolver(batch, self.iteration, self._grade, self._room(clock))
                     clock.lap("evolve")
                 selection, self.objective_state = config.objective.select(
                     self.objective_state, graded.programs, graded.rewards
                 )
                 self._learn(selection)
                 clock.lap("train")
-                now = self._record(sample, sampled, clock)
+                now = self._record(batch, entropy, clock)
                 if callback is not None and callback(now):
                     stopped = Stopped.CALLBACK
                     break
@@ -282,6 +284,27 @@ class Search:
             self.seed,
             dict(self.timings),
         )
+
+    def consider(self, programs: Programs) -> Graded:
+        """Grade programs from elsewhere, which the front keeps if they are good.
+
+        They count against the budget. The constraints, which say what to sample, are not asked.
+        """
+        return self._grade(programs)
+
+    def _batch(self, clock: _Clock) -> tuple[Graded, float]:
+        """What an iteration begins with: a sample, graded, and the policy's mean entropy along it.
+
+        An evolution that continues brings its own population, of which the policy knows nothing.
+        """
+        if self.evolver is not None and self.evolver.population is not None:
+            return self.evolver.population, math.nan
+        config = self.config
+        sample = self._sample(min(config.batch_size, config.max_expressions - self.expressions))
+        clock.lap("sample")
+        graded = self._grade(sample.programs)
+        clock.lap("evaluate")
+        return graded, float(sample.entropy.sum(dtype=np.float64)) / len(sample.entropy)
 
     def _sample(self, batch: int) -> Sample:
         """A batch from the policy or, for a share of the iterations, from one that never learns."""
@@ -335,7 +358,7 @@ class Search:
             return Stopped.TIME
         return None
 
-    def _record(self, sample: Sample, graded: Graded, clock: _Clock) -> Iteration:
+    def _record(self, graded: Graded, entropy: float, clock: _Clock) -> Iteration:
         rewards, count = graded.rewards, len(graded.rewards)
         epsilon = getattr(self.config.objective, "epsilon", RiskSeeking.epsilon)
         top = rewards[rewards >= top_quantile(rewards, epsilon)]
@@ -348,14 +371,24 @@ class Search:
             mean_reward=float(rewards.sum()) / count,
             top_mean_reward=float(top.sum()) / len(top),
             best_reward=float(top.max()),
-            entropy=float(sample.entropy.sum(dtype=np.float64)) / count,
-            mean_length=float(sample.programs.lengths.sum()) / count,
+            entropy=entropy,
+            mean_length=float(graded.programs.lengths.sum()) / count,
             invalid_fraction=1.0 - float(np.count_nonzero(graded.ok)) / count,
             unique_fraction=graded.distinct / count,
+            quantiles=tuple(
+                np.sort(rewards)[np.rint(QUANTILES * (count - 1)).astype(int)].tolist()
+            ),
+            tokens=tuple(self._token_counts(graded.programs)),
             best=self.front.best,
         )
         self.history.append(now)
         return now
+
+    def _token_counts(self, programs: Programs) -> list[int]:
+        # EMPTY is -1: shifted by one, padding is counted first, and left out.
+        size = len(self.library) + 1
+        counts: list[int] = np.bincount(programs.tokens.ravel() + 1, minlength=size)[1:].tolist()
+        return counts
 
 
 class _Clock:

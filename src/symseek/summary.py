@@ -1,4 +1,4 @@
-"""What benchmark runs came to: one row a problem, and the whole outcome as a JSON file."""
+"""What benchmark runs came to, by problem and method, and the whole outcome as a JSON file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import math
 import os
 import platform
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -16,19 +15,21 @@ from typing import Any
 
 from symseek import problems
 from symseek.bench import Outcome, Run
+from symseek.writing import write_whole
 
 __all__ = ["Summary", "average_recovery", "summarise", "write_json"]
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The runs of one problem.
+    """The runs of one problem by one method.
 
     What is said of recovery is over the recovered runs, None where there is none. A test error is
     None where a run has none: it counts as infinite, and a median may yet be finite.
     """
 
     problem: str
+    method: str
     graded_by: problems.Grade
     closed_form: bool
     runs: int
@@ -55,19 +56,20 @@ class Summary:
 
 
 def summarise(runs: Sequence[Run]) -> list[Summary]:
-    """One summary a problem, in the order the problems first appear."""
-    grouped: dict[str, list[Run]] = {}
+    """One summary for each problem and method, in the order in which they first appear."""
+    grouped: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        grouped.setdefault(run.job.problem, []).append(run)
-    return [_summary(name, group) for name, group in grouped.items()]
+        grouped.setdefault((run.job.problem, run.job.method), []).append(run)
+    return [_summary(*key, group) for key, group in grouped.items()]
 
 
-def _summary(name: str, runs: list[Run]) -> Summary:
-    problem, method = problems.load(name), runs[0].job.method
+def _summary(name: str, method: str, runs: list[Run]) -> Summary:
+    problem = problems.load(name)
     won = [run for run in runs if run.recovered == "yes"]
     errors = [math.inf if run.test_rmse is None else run.test_rmse for run in runs]
     return Summary(
         problem=name,
+        method=method,
         graded_by=problem.graded_by,
         closed_form=problem.closed_form,
         runs=len(runs),
@@ -89,7 +91,7 @@ def _finite(value: float) -> float | None:
 
 
 def average_recovery(summaries: Sequence[Summary]) -> float | None:
-    """The mean over problems of recovery in percent: the paper's headline number.
+    """The mean over problems of one method's recovery in percent: the paper's headline number.
 
     Problems without a closed form, which nothing can recover, are left out.
     """
@@ -100,11 +102,16 @@ def average_recovery(summaries: Sequence[Summary]) -> float | None:
 def write_json(path: Path, outcome: Outcome) -> None:
     """Write the outcome as data, whole or not at all: a reader never sees half a file."""
     summaries = summarise(outcome.runs)
+    averages = {
+        method: average_recovery([each for each in summaries if each.method == method])
+        for method in dict.fromkeys(each.method for each in summaries)
+    }
     document = {
         **_surroundings(),
         "planned": outcome.planned,
         "interrupted": outcome.interrupted,
-        "average_recovery": average_recovery(summaries),
+        "average_recovery": next(iter(averages.values())) if len(averages) == 1 else None,
+        "average_recoveries": averages,
         "summary": [asdict(each) | {"recovery": each.recovery} for each in summaries],
         "runs": [_run_record(run) for run in outcome.runs],
         "failures": [
@@ -112,17 +119,7 @@ def write_json(path: Path, outcome: Outcome) -> None:
             for job, error in outcome.failures
         ],
     }
-    text = json.dumps(document, indent=1) + "\n"
-    with tempfile.NamedTemporaryFile(
-        "w", dir=path.parent, prefix=f".{path.name}.", suffix=".part", delete=False
-    ) as part:
-        part.write(text)
-    try:
-        os.chmod(part.name, 0o666 & ~_umask())  # temporary files are born private
-        os.replace(part.name, path)
-    except OSError:
-        os.unlink(part.name)
-        raise
+    write_whole(path, json.dumps(document, indent=1) + "\n")
 
 
 def _run_record(run: Run) -> dict[str, Any]:
@@ -141,9 +138,3 @@ def _surroundings() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

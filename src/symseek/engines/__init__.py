@@ -1,1 +1,1 @@
-"""Engines: where the arithmetic happens. `native` is the C++ core."""
+"""Engines: where the arithmetic happens. `native` is the C++ core, `breeding` evolves on it."""

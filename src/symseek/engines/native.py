@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from symseek.constraint_set import ConstraintSet
 
 __all__ = [
-    "Breeder",
-    "Breeding",
     "Derivatives",
     "Errors",
     "Evaluator",
@@ -42,48 +40,6 @@ __all__ = [
 ]
 
 CACHE_ENTRIES = 1 << 17  # about 6 MB; a program seen again within a few hundred batches is known
-
-
-PAIRS = ("add", "sub", "sub", "mul", "div", "div")
-"""The operators of `pair`; where one comes twice, the second time its operands are swapped."""
-PAIRS_SWAPPED = (False, False, True, False, False, True)
-
-
-def pair(
-    values: NDArray[np.float64],
-    candidates: NDArray[np.float64],
-    target: NDArray[np.float64],
-    weights: NDArray[np.float64],
-    allowed: NDArray[np.bool_],
-    threads: int | Workers = 1,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """What each of some values [P, N] lacks to be the target [N]: a candidate [Q, N] for each way.
-
-    Returns:
-        The squared errors [P, 6] of the best pairs by each of `PAIRS`, and the candidates [P, 6]:
-        infinity and -1 where none is allowed [P, Q].
-    """
-    count, lanes = len(candidates), 8
-    table = np.full((candidates.shape[1], -(-count // lanes) * lanes), np.nan)
-    table[:, :count] = candidates.T
-    penalty = np.full((len(values), table.shape[1]), np.inf)
-    penalty[:, :count] = np.where(allowed, 0.0, np.inf)
-    error = np.empty((len(values), len(PAIRS)))
-    index = np.empty(error.shape, dtype=np.int64)
-    with np.errstate(divide="ignore", over="ignore"):
-        inverses = 1.0 / table
-    _native.pair(
-        np.ascontiguousarray(values),
-        table,
-        inverses,
-        np.ascontiguousarray(target),
-        np.ascontiguousarray(weights),
-        penalty,
-        _pool(threads),
-        error,
-        index,
-    )
-    return error, index
 
 
 def simd() -> str:
@@ -118,22 +74,12 @@ class Score:
     gradient: NDArray[np.float32] | None = None  # flat, as in PolicyWeights
 
 
-class Breeding(Protocol):
-    """How children are made."""
-
-    @property
-    def tournament(self) -> int: ...
-    @property
-    def crossover(self) -> float: ...
-    @property
-    def mutation(self) -> float: ...
-
-
 Workers = _native.Pool
 """Threads that several engine objects of one search share: `Workers(threads)`."""
 
 
-def _pool(threads: int | Workers) -> Workers:
+def pool(threads: int | Workers) -> Workers:
+    """The workers themselves, or new ones."""
     return Workers(threads) if isinstance(threads, int) else threads
 
 
@@ -148,7 +94,7 @@ class Policy:
         tokens = len(rules.library)
         self.weights = PolicyWeights.start(tokens, config.hidden, seed)
         self.adam = AdamState.start(self.weights.flat.size)
-        self._core = _native.Policy(rules.compiled, config.hidden, _pool(threads))
+        self._core = _native.Policy(rules.compiled, config.hidden, pool(threads))
         self._ask = rules.ask if rules.custom else None
 
     def sample(self, batch: int, iteration: int) -> Sample:
@@ -162,12 +108,12 @@ class Policy:
         if dead_end is not None:
             raise InputError(f"the constraints collide: {self.rules.explain_dead_end(dead_end)}")
         library = self.rules.library
-        constants = _unfitted(library, tokens)
+        constants = unfitted(library, tokens)
         return Sample(Programs._trusted(library, tokens, lengths, constants), entropy)
 
     def score(self, programs: Programs) -> Score:
         """Log-probability and entropy; -inf for a program that the constraints rule out."""
-        _same_library(self.rules.library, programs)
+        same_library(self.rules.library, programs)
         nothing = np.zeros(len(programs), dtype=np.float32)
         return self._score(programs, nothing, nothing, 1.0, None)
 
@@ -182,7 +128,7 @@ class Policy:
 
         H(tau) is the sum over its steps t of the entropy there times entropy_decay**t.
         """
-        _same_library(self.rules.library, programs)
+        same_library(self.rules.library, programs)
         gradient = np.zeros_like(self.weights.flat)
         score = self._score(
             programs,
@@ -239,73 +185,10 @@ class Policy:
 
     def allows(self, programs: Programs) -> NDArray[np.bool_]:
         """Which programs [B] are complete and obey the built-in constraints at every step."""
-        _same_library(self.rules.library, programs)
+        same_library(self.rules.library, programs)
         ok = np.empty(len(programs), dtype=bool)
         self._core.allows(programs.tokens, programs.lengths, ok)
         return ok
-
-
-class Breeder:
-    """Makes children of programs on the native core; each is met once between two `begin`s."""
-
-    def __init__(self, rules: ConstraintSet, seed: int, threads: int | Workers = 1) -> None:
-        self.rules = rules
-        self.seed = seed
-        constant = rules.library.constant_id
-        self._core = _native.Breeder(
-            rules.compiled, -1 if constant is None else constant, _pool(threads)
-        )
-        self._width = 0 if constant is None else rules.max_length
-
-    def begin(self, programs: Programs) -> None:
-        """Forget the programs met so far; remember these."""
-        _same_library(self.rules.library, programs)
-        self._core.begin(programs.tokens, programs.lengths)
-
-    def admit(self, programs: Programs) -> NDArray[np.bool_]:
-        """Which programs [B] obey the constraints and are met for the first time."""
-        _same_library(self.rules.library, programs)
-        ok = np.empty(len(programs), dtype=bool)
-        self._core.admit(programs.tokens, programs.lengths, ok)
-        return ok
-
-    def breed(
-        self,
-        parents: Programs,
-        fitness: NDArray[np.float64],
-        iteration: int,
-        generation: int,
-        options: Breeding,
-        count: int | None = None,
-    ) -> Programs:
-        """As many children as parents, or `count`, less those met before or never made valid."""
-        _same_library(self.rules.library, parents)
-        count = len(parents) if count is None else count
-        if len(fitness) != len(parents):
-            raise InputError(f"{len(parents)} parents came with {len(fitness)} values of fitness")
-        tokens = np.empty((count, self.rules.max_length), dtype=np.int16)
-        lengths = np.empty(count, dtype=np.int32)
-        constants = np.empty((count, self._width))
-        made = self._core.breed(
-            parents.tokens,
-            parents.lengths,
-            _all_constants(self.rules.library, parents),
-            np.ascontiguousarray(fitness, dtype=np.float64),
-            self.seed,
-            iteration,
-            generation,
-            options.tournament,
-            options.crossover,
-            options.mutation,
-            tokens,
-            lengths,
-            constants,
-        )
-        library = self.rules.library
-        most = _unfitted(library, tokens[:made]).shape[1]
-        return Programs._trusted(
-            library, tokens[:made], lengths[:made], np.ascontiguousarray(constants[:made, :most])
-        )
 
 
 class Evaluator:
@@ -341,13 +224,13 @@ class Evaluator:
             np.ascontiguousarray(np.asarray(X, dtype=np.float64).T),
             target,
             np.ascontiguousarray(weights, dtype=np.float64),
-            _pool(threads),
+            pool(threads),
             cache,
         )
 
     def errors(self, programs: Programs) -> Errors:
         """Sums over the rows of weighted squared and absolute errors."""
-        _same_library(self.library, programs)
+        same_library(self.library, programs)
         count = len(programs)
         squared, absolute = np.empty(count), np.empty(count)
         ok = np.empty(count, dtype=bool)
@@ -355,7 +238,7 @@ class Evaluator:
             distinct = self._core.errors(
                 programs.tokens,
                 programs.lengths,
-                _all_constants(self.library, programs),
+                all_constants(self.library, programs),
                 squared,
                 absolute,
                 ok,
@@ -370,9 +253,9 @@ class Evaluator:
         BFGS minimises -1 / (1 + (squared / scale)**power): minus the reward. Where the error
         overflows, a fit calls a program invalid.
         """
-        _same_library(self.library, programs)
+        same_library(self.library, programs)
         count = len(programs)
-        start = _all_constants(self.library, programs)
+        start = all_constants(self.library, programs)
         fitted = np.empty_like(start)
         status = np.empty(count, dtype=np.uint8)
         squared, absolute = np.empty(count), np.empty(count)
@@ -399,8 +282,8 @@ class Evaluator:
 
     def derivatives(self, programs: Programs) -> Derivatives:
         """The squared error where the constants stand, and how it changes with them."""
-        _same_library(self.library, programs)
-        constants = _all_constants(self.library, programs)
+        same_library(self.library, programs)
+        constants = all_constants(self.library, programs)
         count, width = constants.shape
         squared, gradient = np.empty(count), np.empty((count, width))
         normal, ok = np.empty((count, width, width)), np.empty(count, dtype=bool)
@@ -412,14 +295,14 @@ class Evaluator:
 
     def predict(self, programs: Programs) -> Predictions:
         """Values at every row, and whether every node was finite on every row."""
-        _same_library(self.library, programs)
+        same_library(self.library, programs)
         values = np.empty((len(programs), self.rows))
         ok = np.empty(len(programs), dtype=bool)
         with _refusals():
             self._core.predict(
                 programs.tokens,
                 programs.lengths,
-                _all_constants(self.library, programs),
+                all_constants(self.library, programs),
                 values,
                 ok,
             )
@@ -472,7 +355,7 @@ def _refusals() -> Iterator[None]:
         raise InputError(str(error)) from None
 
 
-def _same_library(library: Library, programs: Programs) -> None:
+def same_library(library: Library, programs: Programs) -> None:
     """Token ids mean nothing in another library, and would be read beyond the tables."""
     if programs.library is not library and programs.library != library:
         raise InputError(
@@ -481,7 +364,7 @@ def _same_library(library: Library, programs: Programs) -> None:
         )
 
 
-def _unfitted(library: Library, tokens: NDArray[np.int16]) -> NDArray[np.float64]:
+def unfitted(library: Library, tokens: NDArray[np.int16]) -> NDArray[np.float64]:
     """[B, K] ones, a column for each placeholder of the program that has most."""
     if library.constant_id is None:
         return np.ones((len(tokens), 0))
@@ -489,12 +372,12 @@ def _unfitted(library: Library, tokens: NDArray[np.int16]) -> NDArray[np.float64
     return np.ones((len(tokens), int(most)))
 
 
-def _all_constants(library: Library, programs: Programs) -> NDArray[np.float64]:
+def all_constants(library: Library, programs: Programs) -> NDArray[np.float64]:
     """A value [B, K] for every placeholder: those not given are 1."""
     given = programs.constants
     if library.constant_id is None:
         return given
-    values = _unfitted(library, programs.tokens)
+    values = unfitted(library, programs.tokens)
     if given.shape[1] >= values.shape[1]:
         return np.ascontiguousarray(given)
     values[:, : given.shape[1]] = given

@@ -1,0 +1,215 @@
+"""The model: a target's formulas in the user's own columns and units, one of them picked.
+
+This is what a fit leaves behind: an immutable table, simplest formula first, that predicts, prints
+and travels as JSON. How the formulas were found is not its business.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symseek.errors import InputError
+from symseek.programs import Program
+from symseek.tokens import OPERATORS, Kind, Library, Token
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Formula", "Model", "full_library"]
+
+FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One row of the table."""
+
+    program: Program  # over `full_library`, its variables named like the columns
+    text: str  # for reading: neat numbers where those fit as well, six digits elsewhere
+    reward: float  # on the training rows, like the next two
+    nrmse: float
+    r2: float
+    validation_r2: float | None = None  # on the rows kept aside, if any were
+
+    @property
+    def complexity(self) -> int:
+        """The sum of the tokens' complexities."""
+        return self.program.complexity
+
+
+@dataclass(frozen=True)
+class Model:
+    """The formulas for one target.
+
+    >>> library = full_library(["t"])
+    >>> formulas = [
+    ...     Formula(Program.parse("4.1", library), "4.1", 0.5, 1.0, 0.0),
+    ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0),
+    ... ]
+    >>> model = Model("height", ("t",), tuple(formulas), picked=1)
+    >>> model.predict([[2.0]])
+    array([19.62])
+    >>> print(model)
+      row  complexity  reward   NRMSE      R2  height =
+        0           1  0.5000  1.0000  0.0000  4.1
+    >   1           5  1.0000  0.0000  1.0000  4.905*t**2
+    """
+
+    target: str
+    features: tuple[str, ...]
+    formulas: tuple[Formula, ...]  # simplest first
+    picked: int
+    rule: str = "elbow"  # that picked it
+
+    @property
+    def best(self) -> Formula:
+        """The picked formula."""
+        return self.formulas[self.picked]
+
+    def formula(self, row: int | None = None) -> Formula:
+        """A row of the table, or the picked one."""
+        if row is None:
+            return self.best
+        if not 0 <= row < len(self.formulas):
+            raise InputError(
+                f"there is no row {row}; the front has rows 0 to {len(self.formulas) - 1}"
+            )
+        return self.formulas[row]
+
+    def predict(self, X: ArrayLike, row: int | None = None) -> NDArray[np.float64]:
+        """The values [N] on rows of X [N, n]; nan or inf where the formula is undefined."""
+        return self.formula(row).program.evaluate(X)
+
+    def frame(self) -> DataFrame:
+        """The table as a DataFrame."""
+        import pandas
+
+        columns = {
+            "complexity": [each.complexity for each in self.formulas],
+            "reward": [each.reward for each in self.formulas],
+            "nrmse": [each.nrmse for each in self.formulas],
+            "r2": [each.r2 for each in self.formulas],
+            "validation_r2": [each.validation_r2 for each in self.formulas],
+            "expression": [each.text for each in self.formulas],
+        }
+        frame = pandas.DataFrame(columns)
+        return frame.astype({"validation_r2": float}).rename_axis("row")
+
+    def __str__(self) -> str:
+        validated = any(each.validation_r2 is not None for each in self.formulas)
+        head = "  row  complexity  reward   NRMSE      R2"
+        head += "  validation" * validated + f"  {self.target} ="
+        lines = [head]
+        for row, each in enumerate(self.formulas):
+            mark = ">" if row == self.picked else " "
+            line = f"{mark} {row:>3}  {each.complexity:>10}  {each.reward:.4f}"
+            line += f"  {_short(each.nrmse)}  {_short(each.r2)}"
+            if validated:
+                line += f"  {_short(each.validation_r2):>10}"
+            lines.append(f"{line}  {each.text}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "format": FORMAT,
+            "target": self.target,
+            "features": list(self.features),
+            "operators": [_described(token) for token in _own_tokens(self.formulas)],
+            "picked": self.picked,
+            "rule": self.rule,
+            "formulas": [
+                {
+                    "complexity": each.complexity,
+                    "reward": each.reward,
+                    "nrmse": each.nrmse,
+                    "r2": each.r2,
+                    "validation_r2": each.validation_r2,
+                    "expression": each.text,
+                    "program": each.program.preorder(),
+                }
+                for each in self.formulas
+            ],
+        }
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Model:
+        """Read what `to_dict` wrote; what is not that is refused."""
+        if not isinstance(record, Mapping) or record.get("format") != FORMAT:
+            found = record.get("format") if isinstance(record, Mapping) else None
+            raise InputError(
+                f"this model has format {found!r}, and this version of symseek reads format"
+                f" {FORMAT}; fit it again"
+            )
+        try:
+            own = [Token(**described) for described in record["operators"]]
+            library = full_library(record["features"], own)
+            formulas = tuple(
+                Formula(
+                    Program.from_preorder(each["program"], library),
+                    str(each["expression"]),
+                    float(each["reward"]),
+                    float(each["nrmse"]),
+                    float(each["r2"]),
+                    None if each["validation_r2"] is None else float(each["validation_r2"]),
+                )
+                for each in record["formulas"]
+            )
+            model = cls(
+                str(record["target"]),
+                library.variables,
+                formulas,
+                int(record["picked"]),
+                str(record["rule"]),
+            )
+            model.formula(model.picked)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"this model is damaged ({error}); fit it again") from None
+        return model
+
+
+def full_library(features: Sequence[str], own: Sequence[Token] = ()) -> Library:
+    """Every operator, the caller's own ones, the columns and constants."""
+    for name in features:
+        if name in OPERATORS or name == "const":
+            raise InputError(
+                f"column {name!r} is named like an operator; rename it, for instance to"
+                f" {name + '_'!r}"
+            )
+    return Library([*OPERATORS, *own, "const"], list(features))
+
+
+def _own_tokens(formulas: Sequence[Formula]) -> list[Token]:
+    """The operators that are not built in."""
+    library = formulas[0].program.library if formulas else ()
+    return [t for t in library if t.kind is Kind.OPERATOR and t.name not in OPERATORS]
+
+
+def _described(token: Token) -> dict[str, Any]:
+    """What makes the token again, as data."""
+    if token.formula is None:
+        raise InputError(
+            f"operator {token.name!r} is a Python function, which cannot be saved as data;"
+            " give it a formula instead"
+        )
+    return {
+        "name": token.name,
+        "arity": token.arity,
+        "complexity": token.complexity,
+        "formula": token.formula,
+    }
+
+
+def _short(value: float | None) -> str:
+    """Six characters."""
+    if value is None or math.isnan(value):
+        return f"{'-':>6}"
+    if value and (abs(value) < 1e-3 or abs(value) >= 1e3):
+        return f"{value:>6.0e}"
+    return f"{value:>6.4f}"[:6]

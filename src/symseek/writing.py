@@ -1,0 +1,62 @@
+"""Writing files so that a reader sees the old content or the new, and never half of either."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["write_whole"]
+
+
+def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
+    """Write the file whole or not at all; text is written as UTF-8.
+
+    The content goes to a new file in the same folder, reaches the disk, and then takes the old
+    file's name and permissions. Whatever fails on the way (an `OSError`, such as a full disk),
+    the old file is as it was and nothing else is left behind.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder, "model.json"), "{}")
+    ...     print(os.listdir(folder), Path(folder, "model.json").read_text())
+    ['model.json'] {}
+    """
+    content = data.encode() if isinstance(data, str) else data
+    target = Path(os.path.realpath(path))  # a link stays a link, and its file is replaced
+    mode = target.stat().st_mode if target.exists() else None
+    if mode is not None and not stat.S_ISREG(mode):
+        target.write_bytes(content)  # a pipe or /dev/stdout must not become a file
+        return
+    # Half a name of any script fits, with what is added, into the 255 bytes of a file's name.
+    part = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.part")
+    try:
+        _write_through(part, content, mode)
+        os.replace(part, target)
+    except BaseException:  # Ctrl-C leaves nothing behind either
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+    _sync_folder(target.parent)
+
+
+def _write_through(part: Path, content: bytes, mode: int | None) -> None:
+    """Write a new file, with these permissions if any, down to the disk."""
+    with open(part, "xb") as file:
+        if mode is not None:
+            os.chmod(part, stat.S_IMODE(mode))
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name outlast a power cut, where the system can do that for folders."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,86 @@
+"""Formulas written shorter, or in other units, have the same values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import programs
+from symseek import Library, Program, Token
+from symseek.model import full_library
+from symseek.simplify import rescaled, simplified
+
+LIBRARY = full_library(["x", "y"])
+X = np.random.default_rng(0).uniform(0.1, 3, (50, 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("2.0*(1.5*x + 3.0)", "3.0*x + 6.0"),
+        ("exp(x + 0.0)*exp(y)", "exp(x + y)"),
+        ("exp(x)/exp(x)", "1.0"),
+        ("sqrt(4.0*x)*sqrt(x)", "2.0*x"),
+        ("x - x + y", "y"),
+        ("x/x + y", "y + 1.0"),
+        ("(2.0*x + 3.0)*(4.0*y - 5.0)", "8.0*(x + 1.5)*(y - 1.25)"),
+        ("x*x*x*x*x/(y*y)", "x**5.0/y**2"),
+        ("-x - y", "-x - y"),
+        ("0.0 - x*y", "-x*y"),
+        ("1.0/(1.0/x + 1.0/y)", "1/(1/x + 1/y)"),
+        ("sqrt(x**2)", "sqrt(x**2)"),
+        ("(x*y)**0.5", "sqrt(x*y)"),
+        ("sin(0.0 - x)", "-sin(x)"),
+        ("cos(0.0 - x)", "cos(x)"),
+        ("-1.0/x", "-1.0/x"),
+        ("sin(2.0 - 2.0)*x + y", "y"),
+        ("x*y + 2.0*(y*x)", "3.0*x*y"),
+        ("log(2.0*x)", "log(2.0*x)"),
+    ],
+)
+def test_written_shorter(text: str, short: str) -> None:
+    assert str(simplified(Program.parse(text, LIBRARY), LIBRARY, X)) == short
+
+
+@given(programs(LIBRARY))
+def test_the_values_stay(program: Program) -> None:
+    before = program.evaluate(X)
+    short = simplified(program, LIBRARY, X)
+    after = short.evaluate(X)
+    known = np.isfinite(before)
+    size = np.abs(before[known]).max(initial=0.0)
+    assert short.complexity <= program.complexity
+    assert np.all(np.abs(after[known] - before[known]) <= 1e-9 * size)
+
+
+@given(
+    programs(LIBRARY),
+    st.tuples(st.integers(-12, 12), st.integers(-12, 12)),
+    st.integers(-12, 12),
+)
+def test_other_units(program: Program, inputs: tuple[int, int], output: int) -> None:
+    scales = [10.0**power for power in inputs]
+    before = 10.0**output * program.evaluate(X)
+    told = rescaled(program, LIBRARY, X * scales, scales, 10.0**output)
+    known = np.isfinite(program.evaluate((X * scales) / scales)) & np.isfinite(before)
+    # Dividing by a power of ten rounds; near a pole or a jump that shows.
+    same = np.allclose(program.evaluate((X * scales) / scales)[known], program.evaluate(X)[known])
+    if known.any() and same:
+        size = np.abs(before[known]).max()
+        assert np.all(np.abs(told.evaluate(X * scales)[known] - before[known]) <= 1e-6 * size)
+
+
+def test_where_it_is_undefined_it_is_only_translated() -> None:
+    program = Program.parse("log(-1.0)*x", LIBRARY)
+    assert simplified(program, LIBRARY, X) == program
+
+
+def test_other_libraries_and_operators_of_the_callers_own() -> None:
+    wave = Token("wave", 1, 3, formula="sin(a)/a")
+    small = Library(["add", "mul", wave, 2, "const"], ["x"])
+    large = full_library(["length"], [wave])
+    program = Program.parse("wave(2*x)*1.5*2", small)
+    told = rescaled(program, large, X[:, :1], [1.0], 1.0)
+    assert str(told) == "3.0*wave(2.0*length)"

@@ -56,12 +56,12 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("symseek ")
 
 
-@pytest.mark.parametrize("words", [["--help"], ["bench", "--help"]])
+@pytest.mark.parametrize("words", [["--help"], ["bench", "--help"], ["fit", "--help"]])
 def test_help_has_examples(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as exit:
         main(words)
     assert exit.value.code == 0
-    assert "symseek bench Nguyen-" in capsys.readouterr().out
+    assert f"symseek {words[0].replace('--help', 'fit')} " in capsys.readouterr().out
 
 
 def test_problems_lists_all(capsys: pytest.CaptureFixture[str]) -> None:

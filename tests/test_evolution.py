@@ -402,7 +402,7 @@ def test_bad_settings_of_the_search_are_refused(settings: dict[str, Any], messag
 def test_hybrid_recovers_a_problem_quickly(name: str) -> None:
     problem = problems.load(name)
     data = problem.data()
-    config = presets.hybrid(max_expressions=100_000, stop_reward=1 - 1e-9)
+    config = presets.hybrid(max_expressions=300_000, stop_reward=1 - 1e-9)
     result = Search(problem.library(), data.X_train, data.y_train, config, seed=0).run()
     assert result.stopped is Stopped.REWARD
 

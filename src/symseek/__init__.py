@@ -15,9 +15,20 @@ The modules in the order of the pipeline:
 - `search`, `presets`: the loop that ties them together, and the paper's settings
 - `rounding`: fitted constants as neat numbers
 - `problems`, `recovery`, `bench`: was the true formula found?
+
+For a table of one's own:
+
+- `files`, `settings`: what is read, and what is asked
+- `scaling`, `regression`, `simplify`: the search in good units, told in the user's
+- `model`, `picking`: the formulas found, and which of them to use
+- `estimator`, `cli`: both as a scikit-learn estimator and as a command
+- `runs`, `checkpoint`, `writing`: a run on disk, which can be taken up again
+- `export`, `plots`, `report`: formulas for elsewhere, pictures, everything on a page
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from symseek import presets
 from symseek.constants import FitConfig, FitStatus
@@ -57,7 +68,20 @@ from symseek.rounding import Rounding, rounded
 from symseek.search import Iteration, Result, Search, SearchConfig, Stopped
 from symseek.tokens import EMPTY, Library, Token
 
+if TYPE_CHECKING:
+    from symseek.estimator import SymbolicRegressor
+
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """The estimator, when first used: scikit-learn takes longer to load than all of symseek."""
+    if name == "SymbolicRegressor":
+        from symseek.estimator import SymbolicRegressor
+
+        return SymbolicRegressor
+    raise AttributeError(f"module 'symseek' has no attribute {name!r}")
+
 
 __all__ = [
     "EMPTY",
@@ -101,6 +125,7 @@ __all__ = [
     "SoftLength",
     "SomeVariable",
     "Stopped",
+    "SymbolicRegressor",
     "Token",
     "UniformArity",
     "VanillaPolicyGradient",

@@ -43,10 +43,10 @@ def hybrid(**changes: Any) -> SearchConfig:
         "objective": RiskSeeking(0.05),
         "learning_rate": 0.0025,
         "entropy_weight": 0.01,
-        "fresh": 0.5,
+        "fresh": 0.25,
         "evolution": Evolution(),
         "max_constants": 6,
-        "constants": FitConfig("least_squares", restarts=0),
+        "constants": FitConfig("least_squares", restarts=0, max_steps=15),
     }
     return SearchConfig.from_dict({**settings, **changes})
 
@@ -58,7 +58,7 @@ def evolution(**changes: Any) -> SearchConfig:
         "learning_rate": 0.0,
         "evolution": Evolution(pairing=0, continues=True),
         "max_constants": 6,
-        "constants": FitConfig("least_squares", restarts=0),
+        "constants": FitConfig("least_squares", restarts=0, max_steps=15),
     }
     return SearchConfig.from_dict({**settings, **changes})
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek import picking, presets
+from symseek import picking
 from symseek.constants import FitConfig
 from symseek.constraints import paper_constraints
 from symseek.data import Data
@@ -28,70 +28,20 @@ from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, Reward, reward_named
 from symseek.rounding import rounded
 from symseek.scaling import Scales
-from symseek.search import Iteration, Result, Search, SearchConfig
-from symseek.simplify import rescaled, simplified
-from symseek.tokens import Library, Token, number_name
+from symseek.search import Iteration, Result, Search
+from symseek.settings import Settings
+from symseek.simplify import reductions, rescaled, simplified
+from symseek.tokens import Library, Token, short_number
 
-__all__ = ["OPERATORS", "Regression", "Settings"]
+__all__ = ["Regression", "shown", "simple_programs"]
 
 Floats = NDArray[np.float64]
 
-OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
-"""What formulas are made of unless something else is asked for."""
-
-EXACT_REWARD = 1 - 1e-8  # the search ends here: what is left is rounding
 _BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
 _LOOKED_AT = 2_000  # rows on which formulas are compared when they are simplified or rounded
+_MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
+_ROUNDS = 4  # of leaving out addends, one from each formula at a time
 _FINAL_FIT = FitConfig("least_squares", restarts=0, rescue=False)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What to search for, and for how long."""
-
-    operators: tuple[str | float | Token, ...] = OPERATORS
-    constants: bool = True  # whether formulas may have numbers fitted to the data
-    max_length: int = 30  # tokens of a formula
-    method: str = "hybrid"
-    max_expressions: int = 1_000_000
-    max_seconds: float | None = 60.0
-    reward: str | Reward | Callable[..., NDArray[np.floating]] = "inverse_nrmse"
-    validation: float = 0.0  # share of the rows kept aside to judge the formulas
-    pick: str = "auto"
-    sample_rows: int | None = 10_000  # rows to search on, if there are more
-    scale: bool = True  # whether columns far from 1 are searched in other units
-    seed: int = 0
-    threads: int = 1
-    config: SearchConfig | None = None  # every detail, instead of the method's settings
-
-    def __post_init__(self) -> None:
-        picking.check_rule(self.pick, self.validation > 0)
-        if not 0 <= self.validation <= 0.9:
-            raise InputError(
-                f"validation is {self.validation}; it must be a share of the rows from 0 to 0.9"
-            )
-        if self.sample_rows is not None and self.sample_rows < 2:
-            raise InputError(f"sample_rows is {self.sample_rows}; it must be at least 2, or None")
-        if not 1 <= self.max_length <= 1000:
-            raise InputError(f"max_length is {self.max_length}; it must be from 1 to 1000 tokens")
-        if not (isinstance(self.max_expressions, int) and self.max_expressions >= 2):
-            raise InputError(
-                f"max_expressions is {self.max_expressions}; it must be a whole number of 2 or more"
-            )
-        self.search_config()
-
-    def search_config(self) -> SearchConfig:
-        """The settings of the search itself."""
-        if self.config is not None:
-            return self.config
-        reward = reward_named(self.reward)
-        budgets = {
-            "max_expressions": self.max_expressions,
-            "max_seconds": self.max_seconds,
-            "stop_reward": EXACT_REWARD if isinstance(reward, ErrorReward) else None,
-            "batch_size": min(1000, self.max_expressions),
-        }
-        return presets.method(self.method, **budgets)
 
 
 class Regression:
@@ -120,6 +70,8 @@ class Regression:
         own = [token for token in settings.operators if isinstance(token, Token)]
         self.full = full_library(features, own)
         data = Data.checked(X, y, self.full.variables, weights)
+        if len(data.y) <= _MERGED:
+            data = data.merged()
         data.refuse_constant_target("there is no formula to find, and the normalised error")
         self.train, self.aside = _split(data, settings)
         self.train.refuse_constant_target("the normalised error of the rows to train on")
@@ -160,18 +112,47 @@ class Regression:
             self.search.consider(simple_programs(self.library))
         return self.search.run(callback)
 
+    def continues_as(self, other: Regression) -> bool:
+        """Whether another regression is this one again: the same but for budgets and threads."""
+        mine, its = (
+            replace(each.settings, max_expressions=2, max_seconds=None, threads=1, config=None)
+            for each in (self, other)
+        )
+        same = all(
+            np.array_equal(getattr(self.train, name), getattr(other.train, name))
+            for name in ("X", "y", "weights")
+        )
+        return same and mine == its and self.full == other.full
+
+    def raise_budget(self, settings: Settings) -> None:
+        """Allow as much again as these settings say."""
+        wanted = settings.search_config()
+        seconds = wanted.max_seconds
+        self.search.config = replace(
+            self.search.config,
+            max_expressions=self.search.expressions + wanted.max_expressions,
+            max_seconds=None if seconds is None else self.search.seconds + seconds,
+        )
+
+    def learn_from(self, other: Regression) -> None:
+        """Begin with the formulas and the policy of a search on other data."""
+        if other.library == self.library and len(other.search.front):
+            self.search.consider(Programs.from_list([e.program for e in other.search.front]))
+            self.search.policy.weights.flat[:] = other.search.policy.weights.flat
+
     def model(self, final: bool = True) -> Model:
         """What has been found so far; `final` refits on all rows and looks for neat numbers."""
         programs = self._mean() + [self._simple(each.program) for each in self.search.front]
         if final:
-            programs = self._refitted(programs)
+            programs = self._refitted(self._tightened(programs), _scaled(self.train, self.scales))
         told = [
             rescaled(each, self.full, self._few, self.scales.inputs.tolist(), self.scales.target)
             for each in programs
         ]
         if final:
             told = [self._neat(each) for each in told]
-        formulas = _front([self._formula(each, final) for each in told])
+        graded = [self._formula(each, self.train, self.aside, final) for each in told]
+        formulas = _front(graded)
         picked, rule = self._pick(formulas)
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule)
 
@@ -192,16 +173,35 @@ class Regression:
             self._told[program] = simplified(program, self.full, rows)
         return self._told[program]
 
-    def _refitted(self, programs: list[Program]) -> list[Program]:
-        """Constants fitted to all training rows, not only those that were searched on."""
-        everything = _scaled(self.train, self.scales)
+    def _tightened(self, programs: list[Program]) -> list[Program]:
+        """The programs and shorter ones: an addend that hardly matters is left out.
+
+        Fits like to keep a term times 1e-9, which the law does not have.
+        """
+        known = dict.fromkeys(programs)
+        for _ in range(_ROUNDS):
+            programs = self._refitted(list(known), self.searched)
+            graded = [self._formula(each, self.searched, None, final=False) for each in programs]
+            shorter = [
+                reduced
+                for each in _front(graded)
+                for reduced in reductions(each.program, self.full)
+                if reduced not in known
+            ]
+            if not shorter:
+                break
+            known = dict.fromkeys([*(each.program for each in _front(graded)), *shorter])
+        return list(known)
+
+    def _refitted(self, programs: list[Program], data: Data) -> list[Program]:
+        """Constants fitted to these rows, as they are scaled; programs undefined there go."""
         fitted = fit_constants(
             Programs.from_list(programs),
-            everything.X,
-            everything.y,
+            data.X,
+            data.y,
             _FINAL_FIT,
             reward=self.reward,
-            weights=everything.weights,
+            weights=data.weights,
             threads=self.settings.threads,
         )
         return [each for each, ok in zip(fitted.programs, fitted.ok, strict=True) if ok]
@@ -218,11 +218,13 @@ class Regression:
         before, after = (_Grade.of(each, self.train, self.reward).nrmse for each in (program, neat))
         return neat if after <= max(before * (1 + 1e-9), picking.EXACT) else program
 
-    def _formula(self, program: Program, final: bool) -> Formula:
-        grade = _Grade.of(program, self.train, self.reward)
+    def _formula(
+        self, program: Program, data: Data, aside: Data | None, final: bool = True
+    ) -> Formula:
+        grade = _Grade.of(program, data, self.reward)
         text = self._text(program) if final else shown(program)
-        aside = None if self.aside is None else _Grade.of(program, self.aside, self.reward).r2
-        return Formula(program, text, grade.reward, grade.nrmse, grade.r2, aside)
+        validation = None if aside is None else _Grade.of(program, aside, self.reward).r2
+        return Formula(program, text, grade.reward, grade.nrmse, grade.r2, validation)
 
     def _text(self, program: Program) -> str:
         step = -(-len(self.train.y) // _LOOKED_AT)
@@ -284,8 +286,7 @@ def shown(program: Program, digits: int = 6) -> str:
     >>> print(shown(Program.parse("3.14159265*x")))
     3.14159*x
     """
-    texts = [number_name(float(f"{value:.{digits}g}")) for value in program.constants]
-    return infix(program, texts)
+    return infix(program, [short_number(value, digits) for value in program.constants])
 
 
 def simple_programs(library: Library) -> Programs:

@@ -22,7 +22,7 @@ from symseek.errors import InputError
 from symseek.printing import infix
 from symseek.programs import Program
 from symseek.symbolic import to_sympy
-from symseek.tokens import number_name
+from symseek.tokens import number_name, short_number
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -128,10 +128,7 @@ class Rounding:
     def shown(self, digits: int = 6) -> str:
         """The text for reading: fitted values that stay are cut to so many significant digits."""
         pairs = zip(self.neat, self.program.constants, strict=True)
-        texts = [
-            neat.text if neat else number_name(float(f"{value:.{digits}g}"))
-            for neat, value in pairs
-        ]
+        texts = [neat.text if neat else short_number(value, digits) for neat, value in pairs]
         return infix(self.program, texts)
 
     def sympy(self, **assumptions: bool) -> Expr:
@@ -305,7 +302,8 @@ def _candidates(size: float, digits: int) -> Iterator[Neat]:
     for count in range(digits):
         decimal = float(f"{size:.{count}e}")
         if math.isfinite(decimal):
-            yield Neat(number_name(decimal), Fraction(number_name(decimal)))
+            text = short_number(decimal, count + 1)
+            yield Neat(text, Fraction(text))
     for unit, length in _UNITS.items():
         for below in _UNIT_DENOMINATORS:
             factor = Fraction(round(min(size, 1e3) / float(length) * below), below)

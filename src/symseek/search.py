@@ -344,6 +344,11 @@ class Search:
 
         return room
 
+    @property
+    def finished(self) -> Stopped | None:
+        """Why there is nothing left to do; None while there is."""
+        return self._finished()
+
     def _exact(self) -> bool:
         best = self.front.best
         return best is not None and best.reward >= self.perfect

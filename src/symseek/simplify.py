@@ -15,8 +15,10 @@ the data all the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 from symseek.programs import Program
 from symseek.tokens import Kind, Library
 
-__all__ = ["rescaled", "simplified"]
+__all__ = ["reductions", "rescaled", "simplified"]
 
 _AGREE = 1e-9  # of the largest value: what rounding may make of the same formula written otherwise
 _MOST_POWER = 300.0  # e to the power of more is no number worth writing
@@ -111,6 +113,30 @@ def rescaled(
     if same_units and short.complexity > plain.complexity:
         return plain
     return short if _agree(plain, short, X) else plain
+
+
+def reductions(program: Program, library: Library) -> list[Program]:
+    """The formula with one addend left out, for every addend at every depth, simplified.
+
+    >>> from symseek.model import full_library
+    >>> library = full_library(["x", "y"])
+    >>> for each in reductions(Program.parse("exp(x + 1e-9*y) + 2.0", library), library):
+    ...     print(each)
+    2.0
+    exp(x + 1e-09*y)
+    exp(1e-09*y) + 2.0
+    exp(x) + 2.0
+    """
+    functions = {token.name: token.numpy for token in library if token.kind is Kind.OPERATOR}
+    found: dict[Program, None] = {}
+    try:
+        whole = _normal(program, library, [1.0] * len(library.variables))
+    except (_NoForm, OverflowError, ZeroDivisionError):
+        return []
+    for part in _Reducer(functions).sums(whole):
+        with suppress(_NoForm, OverflowError, ZeroDivisionError):
+            found[_written(part(), library)] = None
+    return list(found)
 
 
 def _agree(one: Program, other: Program, X: NDArray[np.float64]) -> bool:
@@ -261,6 +287,54 @@ def _exp(total: _Sum) -> _Sum:
         return _Sum(0.0, ((1.0, ((_Call("exp", (total,)), 1.0),)),))
     rest = _Sum(0.0, total.terms)
     return _Sum(0.0, ((math.exp(total.offset), ((_Call("exp", (rest,)), 1.0),)),))
+
+
+# --- with less in it
+
+_Later: TypeAlias = "Callable[[], _Sum]"  # a form that may turn out to have no number
+
+
+@dataclass(frozen=True)
+class _Reducer:
+    functions: dict[str, Callable[..., float] | None]
+
+    def sums(self, total: _Sum) -> Iterator[_Later]:
+        """The sum without one of its addends, or with an addend reduced within."""
+        for at in range(len(total.terms)):
+            yield partial(_Sum, total.offset, total.terms[:at] + total.terms[at + 1 :])
+        if total.offset and total.terms:
+            yield partial(_Sum, 0.0, total.terms)
+        for at, (coefficient, product) in enumerate(total.terms):
+            others = _Sum(total.offset, total.terms[:at] + total.terms[at + 1 :])
+            for within in self.products(product):
+                yield partial(_joined, others, coefficient, within)
+
+    def products(self, product: _Product) -> Iterator[_Later]:
+        for at, (base, power) in enumerate(product):
+            rest = product[:at] + product[at + 1 :]
+            for within in self.bases(base):
+                yield partial(_completed, rest, within, power)
+
+    def bases(self, base: _Base) -> Iterator[_Later]:
+        if isinstance(base, _Group):
+            yield from self.sums(base.inside)
+        if isinstance(base, _Call):
+            for at, argument in enumerate(base.arguments):
+                for within in self.sums(argument):
+                    yield partial(self.called, base, at, within)
+
+    def called(self, call: _Call, at: int, within: _Later) -> _Sum:
+        arguments = [*call.arguments]
+        arguments[at] = within()
+        return _operator(call.name, self.functions[call.name], arguments)
+
+
+def _joined(others: _Sum, coefficient: float, within: _Later) -> _Sum:
+    return _add(others, _scale(within(), coefficient))
+
+
+def _completed(rest: _Product, within: _Later, power: float) -> _Sum:
+    return _multiply(_merged(rest), _power(within(), power))
 
 
 # --- and out again

@@ -230,6 +230,19 @@ def number_name(value: float) -> str:
     return repr(float(value)).removesuffix(".0")
 
 
+def short_number(value: float, digits: int = 6) -> str:
+    """A number for reading: so many significant digits, a power of ten where it is far from 1.
+
+    >>> short_number(3.14159265), short_number(8.988e9), short_number(4905000.0)
+    ('3.14159', '8.988e9', '4905000')
+    """
+    cut = float(f"{value:.{digits}g}")
+    if cut == 0.0 or 1e-4 <= abs(cut) < 1e7 or not math.isfinite(cut):
+        return number_name(cut)
+    mantissa, _, exponent = f"{cut:.{digits - 1}e}".partition("e")
+    return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+
+
 def number_token(value: float) -> Token:
     """Make the token of a fixed number."""
     value = float(value) + 0.0  # -0.0 and 0.0 are one number

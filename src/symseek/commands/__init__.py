@@ -1,0 +1,1 @@
+"""The commands of `symseek`, a module for what belongs together; `cli` puts them into one."""

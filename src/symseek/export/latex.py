@@ -1,0 +1,111 @@
+r"""Formulas and fronts for a LaTeX document; nothing here needs a package."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from symseek.errors import InputError
+from symseek.export.tree import checked
+from symseek.model import Formula, Model
+from symseek.printing import ATOM, _latex, _Text, latex_name
+from symseek.programs import Program
+from symseek.tokens import number_name
+
+__all__ = ["latex_table", "to_latex"]
+
+# In \textrm, which letters beyond ASCII need: LaTeX takes no accents in mathematics.
+_SPECIAL = str.maketrans(
+    {c: "\\" + c for c in "#$%&_{} "}
+    | {"\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
+    | {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': "''"}
+)
+
+
+def to_latex(program: Program, digits: int | None = 6) -> str:
+    r"""LaTeX for mathematics mode, constants with so many significant digits, or all when None.
+
+    >>> print(to_latex(Program.parse("2.718281828*x1/(y + 1.5)")))
+    \frac{2.71828 \cdot x_{1}}{y + 1.5}
+    """
+    if digits is not None:
+        if isinstance(digits, bool) or not isinstance(digits, int) or digits < 1:
+            raise InputError(f"digits is {digits!r}; give a whole number from 1 on, or None")
+        kept = tuple(float(f"{value:.{digits}g}") for value in checked(program).constants)
+        program = replace(program, constants=kept)
+    text = _latex(checked(program), lambda name: _Text(_name(name), ATOM)).text
+    return text.replace(r"\operatorname{", r"\mathrm{")  # the former is of the amsmath package
+
+
+def _name(name: str) -> str:
+    r"""A column's name; what cannot be seen, such as the end of a line, is a space.
+
+    >>> print(_name("x1"), _name("flow\nrate"), _name("größe"))
+    x_{1} \mathrm{flow\ rate} \textrm{größe}
+    """
+    seen = "".join(c if c.isprintable() else " " for c in name)
+    return latex_name(seen) if seen.isascii() else rf"\textrm{{{seen.translate(_SPECIAL)}}}"
+
+
+def latex_table(model: Model, digits: int | None = 6) -> str:
+    r"""The front as a `tabular`, a row a formula, the picked one marked with a triangle.
+
+    >>> from symseek.model import full_library
+    >>> library = full_library(["t"])
+    >>> formulas = [
+    ...     Formula(Program.parse("4.1", library), "4.1", 0.5, 1.0, 0.0),
+    ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0),
+    ... ]
+    >>> print(latex_table(Model("height", ("t",), tuple(formulas), picked=1)), end="")
+    \begin{tabular}{crrrrrl}
+    \hline
+     & row & complexity & reward & NRMSE & $R^2$ & $\mathrm{height} =$ \\
+    \hline
+     & 0 & 1 & $0.5$ & $1$ & $0$ & $4.1$ \\
+    $\triangleright$ & 1 & 5 & $1$ & $0$ & $1$ & $4.905 \cdot t^{2}$ \\
+    \hline
+    \end{tabular}
+    """
+    validated = any(each.validation_r2 is not None for each in model.formulas)
+    head = ["", "row", "complexity", "reward", "NRMSE", "$R^2$"]
+    head += ["validation $R^2$"] * validated + [f"${_name(model.target)} =$"]
+    rows = [
+        [
+            r"$\triangleright$" if row == model.picked else "",
+            str(row),
+            *_scores(each, validated),
+            f"${to_latex(each.program, digits)}$",
+        ]
+        for row, each in enumerate(model.formulas)
+    ]
+    lines = [" & ".join(cells) + r" \\" for cells in (head, *rows)]
+    columns = "c" + "r" * (len(head) - 2) + "l"
+    return "\n".join(
+        [
+            rf"\begin{{tabular}}{{{columns}}}",
+            r"\hline",
+            lines[0],
+            r"\hline",
+            *lines[1:],
+            *([r"\hline"] if rows else []),
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def _scores(formula: Formula, validated: bool) -> list[str]:
+    values = [formula.reward, formula.nrmse, formula.r2]
+    cells = [str(formula.complexity), *map(_score, values)]
+    return cells + [_score(formula.validation_r2)] * validated
+
+
+def _score(value: float | None) -> str:
+    """Four significant digits; a dash where there is no number."""
+    if value is None or math.isnan(value):
+        return "--"
+    if math.isinf(value):
+        return r"$\infty$" if value > 0 else r"$-\infty$"
+    mantissa, _, exponent = number_name(float(f"{value:.4g}")).partition("e")
+    power = rf" \cdot 10^{{{int(exponent)}}}" if exponent else ""
+    return f"${mantissa}{power}$"

@@ -1,0 +1,271 @@
+"""A run on disk: a folder with what was asked, where the search stands, and what it found.
+
+    settings.json   the data, the columns and every setting: written first
+    checkpoint      the state of the search, every few seconds
+    front.json      the model, which predicts and exports; front.csv is the same as a table
+    curve.csv       the course of the search
+    report.html     everything at a glance
+
+Each file is written whole or not at all. A folder that exists is never written over unless asked.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from symseek import __version__
+from symseek.checkpoint import Checkpointer, restore
+from symseek.errors import InputError
+from symseek.files import Table, read_table
+from symseek.model import Model
+from symseek.regression import Regression
+from symseek.search import Iteration, Result
+from symseek.settings import Settings
+from symseek.writing import write_whole
+
+__all__ = ["Run", "free_folder"]
+
+FORMAT = 1  # of settings.json
+_FILES = ("settings.json", "checkpoint", "front.json", "front.csv", "curve.csv", "report.html")
+_CURVE = (
+    "iteration",
+    "expressions",
+    "seconds",
+    "mean_reward",
+    "top_mean_reward",
+    "best_reward",
+    "entropy",
+    "mean_length",
+    "invalid_fraction",
+    "unique_fraction",
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked: a file, its columns and the settings."""
+
+    data: Path
+    target: str
+    features: tuple[str, ...] | None  # None: every other column
+    weights: str | None
+    delimiter: str | None
+    settings: Settings
+
+    def table(self) -> Table:
+        """The data, read and checked."""
+        return read_table(self.data, self.target, self.features, self.weights, self.delimiter)
+
+
+class Run:
+    """A run folder."""
+
+    def __init__(self, folder: Path, question: Question) -> None:
+        self.folder = folder
+        self.question = question
+        self.troubles: list[str] = []  # files that could not be written, a sentence each
+
+    @classmethod
+    def created(cls, folder: Path, question: Question, force: bool = False) -> Run:
+        """Make the folder and write down the question."""
+        if folder.exists():
+            _refuse_other_folder(folder, force)
+            for name in _FILES:
+                (folder / name).unlink(missing_ok=True)
+        run = cls(folder, question)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_whole(folder / "settings.json", run._asked())
+        except OSError as error:
+            raise InputError(
+                f"cannot write to the run folder {str(folder)!r}: {error.strerror or error};"
+                " choose another with --out"
+            ) from None
+        return run
+
+    @classmethod
+    def opened(cls, folder: Path, threads: int = 1) -> Run:
+        """Read a folder that `created` made."""
+        path = folder / "settings.json"
+        record = _read_json(folder, path)
+        if record.get("format") != FORMAT:
+            raise InputError(
+                f"the run {str(folder)!r} has format {record.get('format')!r}, and this version of"
+                f" symseek reads format {FORMAT}; run `symseek fit` again"
+            )
+        try:
+            features = record["features"]
+            question = Question(
+                Path(record["data"]),
+                str(record["target"]),
+                None if features is None else tuple(map(str, features)),
+                record["weights"],
+                record["delimiter"],
+                Settings.from_dict(record["settings"], threads),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise _damaged(path, error) from None
+        return cls(folder, question)
+
+    def _asked(self) -> str:
+        question = self.question
+        record = {
+            "format": FORMAT,
+            "symseek": __version__,
+            "data": str(question.data.resolve()),
+            "target": question.target,
+            "features": None if question.features is None else list(question.features),
+            "weights": question.weights,
+            "delimiter": question.delimiter,
+            "settings": question.settings.to_dict(),
+        }
+        return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where the state of the search is kept."""
+        return self.folder / "checkpoint"
+
+    def keeper(self, regression: Regression, every: float = 5.0) -> Checkpointer:
+        """What saves the search now and then."""
+        return Checkpointer(regression.search, self.checkpoint, every)
+
+    def restore(self, regression: Regression) -> None:
+        """Bring a new search to where the run stood; one without a checkpoint begins anew."""
+        if self.checkpoint.exists():
+            restore(regression.search, self.checkpoint)
+
+    def model(self) -> Model:
+        """The model that was found."""
+        path = self.folder / "front.json"
+        if not path.exists() and (self.folder / "settings.json").exists():
+            raise InputError(
+                f"the run {str(self.folder)!r} has no front yet: it was stopped before its end;"
+                f" go on with `symseek resume {self.folder}`"
+            )
+        return Model.from_dict(_read_json(self.folder, path))
+
+    def finish(self, model: Model, table: Table, result: Result) -> None:
+        """Write what was found; what cannot be written is told in `troubles`."""
+        self._write("front.json", lambda: json.dumps(model.to_dict(), indent=2, ensure_ascii=False))
+        self._write("front.csv", lambda: model.frame().to_csv())
+        self._write("curve.csv", lambda: _curve(result.history))
+        self._write("report.html", lambda: self._report(model, table, result))
+
+    def _write(self, name: str, content: Callable[[], str]) -> None:
+        try:
+            write_whole(self.folder / name, content())
+        except OSError as error:
+            path = str(self.folder / name)
+            self.troubles.append(f"could not write {path!r}: {error.strerror or error}")
+
+    def _report(self, model: Model, table: Table, result: Result) -> str:
+        from symseek.report import html
+
+        settings = self.question.settings.to_dict()
+        summary = {
+            "data": self.question.data.name,
+            "seed": settings.pop("seed"),
+            "rows": len(table.y),
+            "expressions": result.expressions,
+            "seconds": round(result.seconds, 1),
+            "ended": result.stopped.value,
+            "command": self.command(),
+        }
+        return html(model, table.X, table.y, result.history, settings, summary)
+
+    def command(self) -> str:
+        """What repeats the run."""
+        import shlex
+
+        question = self.question
+        words = ["symseek", "fit", str(question.data), "--target", question.target]
+        if question.features is not None:
+            words += ["--features", ",".join(question.features)]
+        for name, value in (("weights", question.weights), ("delimiter", question.delimiter)):
+            words += [f"--{name}", value] if value is not None else []
+        default = Settings().to_dict()
+        for name, value in question.settings.to_dict().items():
+            if value != default[name]:
+                words += option_words(name, value)
+        return shlex.join(words)
+
+
+def option_words(name: str, value: Any) -> list[str]:
+    """A setting as words of the command line.
+
+    >>> option_words("max_seconds", None), option_words("scale", False)
+    (['--max-seconds', 'none'], ['--no-scale'])
+    """
+    option = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}"]
+    if isinstance(value, list | tuple):
+        return [f"--{option}", ",".join(map(str, value))]
+    return [f"--{option}", "none" if value is None else str(value)]
+
+
+def free_folder(data: Path) -> Path:
+    """A folder beside the working directory's others that does not exist: data-run-1, -2, ..."""
+    stem = data.name.split(".")[0] or "data"
+    number = 1
+    while (folder := Path(f"{stem}-run-{number}")).exists():
+        number += 1
+    return folder
+
+
+def _refuse_other_folder(folder: Path, force: bool) -> None:
+    """Only a folder that holds a run, and nothing else, may be written over, and only if asked."""
+    if not folder.is_dir():
+        raise InputError(f"{str(folder)!r} is a file; choose another place with --out")
+    found = {each.name for each in folder.iterdir()}
+    if found and not force:
+        raise InputError(
+            f"the run folder {str(folder)!r} exists; choose another with --out, go on with it by"
+            " `symseek resume`, or write over it with --force"
+        )
+    if found and "settings.json" not in found:
+        raise InputError(
+            f"{str(folder)!r} is not a run folder, so --force does not write over it; choose"
+            " another place with --out"
+        )
+
+
+def _read_json(folder: Path, path: Path) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise InputError(f"there is no run folder {str(folder)!r}; `symseek fit` makes one")
+    try:
+        record = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise InputError(
+            f"{str(folder)!r} is not a run folder: it has no {path.name}; name a folder that"
+            " `symseek fit` made"
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise _damaged(path, error) from None
+    if not isinstance(record, dict):
+        raise _damaged(path, "it is no object")
+    return record
+
+
+def _damaged(path: Path, reason: object) -> InputError:
+    text = str(reason).rstrip(".")
+    return InputError(f"{str(path)!r} is damaged ({text}); run `symseek fit` again")
+
+
+def _curve(history: Sequence[Iteration]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*_CURVE, "best_so_far"])
+    for now in history:
+        best = "" if now.best is None else now.best.reward
+        writer.writerow([*(getattr(now, name) for name in _CURVE), best])
+    return out.getvalue()

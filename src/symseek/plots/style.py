@@ -1,0 +1,205 @@
+"""The house style: colours, type sizes, and what every plot does with its axes.
+
+Everything is set on the artists themselves. No global setting of Matplotlib is changed, and figures
+are made without pyplot, so a plot leaves nothing behind but what it returns.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Text
+
+__all__ = ["axes", "brief", "drawable", "dress", "message", "note", "r2_text", "shortened"]
+
+Grid: TypeAlias = Literal["x", "y", "both", "none"]
+
+SIZE = (7.0, 4.5)  # inches: half a slide
+DPI = 150
+
+# Okabe and Ito's colours, which stay apart for colour-blind readers and in greyscale.
+BLUE, ORANGE, GREEN, SKY = "#0072B2", "#D55E00", "#009E73", "#56B4E9"
+INK, MUTED, FAINT, PAPER, CHALK = "#222222", "#666666", "#E4E4E4", "#FFFFFF", "#E8E8E8"
+# Paul Tol's muted scheme, for as many as eight things side by side.
+SERIES = ("#88CCEE", "#332288", "#44AA99", "#117733", "#DDCC77", "#CC6677", "#882255", "#AA4499")
+REST = "#D8D8D8"
+
+TITLE, LABEL, TICK, SMALL = 12.5, 11.0, 10.0, 9.0  # points
+
+_SMALLEST = 5.0  # type of a legend in small axes
+_LETTER = 0.55  # the mean width of a letter, in parts of the type's size
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def axes(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
+    """The caller's axes, or new ones on a figure of their own."""
+    if ax is not None:
+        return ax
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, dpi=DPI, facecolor=PAPER, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure.add_subplot()
+
+
+def dress(ax: Axes, title: str, x: str, y: str, grid: Grid = "both") -> None:
+    """Titles, labels, thin spines on the left and below, and a faint grid along an axis or both."""
+    color = ink(ax)
+    ax.set_facecolor(PAPER)
+    entitle(ax, title)
+    for axis, label in ((ax.xaxis, x), (ax.yaxis, y)):
+        text = drawable(shortened(label, 50))
+        axis.set_label_text(text, fontsize=LABEL, color=color, parse_math=False)
+        axis.grid(False)
+    ax.tick_params(which="both", labelsize=TICK, width=0.7, color=MUTED, labelcolor=color)
+    if grid != "none":
+        ax.grid(True, axis=grid, color=FAINT, linewidth=0.7)
+    ax.set_axisbelow(True)
+    for side, spine in ax.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set(linewidth=0.7, color=MUTED)
+
+
+def entitle(ax: Axes, title: str) -> None:
+    """A title at the left edge, where reading begins; smaller where it would not fit."""
+    room = ax.get_window_extent().width * 72 / ax.figure.figure.dpi
+    size = min(TITLE, room / (_LETTER * max(len(title), 1)))
+    ax.set_title(drawable(title), loc="left", fontsize=size, color=ink(ax), pad=9, parse_math=False)
+
+
+def ink(ax: Axes) -> str:
+    """The colour for what stands outside the axes: dark, or light on a dark figure."""
+    from matplotlib.colors import to_rgb
+
+    red, green, blue = to_rgb(ax.figure.get_facecolor())
+    return INK if 0.3 * red + 0.6 * green + 0.1 * blue > 0.5 else CHALK
+
+
+def note(ax: Axes, text: str, x: float, y: float, **style: Any) -> Text:
+    """Small text inside the axes, at a fraction of its width and height."""
+    style = {"color": MUTED, "fontsize": SMALL, "va": "center", **style}
+    return ax.text(x, y, drawable(text), transform=ax.transAxes, parse_math=False, **style)
+
+
+def message(ax: Axes, text: str) -> Axes:
+    """Axes that say in words why there is nothing to see."""
+    ax.set_facecolor(PAPER)
+    ax.set_axis_off()
+    note(ax, text, 0.5, 0.5, ha="center", fontsize=LABEL)
+    return ax
+
+
+def legend(ax: Axes, columns: int, size: float = TICK) -> None:
+    """The legend in one line between the title and the axes, where it hides nothing."""
+    drawn = ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        borderaxespad=0.1,
+        borderpad=0.1,
+        ncols=columns,
+        frameon=False,
+        fontsize=size,
+        labelcolor=ink(ax),
+        handlelength=1.6,
+        columnspacing=1.6,
+    )
+    drawn.set_in_layout(False)  # a wide legend shall not make narrow axes narrower
+    box, room = drawn.get_window_extent(), ax.get_window_extent().width
+    if box.width > room and size > _SMALLEST:
+        legend(ax, columns, max(_SMALLEST, 0.97 * size * room / box.width))
+        return
+    height = box.height * 72 / ax.figure.figure.dpi
+    ax.set_title(ax.get_title("left"), loc="left", pad=height + 9)
+
+
+def brief(value: float, digits: int = 3, padded: bool = False) -> str:
+    """A number for reading, in few digits; padded, zeros at its end stay for a column of them.
+
+    >>> brief(0.01234), brief(-2.5e-7), brief(1234567.0), brief(0.0), brief(0.01, padded=True)
+    ('0.0123', '−2.5×10⁻⁷', '1.23×10⁶', '0', '0.0100')
+    """
+    if not math.isfinite(value):
+        return {"inf": "∞", "-inf": "−∞"}.get(str(value), "undefined")
+    shape = f"{'#' if padded and value else ''}.{digits}g"
+    mantissa, _, exponent = f"{value:{shape}}".partition("e")
+    text = mantissa.rstrip(".").replace("-", "−")
+    return text if not exponent else f"{text}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+
+
+def r2_text(r2: float | None) -> str:
+    """R² in four digits, never rounded up to 1.
+
+    >>> r2_text(0.98765), r2_text(0.999999), r2_text(1.0), r2_text(-3.5), r2_text(None)
+    ('0.9877', '> 0.9999', '1.0000', '−3.5000', '–')
+    """
+    if r2 is None:
+        return "–"
+    if 0.9999 < r2 < 1 - 1e-15:
+        return "> 0.9999"
+    return f"{r2:.4f}".replace("-", "−") if abs(r2) < 100 else brief(r2)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(12000, "row")
+    ('1 row', '12,000 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shortened(text: str, most: int) -> str:
+    """At most so many characters: of a longer text, its beginning and its end.
+
+    >>> shortened("temperature of the inner wall", 15)
+    'tempera…er wall'
+    """
+    text = " ".join(text.split())
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2
+    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def drawable(text: str) -> str:
+    """The text in one line, with a box for each character that no font at hand can draw."""
+    families = _families()
+    box = "▯" if _drawn("▯", families) else "?"
+    line = "".join(" " if c.isspace() else c for c in text)
+    return "".join(c if " " <= c <= "~" or _drawn(c, families) else box for c in line)
+
+
+def _families() -> tuple[str, ...]:
+    """The fonts that text is drawn with, the first that has a character before the others."""
+    from matplotlib import rcParams
+
+    settings = cast("dict[str, Any]", rcParams)
+    families: list[str] = []
+    for family in settings["font.family"]:
+        families += settings.get(f"font.{family}", [family])
+    return tuple(families)
+
+
+@lru_cache(maxsize=4096)
+def _drawn(character: str, families: tuple[str, ...]) -> bool:
+    return any(font.get_char_index(ord(character)) for font in _fonts(families))
+
+
+@lru_cache(maxsize=16)
+def _fonts(families: tuple[str, ...]) -> list[Any]:
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    fonts = []
+    for family in families:
+        try:
+            path = findfont(FontProperties(family=[family]), fallback_to_default=False)
+        except ValueError:
+            continue
+        fonts.append(get_font(path))
+    return fonts

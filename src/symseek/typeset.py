@@ -1,0 +1,196 @@
+"""Formulas for the eye: few digits, signs where a person writes them, one fraction for several.
+
+A search writes `0.7 + t*(-0.49924801)`; a page should say `0.7 - 0.4992*t`. The value stays the
+same but for the digits cut off. MathML and the labels of the plots begin here.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from symseek.errors import InputError
+from symseek.programs import Program
+from symseek.tokens import Kind, Library
+
+if TYPE_CHECKING:
+    from symseek.model import Formula
+
+__all__ = ["latex_line", "readable", "tidied"]
+
+# What signs are moved with. A library that lacks one of these keeps its signs where they are.
+_NEEDED = ("add", "sub", "neg", "mul", "div", "reciprocal")
+
+# A product of a number and a letter, a function or a bracket needs no dot; `2 \frac{1}{2}` and
+# `2 10^{3}` do, and so do two numbers.
+_PLAIN_PRODUCT = re.compile(r"(?<=\d) \\cdot (?=[A-Za-z]|\\(?!frac))")
+
+
+def readable(formula: Formula, digits: int = 6) -> Program:
+    """The formula as its text says it, with neat numbers, tidied for display.
+
+    >>> from symseek.model import Formula, full_library
+    >>> program = Program.parse("t*(-0.66666666) + 1.23456789", full_library(["t"]))
+    >>> formula = Formula(program, "t*(-2/3) + 1.23457", reward=1.0, nrmse=0.0, r2=1.0)
+    >>> print(readable(formula, digits=3))
+    1.23 - 2.0*t/3.0
+    """
+    library = formula.program.library
+    try:
+        program = Program.parse(formula.text, library)
+    except InputError:
+        program = formula.program
+    return tidied(program, digits)
+
+
+def tidied(program: Program, digits: int = 6) -> Program:
+    """The same formula, easier to read: constants cut to so many digits, signs pulled out.
+
+    Terms and factors may change places, so its floats can differ in the last digits.
+
+    >>> print(tidied(Program.parse("0.7 + exp(t*(-0.499248014))*(t - (-3))"), digits=4))
+    0.7 + exp(-0.4992*t)*(t + 3.0)
+    """
+    short = tuple(_cut(value, digits) for value in program.constants)
+    program = replace(program, constants=short)
+    if not all(name in program.library for name in _NEEDED):
+        return program
+    tidy = _Tidy(program.library)
+    whole = tidy.settled(program.fold(tidy.node))
+    return Program(program.library, whole.tokens, whole.constants)
+
+
+def latex_line(program: Program) -> str:
+    r"""LaTeX for a label: no dots that can be spared, pi by its letter, outer fractions large.
+
+    >>> print(latex_line(Program.parse("2.5*t*sin(pi*t)/t")))
+    \dfrac{2.5\,t \cdot \sin\left(\pi\,t\right)}{t}
+    """
+    text = program.latex().replace(repr(math.pi), r"\pi")
+    text = _PLAIN_PRODUCT.sub(r"\\,", text).replace(r"\pi \cdot ", r"\pi\,")
+    return _with_large_fractions(text)
+
+
+def _with_large_fractions(text: str) -> str:
+    depth, parts = 0, []
+    for part in re.split(r"(\\frac|[{}])", text):
+        depth += (part == "{") - (part == "}")
+        parts.append(r"\dfrac" if part == r"\frac" and depth == 0 else part)
+    return "".join(parts)
+
+
+def _cut(value: float, digits: int) -> float:
+    """The value in so many significant digits; pi stays itself, to be known by its letter."""
+    if abs(value) == math.pi or not math.isfinite(value):
+        return value
+    return float(f"{value:.{digits}g}")
+
+
+class _Part(NamedTuple):
+    """A part of a program, and whether a minus sign stands before it."""
+
+    tokens: tuple[int, ...]
+    constants: tuple[float, ...]
+    negative: bool = False
+    summands: tuple[_Part, ...] = ()  # of a sum, with their signs
+    above: tuple[_Part, ...] = ()  # the factors of a product or quotient, without signs
+    below: tuple[_Part, ...] = ()
+
+    def negated(self) -> _Part:
+        return self._replace(negative=not self.negative)
+
+    def positive(self) -> _Part:
+        return self._replace(negative=False)
+
+    def terms(self) -> list[_Part]:
+        """What a sum takes in when this is added to it."""
+        if not self.summands:
+            return [self]
+        return [each.negated() if self.negative else each for each in self.summands]
+
+    def ratio(self) -> tuple[tuple[_Part, ...], tuple[_Part, ...]]:
+        """What a product takes in above and below the line when this is multiplied with it."""
+        if self.above or self.below:
+            return self.above, self.below
+        return (self.positive(),), ()
+
+
+class _Tidy:
+    """Pulls signs out of products and into sums, node by node from the leaves."""
+
+    def __init__(self, library: Library) -> None:
+        self.library = library
+
+    def node(self, token: int, constant: float | None, arguments: list[_Part]) -> _Part:
+        this = self.library.tokens[token]
+        if constant is not None:
+            return _Part((token,), (abs(constant),), constant < 0)
+        if this.kind is not Kind.OPERATOR:
+            return _Part((token,), ())
+        if this.name == "neg":
+            return arguments[0].negated()
+        if this.name in ("add", "sub"):
+            first, second = arguments
+            return self.sum(first, second if this.name == "add" else second.negated())
+        if this.name in ("mul", "div", "reciprocal"):
+            return self.product(this.name, arguments)
+        return self.joined((token,), [self.settled(each) for each in arguments])
+
+    def sum(self, first: _Part, second: _Part) -> _Part:
+        """One sum without brackets; if there is a term without a sign, it comes first."""
+        terms = first.terms() + second.terms()
+        leader = next((i for i, term in enumerate(terms) if not term.negative), 0)
+        terms.insert(0, terms.pop(leader))
+        signs = ["sub" if term.negative else "add" for term in terms[1:]]
+        chain = tuple(self.library.index(name) for name in reversed(signs))
+        parts = [self.settled(terms[0]), *(term.positive() for term in terms[1:])]
+        return self.joined(chain, parts)._replace(summands=tuple(terms))
+
+    def product(self, name: str, arguments: list[_Part]) -> _Part:
+        """One fraction, or a product where nothing is below the line, its sign before it."""
+        above, below = arguments[0].ratio()
+        if name == "reciprocal":
+            above, below = below, above
+        else:
+            more, less = arguments[1].ratio() if name == "mul" else arguments[1].ratio()[::-1]
+            above, below = above + more, below + less
+        above, below = self.ordered(above, bool(below)), self.ordered(below, False)
+        whole = self.fraction(above, below)._replace(above=above, below=below)
+        return whole._replace(negative=sum(each.negative for each in arguments) % 2 == 1)
+
+    def ordered(self, factors: tuple[_Part, ...], may_be_empty: bool) -> tuple[_Part, ...]:
+        """Numbers first; a factor of 1 is left out."""
+        kept = [each for each in factors if each.constants != (1.0,) or len(each.tokens) > 1]
+        if not kept and not may_be_empty:
+            kept = list(factors[:1])
+        return tuple(sorted(kept, key=self.is_number, reverse=True))
+
+    def is_number(self, part: _Part) -> bool:
+        return self.library.tokens[part.tokens[0]].kind in (Kind.CONSTANT, Kind.NUMBER)
+
+    def fraction(self, above: tuple[_Part, ...], below: tuple[_Part, ...]) -> _Part:
+        if not below:
+            return self.chain(above)
+        name, parts = ("div", [self.chain(above)]) if above else ("reciprocal", [])
+        return self.joined((self.library.index(name),), [*parts, self.chain(below)])
+
+    def chain(self, factors: tuple[_Part, ...]) -> _Part:
+        times = (self.library.index("mul"),) * (len(factors) - 1)
+        return self.joined(times, list(factors))
+
+    def joined(self, tokens: tuple[int, ...], arguments: list[_Part]) -> _Part:
+        tokens += tuple(each for part in arguments for each in part.tokens)
+        return _Part(tokens, tuple(each for part in arguments for each in part.constants))
+
+    def settled(self, part: _Part) -> _Part:
+        """The part with its sign inside: at the first factor, a number's own where it is one."""
+        if not part.negative:
+            return part
+        names = self.library.names
+        first = next(i for i, token in enumerate(part.tokens) if names[token] != "mul")
+        if part.tokens[first] == self.library.constant_id:
+            return _Part(part.tokens, (-part.constants[0], *part.constants[1:]))
+        sign = self.library.index("neg")
+        return _Part((*part.tokens[:first], sign, *part.tokens[first:]), part.constants)

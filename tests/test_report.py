@@ -1,0 +1,245 @@
+"""The report: one file, complete, harmless whatever the columns are called, whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import stat
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pytest
+
+from plot_helpers import NAMES, NASTY, history, model, usual, wave
+from symseek import InputError, plots
+from symseek.page import embedded
+from symseek.report import html, report, table_html
+
+SETTINGS: dict[str, Any] = {
+    "method": "hybrid",
+    "operators": ("add", "mul"),
+    "max_seconds": None,
+    "scale": True,
+    "learning_rate": 0.0025,
+    "budget": 1_000_000,
+    "policy": {"cell": "lstm", "units": 32},
+}
+SUMMARY: dict[str, Any] = {
+    "data": "wave.csv",
+    "command": "symseek fit wave.csv --target y --seed 7",
+    "seed": 7,
+    "expressions": 12_345,
+    "stopped": "the time is up",
+}
+VOID = {"meta", "img", "br", "hr", "link"}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_behind() -> Iterator[None]:
+    before = dict(matplotlib.rcParams)
+    yield
+    assert dict(matplotlib.rcParams) == before
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    assert pyplot is None or not pyplot.get_fignums()
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: every element that opens also closes, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1] != "style":
+            self.words.append(data)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def pictures(page: Page) -> list[bytes]:
+    found = []
+    for image in page.all("img"):
+        source = image["src"] or ""
+        match = re.fullmatch(r"data:image/(svg\+xml|png);base64,(.*)", source)
+        assert match is not None
+        found.append(base64.b64decode(match.group(2), validate=True))
+    return found
+
+
+def usual_page(**changes: Any) -> Page:
+    X, y = wave()
+    return Page(html(usual(**changes), X, y, history(8, tokens=5), SETTINGS, SUMMARY))
+
+
+def test_the_report_says_everything() -> None:
+    page = usual_page()
+    assert page.all("html")[0]["lang"] == "en"
+    assert any(each.get("name") == "viewport" for each in page.all("meta"))
+    assert len(page.all("title")) == len(page.all("h1")) == 1
+    for words in (
+        "A formula for y", "wave.csv : 50 rows, 1 input column", "sin(2.1*t)/t", "picked by elbow",
+        "max_seconds none", "scale yes", "budget 1,000,000", "cell lstm, units 32",
+        "expressions 12,345", "the time is up", SUMMARY["command"], "Seed 7; symseek", "NumPy",
+    ):  # fmt: skip
+        assert words in page.text
+    assert len(page.all("math")) == 6  # the picked one, and five on the front
+
+
+def test_the_picked_row_is_marked() -> None:
+    rows = [each for each in usual_page().all("tr") if each.get("class") == "picked"]
+    assert len(rows) == 1
+
+
+def test_pictures_have_captions_and_words_for_those_who_do_not_see_them() -> None:
+    page = usual_page()
+    assert len(page.all("img")) == len(page.all("figcaption")) == 7
+    for image in page.all("img"):
+        assert len(image["alt"] or "") > 40
+        assert int(image["width"] or 0) > 300
+    for picture in pictures(page):
+        assert ET.fromstring(picture).tag.endswith("svg")
+
+
+def test_nothing_comes_from_the_network_and_no_script_runs() -> None:
+    X, y = wave()
+    text = html(usual(), X, y, history(8, tokens=5), SETTINGS, SUMMARY)
+    page = Page(text)
+    assert "http" not in re.sub("http-equiv", "", text)
+    assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in page.elements}
+    assert "default-src 'none'" in text
+    for picture in pictures(page):
+        drawing = picture.decode()
+        assert "<script" not in drawing
+        for place in re.finditer("https?://", drawing):
+            before = drawing[: place.start()]
+            assert re.search(r'xmlns(:\w+)?="$', before)
+        assert not re.findall(r'(?:href|src)="(?!#|data:)', drawing)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_are_harmless(name: str) -> None:
+    quoted = "`" + name.replace("`", "``") + "`"
+    this = model(["1.5", f"0.5*{quoted}"], [1.0, 0.1], features=[name], target=name)
+    X, y = wave()
+    settings, summary = {name: name}, {"data": name, "command": name, "seed": name, name: name}
+    page = Page(html(this, X, y, [], settings, summary))
+    assert not {"script", "b"} & {tag for tag, _ in page.elements}
+    known = {"main", "section", "img", "figure", "table", "math", "code", "h1", "div", "p"}
+    assert known <= {tag for tag, _ in page.elements}
+    for attributes in (each for _, each in page.elements):
+        assert not any(key.startswith("on") for key in attributes)
+    for picture in pictures(page):
+        assert NASTY.encode() not in picture
+        ET.fromstring(picture)
+    Page(table_html(this))
+
+
+def test_validation_is_shown_where_there_is_any() -> None:
+    assert "validation R²" not in usual_page().text
+    assert "validation R²" in usual_page(validation=True).text
+
+
+def test_several_targets_are_several_sections() -> None:
+    X, y = wave()
+    models = [usual(target="first"), usual(target="second")]
+    histories = [history(3, tokens=5), []]
+    page = Page(html(models, X, np.column_stack([y, 2 * y]), histories, {}, {}))
+    assert len(page.all("section")) == 3  # and the settings
+    assert "Formulas for first, second" in page.text
+    assert len(page.all("img")) == 7 + 4  # nothing to see of a search without iterations
+
+
+def test_what_does_not_belong_together_is_refused() -> None:
+    X, y = wave()
+    with pytest.raises(InputError, match="one column for each of 2 models"):
+        html([usual(), usual()], X, y, [[], []], {}, {})
+    with pytest.raises(InputError, match="as many histories"):
+        html([usual(), usual()], X, np.column_stack([y, y]), history(2), {}, {})
+
+
+def test_several_inputs_are_shown_as_predictions_against_data() -> None:
+    this = model(["x1*x2"], [0.1], features=["x1", "x2"])
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    page = Page(html([this], X, this.predict(X), [[]], {}, {}))
+    assert any("variance" in (each["alt"] or "") for each in page.all("img"))
+
+
+def test_awkward_models_have_a_report() -> None:
+    X, y = wave()
+    assert "no formula" in Page(html(model([], []), X, y, [], {}, {})).text
+    nowhere = Page(html(model(["log(-t)"], [np.nan]), X, y, history(1, tokens=5), {}, {}))
+    assert "NRMSE undefined" in nowhere.text
+    exact = Page(html(model(["sin(2.1*t)/t"], [0.0]), X, y, [], {}, {}))
+    assert "1.0000" in exact.text
+
+
+def test_a_picture_with_too_much_in_it_is_pixels() -> None:
+    rng = np.random.default_rng(0)
+    many = plots.parity(rng.normal(size=15_000), rng.normal(size=15_000)).figure.figure
+    few = plots.parity([1.0, 2.0], [1.0, 2.0]).figure.figure
+    assert embedded(many).startswith("data:image/png;")
+    assert embedded(few).startswith("data:image/svg+xml;")
+
+
+def test_the_same_run_gives_the_same_bytes() -> None:
+    X, y = wave()
+    texts = {html(usual(), X, y, history(4, tokens=5), SETTINGS, SUMMARY) for _ in range(2)}
+    assert len(texts) == 1
+
+
+def test_the_file_is_written_whole_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = wave()
+    path = tmp_path / "report.html"
+    report(usual(), X, y, [], SETTINGS, SUMMARY, path)
+    before = path.read_text(encoding="utf-8")
+    Page(before)
+    assert stat.S_IMODE(path.stat().st_mode) & 0o444
+
+    def fail(*_: object) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        report(usual(), X, 2 * y, [], {}, {}, path)
+    assert path.read_text(encoding="utf-8") == before
+    assert os.listdir(tmp_path) == ["report.html"]
+
+
+def test_a_notebook_table_has_a_row_a_formula_and_the_picked_one_bold() -> None:
+    page = Page(table_html(usual(validation=True)))
+    rows = page.all("tr")
+    assert len(rows) == 6
+    assert [row["style"] == "font-weight:bold" for row in rows[1:]] == [
+        False, False, False, True, False,
+    ]  # fmt: skip
+    assert len(page.all("math")) == 5
+    assert page.text.startswith("complexity NRMSE R² validation R² y =")
+    assert not any("font-family" in (each.get("style") or "") for _, each in page.elements)

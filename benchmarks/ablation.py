@@ -39,6 +39,7 @@ PROBLEMS = "Nguyen,Nguyen-altered,Nguyen-c,Jin"
 VARIANTS: dict[str, Callable[[int], SearchConfig]] = {
     "hybrid": lambda n: presets.hybrid(max_expressions=n),
     "policy never trained": lambda n: presets.hybrid(max_expressions=n, learning_rate=0.0),
+    "every other batch fresh": lambda n: presets.hybrid(max_expressions=n, fresh=0.5),
     "no fresh batches": lambda n: presets.hybrid(max_expressions=n, fresh=0.0),
     "no recombination": lambda n: presets.hybrid(max_expressions=n, evolution=Evolution(pairing=0)),
     "no elite": lambda n: presets.hybrid(max_expressions=n, evolution=Evolution(elite=0)),

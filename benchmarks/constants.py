@@ -24,7 +24,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-import peers
+import others
 from symseek import (
     ConstraintSet,
     FitConfig,
@@ -64,7 +64,7 @@ class Side:
 def main() -> int:
     options = parse()
     os.sched_setaffinity(0, {options.core})
-    attention = peers.Attention()
+    attention = others.Attention()
     with attention:
         passed = [compare(options, rows) for rows in options.rows]
         plant(options)

@@ -18,7 +18,7 @@ import os
 import statistics
 from dataclasses import replace
 
-import peers
+import others
 from symseek import Search, presets, problems
 
 PROBLEMS = ("Nguyen-4", "Nguyen-5", "Nguyen-8", "Nguyen-12")
@@ -32,7 +32,7 @@ def main() -> int:
     cores = sorted(os.sched_getaffinity(0))
     print(f"{options.expressions:,} expressions a run, {options.repeats} rounds, core {cores[0]}")
     print("ours: sampling, evaluation (float64) and training; pyoperon: evolution (float32)\n")
-    attention = peers.Attention()
+    attention = others.Attention()
     passed = [
         compare(problem, cores, options, attention)
         for problem in problems.select(*options.problems)
@@ -55,7 +55,7 @@ def compare(
     problem: problems.Problem,
     cores: list[int],
     options: argparse.Namespace,
-    attention: peers.Attention,
+    attention: others.Attention,
 ) -> bool:
     """One problem: both sides in turns on one core, then ours on two; whether the bars are met."""
     alone: list[float] = []
@@ -113,10 +113,10 @@ def search(
 
 def evolve(
     problem: problems.Problem, cores: list[int], evaluations: int, seed: int
-) -> peers.Evolution:
+) -> others.Evolution:
     os.sched_setaffinity(0, cores)
     data = problem.data()
-    return peers.operon_evolution(
+    return others.operon_evolution(
         data.X_train, data.y_train, problem.operators, evaluations, len(cores), seed + 1
     )
 

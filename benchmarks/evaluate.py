@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-import peers
+import others
 from symseek import Library, Program, Programs
 from symseek.engines.native import Evaluator
 
@@ -47,7 +47,7 @@ def main() -> int:
     print(
         f"\n{'rows':>9}  {'symseek':>9}  {'pyoperon':>9}  {'NumPy':>9}   million node evaluations/s"
     )
-    attention = peers.Attention()
+    attention = others.Attention()
     with attention:
         passed = [
             measure(rows, many if rows <= MANY_UP_TO else few, X, y, options.repeats)
@@ -84,8 +84,8 @@ def valid_expressions(
     found: list[list[str]] = []
     with np.errstate(all="ignore"):
         while len(found) < count:
-            (names,) = peers.random_expressions(1, VARIABLES, rng)
-            values, valid = peers.numpy_evaluate(names, columns)
+            (names,) = others.random_expressions(1, VARIABLES, rng)
+            values, valid = others.numpy_evaluate(names, columns)
             if valid and tuple(names) not in seen and np.isfinite(np.square(values).sum()):
                 seen.add(tuple(names))
                 found.append(names)
@@ -95,7 +95,7 @@ def valid_expressions(
 def symseek_side(
     expressions: list[list[str]], X: np.ndarray, y: np.ndarray
 ) -> Callable[[], np.ndarray]:
-    library = Library(list(peers.FUNCTIONS), VARIABLES)
+    library = Library(list(others.FUNCTIONS), VARIABLES)
     programs = Programs.from_list([Program.from_preorder(names, library) for names in expressions])
     evaluator = Evaluator(library, X, y, threads=1, cache=0)
     return lambda: evaluator.errors(programs).squared
@@ -110,8 +110,8 @@ def measure(
     ours = symseek_side(expressions, X, y)
     sides = {
         "symseek": ours,
-        "pyoperon": peers.Operon(X, y, VARIABLES).prepare(expressions),
-        "NumPy": lambda: peers.numpy_errors(expressions, columns, y),
+        "pyoperon": others.Operon(X, y, VARIABLES).prepare(expressions),
+        "NumPy": lambda: others.numpy_errors(expressions, columns, y),
     }
     check(ours(), expressions, columns, y)
     work = rows * sum(map(len, expressions))
@@ -136,9 +136,9 @@ def check(
     Some expressions, such as cos(exp(y/x)), blow the last bit up to all digits; how far NumPy moves
     when its inputs move by a bit says how far it may be from us.
     """
-    plain = peers.numpy_errors(expressions, columns, y)
+    plain = others.numpy_errors(expressions, columns, y)
     nudged = {name: np.nextafter(column, 2.0) for name, column in columns.items()}
-    allowed = 1e-9 * (1 + plain) + 100 * abs(peers.numpy_errors(expressions, nudged, y) - plain)
+    allowed = 1e-9 * (1 + plain) + 100 * abs(others.numpy_errors(expressions, nudged, y) - plain)
     wrong = np.count_nonzero(abs(ours - plain) > allowed)
     if wrong:
         raise SystemExit(f"{wrong} of {len(plain)} errors differ from NumPy's")

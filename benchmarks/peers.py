@@ -1,185 +1,151 @@
-"""The others, called as fast as their public interfaces allow, on the same data and expressions.
+"""Who finds a formula first?  Seconds to a test NMSE below 1e-6, against pyoperon and gplearn.
 
-pyoperon (PyPI) is the Python binding of Operon, a genetic programming code for symbolic regression
-in C++; its wheel computes in float32. NumPy evaluates an expression node by node in float64.
+    python benchmarks/peers.py [--limit 60] [--seeds 1] [--problems Nguyen] [--core 0]
+
+All get the same points and the same operators, one thread on one core, and take turns. symseek
+runs `presets.hybrid`; pyoperon and gplearn run their defaults, with populations of 1,000. pyoperon
+puts a coefficient before every variable, here optimised for five steps, and scales its model;
+gplearn's division and logarithm are protected: that is how they work. A dash means that the limit
+passed.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
+import statistics
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-try:
-    import pyoperon
-    from pyoperon.sklearn import SymbolicRegressor
-except ImportError as error:
-    raise SystemExit(
-        f"{error}: the benchmarks need the `bench` extra, pip install 'symseek[bench]'"
-    ) from None
+from symseek import Search, presets, problems
 
-Names = Sequence[str]  # one expression: token names in pre-order
-
-FUNCTIONS: dict[str, Callable[..., np.ndarray]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "sin": np.sin,
-    "cos": np.cos,
-    "exp": np.exp,
-    "log": np.log,
-}
-ARITY = {"add": 2, "sub": 2, "mul": 2, "div": 2, "sin": 1, "cos": 1, "exp": 1, "log": 1}
+ENOUGH = 1e-6  # NMSE on the test points
+TINY = 1e-9  # mean squared error, over the variance, at which a peer stops
 
 
-def random_expressions(
-    count: int, variables: Names, rng: np.random.Generator, longest: int = 30, shortest: int = 4
-) -> list[list[str]]:
-    """Every token equally likely at every step, kept when the length is within bounds."""
-    tokens = [*FUNCTIONS, *variables]
-    found: list[list[str]] = []
-    while len(found) < count:
-        names: list[str] = []
-        still_open = 1
-        while still_open and len(names) < longest:
-            names.append(tokens[rng.integers(len(tokens))])
-            still_open += ARITY.get(names[-1], 0) - 1
-        if not still_open and len(names) >= shortest:
-            found.append(names)
-    return found
+def main() -> int:
+    options = parse()
+    os.sched_setaffinity(0, {options.core})
+    warnings.simplefilter("ignore")
+    sides = {"symseek": run_symseek, "pyoperon": run_operon, "gplearn": run_gplearn}
+    print(f"{'problem':12}" + "".join(f"{name:>12}" for name in sides))
+    firsts = 0
+    chosen = problems.select(*options.problems.split(","))
+    for problem in chosen:
+        medians = []
+        for run in sides.values():
+            times = [timed(run, problem, seed, options.limit) for seed in range(options.seeds)]
+            medians.append(statistics.median(times))
+        firsts += medians[0] < min(medians[1:])
+        cells = (f"{each:>12.2f}" if np.isfinite(each) else f"{'-':>12}" for each in medians)
+        print(f"{problem.name:12}" + "".join(cells), flush=True)
+    print(f"symseek first on {firsts} of {len(chosen)}; seconds, median over {options.seeds} seeds")
+    return 0
 
 
-def numpy_evaluate(names: Names, columns: dict[str, np.ndarray]) -> tuple[np.ndarray, bool]:
-    """Predictions [N], and whether every node was finite on every row."""
-    stack: list[np.ndarray] = []
-    finite = True
-    for name in reversed(names):
-        if name in columns:
-            stack.append(columns[name])
-            continue
-        arguments = [stack.pop() for _ in range(ARITY[name])]
-        value = FUNCTIONS[name](*arguments)
-        finite = finite and bool(np.isfinite(value).all())
-        stack.append(value)
-    return stack.pop(), finite
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--limit", type=int, default=60, help="seconds of a run")
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--problems", default="Nguyen")
+    parser.add_argument("--core", type=int, default=0)
+    return parser.parse_args()
 
 
-def numpy_errors(
-    expressions: Sequence[Names], columns: dict[str, np.ndarray], y: np.ndarray
-) -> np.ndarray:
-    """Sums of squared errors [B]: the plain loop that a NumPy user would write."""
-    with np.errstate(all="ignore"):
-        errors = []
-        for names in expressions:
-            residual = numpy_evaluate(names, columns)[0] - y
-            errors.append(np.square(residual).sum())  # a dot product would use several threads
-    return np.array(errors)
+Run = Callable[[problems.Problem, int, int], Callable[[np.ndarray], np.ndarray]]
 
 
-class Operon:
-    """Operon trees for given expressions, evaluated in batches on one thread.
+def timed(run: Run, problem: problems.Problem, seed: int, limit: int) -> float:
+    """Seconds until the side stopped, infinite if what it has does not generalise."""
+    data = problem.data()
+    start = time.perf_counter()
+    try:
+        predict = run(problem, seed, limit)
+    except Exception as error:  # a peer that fails has not found it
+        print(f"  {run.__name__}: {error}")
+        return np.inf
+    seconds = time.perf_counter() - start
+    if isinstance(predict, tuple):
+        predict, seconds = predict
+    return seconds if normalised_error(predict, data) < ENOUGH and seconds <= limit else np.inf
 
-    `EvaluateTrees` is the quickest way into its interpreter: one call from Python for many trees,
-    the predictions written straight into one array. A variable node in Operon carries a coefficient
-    and multiplies by it, here 1: that is how Operon always works, and it is part of its cost.
+
+def normalised_error(predict: Callable[[np.ndarray], np.ndarray], data: problems.Data) -> float:
+    return float(np.mean((predict(data.X_test) - data.y_test) ** 2) / np.var(data.y_test))
+
+
+def run_symseek(problem: problems.Problem, seed: int, limit: int) -> Any:
+    data = problem.data()
+    config = presets.hybrid(max_expressions=10**9, max_seconds=limit, stop_reward=1 - 1e-9)
+    search = Search(problem.library(), data.X_train, data.y_train, config, seed=seed)
+    best = search.run().best
+    assert best is not None
+    return best.program.evaluate
+
+
+def run_operon(problem: problems.Problem, seed: int, limit: int) -> Any:
+    """The shortest of runs of twice as many evaluations each that comes to a good test error.
+
+    It has no way to stop at one itself that worked here; only the last run's time counts.
     """
+    from pyoperon.sklearn import SymbolicRegressor
 
-    precision = "float32"
-
-    # Predictions of one call stay within this size, so that they are written to cache, not memory.
-    BYTES_A_CALL = 1 << 20
-
-    def __init__(self, X: np.ndarray, y: np.ndarray, variables: Names) -> None:
-        table = np.asfortranarray(np.column_stack([X, y]))
-        self.dataset = pyoperon.Dataset(table)
-        columns = sorted(self.dataset.Variables, key=lambda variable: variable.Index)
-        self.hashes = {name: columns[i].Hash for i, name in enumerate(variables)}
-        self.rows = len(y)
-        self.range = pyoperon.Range(0, self.rows)
-
-    def tree(self, names: Names) -> pyoperon.Tree:
-        """Operon writes the first argument directly before its parent: pre-order, reversed."""
-        return pyoperon.Tree([self._node(name) for name in reversed(names)]).UpdateNodes()
-
-    def _node(self, name: str) -> pyoperon.Node:
-        if name in self.hashes:
-            node = pyoperon.Node(pyoperon.NodeType.Variable, self.hashes[name])
-            node.Value = 1.0
-            return node
-        return pyoperon.Node(getattr(pyoperon.NodeType, name.capitalize()))
-
-    def prepare(self, expressions: Sequence[Names]) -> Callable[[], np.ndarray]:
-        """A function that evaluates them all; converting the trees is not part of its time."""
-        trees = [self.tree(names) for names in expressions]
-        step = max(1, self.BYTES_A_CALL // (4 * self.rows))
-        batches = [trees[i : i + step] for i in range(0, len(trees), step)]
-        out = np.empty((step, self.rows), np.float32)
-
-        def evaluate() -> np.ndarray:
-            for batch in batches:
-                pyoperon.EvaluateTrees(batch, self.dataset, self.range, out, 1)
-            return out
-
-        return evaluate
+    data = problem.data()
+    evaluations, seconds = 2_000, 0.0
+    while seconds < limit:
+        model = SymbolicRegressor(
+            allowed_symbols=",".join([*problem.operators, "variable"]),
+            population_size=1000,
+            generations=10**9,
+            max_evaluations=evaluations,
+            max_time=limit,
+            max_length=30,
+            model_selection_criterion="mean_squared_error",
+            optimizer_iterations=5,
+            n_threads=1,
+            random_state=seed,
+        )
+        start = time.perf_counter()
+        model.fit(data.X_train, data.y_train)
+        seconds = time.perf_counter() - start
+        if normalised_error(model.predict, data) < ENOUGH:
+            break
+        evaluations *= 2
+    return model.predict, seconds
 
 
-class Attention:
-    """How much of the time this process really ran, over the blocks timed with it on one thread."""
+def run_gplearn(problem: problems.Problem, seed: int, limit: int) -> Any:
+    from gplearn.functions import make_function
+    from gplearn.genetic import SymbolicRegressor
 
-    def __init__(self) -> None:
-        self.wall = self.ran = 0.0
+    def exponential(x: np.ndarray) -> np.ndarray:
+        with np.errstate(over="ignore"):
+            return np.where(x < 100, np.exp(np.minimum(x, 100)), 0.0)
 
-    def __enter__(self) -> None:
-        self.wall -= time.perf_counter()
-        self.ran -= time.process_time()
-
-    def __exit__(self, *_: object) -> None:
-        self.wall += time.perf_counter()
-        self.ran += time.process_time()
-
-    def warn(self) -> None:
-        """Say so where other programs took the core: rates by the clock are then too low."""
-        share = self.ran / self.wall
-        if share < 0.95:
-            print(
-                f"CAUTION: other programs were busy; this one had its core {share:.0%} of the time"
-            )
-
-
-@dataclass(frozen=True)
-class Evolution:
-    """What a run of Operon's genetic programming cost."""
-
-    evaluations: int
-    seconds: float
-    mean_length: float  # of the last population
-
-    @property
-    def rate(self) -> float:
-        return self.evaluations / self.seconds
-
-
-def operon_evolution(
-    X: np.ndarray, y: np.ndarray, operators: Names, evaluations: int, threads: int, seed: int
-) -> Evolution:
-    """Operon's whole loop: population 1000, at most 30 nodes, no coefficient optimisation."""
+    exp = make_function(function=exponential, name="exp", arity=1)
+    data = problem.data()
     model = SymbolicRegressor(
-        allowed_symbols=",".join([*operators, "variable"]),
         population_size=1000,
-        max_length=30,
-        max_evaluations=evaluations,
-        generations=10**9,  # the evaluations decide
-        optimizer_iterations=0,
-        local_search_probability=0.0,
-        epsilon=0.0,  # never stop for a good fit
-        n_threads=threads,
+        generations=1,
+        function_set=[exp if name == "exp" else name for name in problem.operators],
+        const_range=None,
+        metric="mse",
+        stopping_criteria=TINY * float(np.var(data.y_train)),
+        warm_start=True,
         random_state=seed,
     )
     start = time.perf_counter()
-    model.fit(X, y)
-    seconds = time.perf_counter() - start
-    lengths = [individual.Genotype.Length for individual in model.individuals_]
-    return Evolution(model.stats_["evaluation_count"], seconds, float(np.mean(lengths)))
+    while time.perf_counter() - start < limit:
+        model.fit(data.X_train, data.y_train)
+        if model.run_details_["best_fitness"][-1] <= model.stopping_criteria:
+            break
+        model.set_params(generations=model.generations + 1)
+    return model.predict
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

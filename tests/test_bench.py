@@ -14,7 +14,8 @@ import pytest
 
 import symseek.recovery
 from symseek import InputError, Program, bench, problems
-from symseek.bench import Job, Outcome, Run
+from symseek.bench import Job, Outcome, Run, judged
+from symseek.model import full_library
 from symseek.summary import average_recovery, summarise, write_json
 
 JOB = Job("Nguyen-1", "dsr", 0, 2_000_000)
@@ -255,3 +256,12 @@ def test_errors_are_saved_and_infinity_is_null(tmp_path: Path) -> None:
     assert [run["test_nrmse"] for run in document["runs"]] == [0, None]
     assert document["summary"][0]["mean_test_rmse"] is None
     assert document["summary"][0]["run_seconds"] == 0.05
+
+
+def test_a_term_that_fits_made_vanish_does_not_count() -> None:
+    problem = problems.load("Nguyen-10c")
+    text = "cos(0.5*y)*sin(1.5*x) - exp(x + -31.8)"
+    program = Program.parse(text, full_library(problem.variables))
+    assert judged(program, problem).answer == "yes"
+    other = Program.parse("cos(0.5*y)*sin(1.5*x) - exp(x + -3.0)", full_library(problem.variables))
+    assert judged(other, problem).answer == "no"

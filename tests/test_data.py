@@ -61,3 +61,50 @@ def test_spread_is_the_weighted_standard_deviation() -> None:
     mean = np.average(Y, weights=weights)
     expected = np.sqrt(np.average((Y - mean) ** 2, weights=weights))
     assert data.spread == pytest.approx(expected, rel=1e-14)
+
+
+# --- rows merged and chosen
+
+
+def test_equal_rows_become_one_of_their_weight_together() -> None:
+    table = np.array([[2.0, 0.0], [1.0, 5.0], [2.0, -0.0], [1.0, 5.0], [1.0, 5.0]])
+    y = np.array([3.0, 4.0, 3.0, 4.0, 9.0])
+    merged = Data.checked(table, y, ["a", "b"]).merged()
+    assert merged.X.tolist() == [[1.0, 5.0], [1.0, 5.0], [2.0, 0.0]]
+    assert merged.y.tolist() == [4.0, 9.0, 3.0]
+    assert merged.weights == pytest.approx([1.2, 0.6, 1.2])
+    assert merged.X.flags.c_contiguous
+    assert merged.y.flags.c_contiguous
+
+
+def test_merged_rows_stand_for_those_they_were() -> None:
+    draw = np.random.default_rng(0)
+    table, y = draw.integers(0, 3, (50, 2)).astype(float), draw.integers(0, 3, 50).astype(float)
+    weights = draw.integers(0, 4, 50).astype(float)
+    data = Data.checked(table, y, ["a", "b"], weights)
+    merged = data.merged()
+    assert len(merged.y) < 27
+    assert merged.weights.mean() == pytest.approx(1.0)
+    assert (merged.weights > 0).all()
+    assert merged.spread == pytest.approx(data.spread)
+    order = draw.permutation(50)
+    other = Data.checked(table[order], y[order], ["a", "b"], weights[order]).merged()
+    assert np.array_equal(merged.X, other.X)
+    assert np.array_equal(merged.y, other.y)
+    assert merged.weights == pytest.approx(other.weights)
+
+
+def test_rows_without_weight_are_left_out_when_merged() -> None:
+    merged = Data.checked(X, Y, ["x"], [0.0, 1.0, 0.0, 3.0, 0.0]).merged()
+    assert merged.X[:, 0].tolist() == [0.25, 0.75]
+    assert merged.weights == pytest.approx([0.5, 1.5])
+
+
+def test_some_rows() -> None:
+    data = Data.checked(X, Y, ["x"], [1.0, 1.0, 2.0, 4.0, 0.0])
+    some = data.rows(np.array([3, 1]))
+    assert some.X[:, 0].tolist() == [0.75, 0.25]
+    assert some.y.tolist() == [Y[3], Y[1]]
+    assert some.weights == pytest.approx([1.6, 0.4])
+    with pytest.raises(InputError, match="all rows that were drawn have weight 0"):
+        data.rows(np.array([4]))

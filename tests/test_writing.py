@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from symseek.writing import write_whole
+from symseek.writing import leftovers, write_whole
 
 
 def full_disk(*_: object) -> NoReturn:
@@ -183,3 +183,32 @@ def test_writers_do_not_disturb_each_other(tmp_path: Path) -> None:
         writer.join()
     assert path.read_text() in contents
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_leftovers_are_known_by_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "a.b*[c]"
+    mine = [".a.b*[c].0123abcd.part", ".a.b*[c].ffffffff.part"]
+    others = [
+        "a.b*[c]",
+        ".a.b*[c].part",
+        ".a.b*[c].0123abc.part",
+        ".a.b*[c].0123abcg.part",
+        ".a.b*[c].0123abcd.part~",
+        ".a.bb[c].0123abcd.part",
+        "a.b*[c].0123abcd.part",
+    ]
+    for name in mine + others:
+        (tmp_path / name).touch()
+    assert sorted(each.name for each in leftovers(path)) == mine
+    assert leftovers(tmp_path / "other") == []
+
+
+def test_what_a_killed_writer_leaves_is_a_leftover(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / ("温" * 60)
+    found: list[Path] = []
+    monkeypatch.setattr(os, "fsync", lambda _: found.extend(leftovers(path)))
+    write_whole(path, "new")
+    assert len(found) == 1
+    assert leftovers(path) == []

@@ -164,14 +164,27 @@ def _names(methods: str) -> list[str]:
 def judged(program: Program, problem: problems.Problem) -> Recovery:
     """Whether a program is the problem's formula, fitted constants within `CONSTANT_TOLERANCE`.
 
+    A fit makes of a term that the law does not have one times 1e-14: where a program is not the
+    formula as it stands, it is judged with neat numbers for its constants too.
+
     >>> problem = problems.load("Nguyen-1")
     >>> judged(problem.truth(), problem).answer
     'yes'
     """
-    from symseek.recovery import Recovery, equivalent  # only a finished formula needs SymPy
+    from symseek.recovery import Recovery
 
     if not problem.closed_form:
         return Recovery("no", "the target has no closed form")
+    verdict = _compared(program, problem)
+    if verdict.answer == "yes" or not problem.constants:
+        return verdict
+    neat = _neat(program, problem)
+    return verdict if neat is None else _compared(neat, problem)
+
+
+def _compared(program: Program, problem: problems.Problem) -> Recovery:
+    from symseek.recovery import equivalent  # only a finished formula needs SymPy
+
     return equivalent(
         program,
         problem.expression,
@@ -179,6 +192,22 @@ def judged(program: Program, problem: problems.Problem) -> Recovery:
         positive=problem.positive,
         tolerance=CONSTANT_TOLERANCE if problem.constants else None,
     )
+
+
+def _neat(program: Program, problem: problems.Problem) -> Program | None:
+    """The program simplified, with neat numbers where the error stays; None if it is as it was."""
+    from symseek.model import full_library
+    from symseek.rounding import rounded
+    from symseek.simplify import simplified
+
+    data, library = problem.data(), full_library(problem.variables)
+    simple = simplified(program, library, data.X_train)
+    try:
+        neat = rounded(simple, data.X_train, data.y_train).program
+    except InputError:  # undefined on some row
+        return None
+    neat = simplified(neat, library, data.X_train)
+    return None if neat == simple else neat
 
 
 class _Judge:

@@ -189,7 +189,7 @@ class _State:
             memory.clear()
             memory.update(known)
         search.iteration = self.iteration
-        search.expressions = self.expressions
+        search.expressions = search.settled = self.expressions
         search.seconds = self.seconds
         search.timings = self.timings
         search.history = self.history
@@ -197,7 +197,7 @@ class _State:
 
 def _between_iterations(search: Search) -> bool:
     """Whether nothing was graded since the last iteration ended."""
-    return search.expressions == (search.history[-1].expressions if search.history else 0)
+    return search.expressions == search.settled
 
 
 def _graders(search: Search) -> list[Any]:

@@ -41,11 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Nguyen-8  sqrt(x)  U(0, 4, 20)  U(0, 4, 20)  x          add sub mul div sin cos exp log
     0
     """
+    if hasattr(sys.stdout, "reconfigure"):  # columns may have names that a terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     parser = _parser()
     options = parser.parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = options.command
     try:
-        return command(options)
+        code = command(options)
+        sys.stdout.flush()  # a reader that is gone is noticed here, and not at the very end
+        return code
     except InputError as error:
         print(f"symseek: {error}", file=sys.stderr)
         return BAD_INPUT

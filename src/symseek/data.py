@@ -5,8 +5,10 @@ Everything after this module takes finite float64 arrays of matching lengths for
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,12 +61,12 @@ class Data:
         _refuse_non_finite(target[:, None], ["y"])
         return cls(np.ascontiguousarray(inputs), target, _row_weights(weights, rows))
 
-    @property
+    @cached_property
     def spread(self) -> float:
-        """The weighted standard deviation of y."""
-        total = self.weights.sum()
-        mean = (self.weights @ self.y) / total
-        return float(np.sqrt((self.weights @ (self.y - mean) ** 2) / total))
+        """The weighted standard deviation of y, the same to the last bit on every machine."""
+        total = math.fsum(self.weights)
+        mean = math.fsum(self.weights * self.y) / total
+        return math.sqrt(math.fsum(self.weights * (self.y - mean) ** 2) / total)
 
     def rows(self, chosen: NDArray[np.intp]) -> Data:
         """Some of the rows; their weights count among themselves."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         max_expressions: the budget in formulas tried, for each target. The same seed and budget
             give the same result on any machine, as long as `max_seconds` does not end it first.
         max_seconds: the budget in seconds, for each target; None for no limit.
+        patience: stop when so many formulas, and twice as many as it took to find the one to pick,
+            brought no better one; None to spend the budget.
         reward: what is maximised: a name, a reward object, or a function of predictions.
         validation: the share of rows kept aside to judge formulas, such as 0.2.
         pick: which formula predicts: "accuracy" (smallest training error), "elbow" (shortest
@@ -45,11 +48,11 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             on rows kept aside), or "auto": validation where rows are kept aside, else elbow.
         sample_rows: tables with more rows are searched on this many, drawn at random, and the
             best formulas then fitted and graded on all; None searches on all.
-        scale: whether columns of size far from 1 are searched in other units. Formulas are always
-            in the units of the data.
+        scale: whether columns of size far from 1 are searched in other units, where constants are
+            fitted. Formulas are always in the units of the data.
         warm_start: whether another `fit` goes on from the last: with the same data the search
             continues with a fresh budget; with other data of the same columns it begins with the
-            formulas it had.
+            formulas it had. Unless `random_state` is a number, it keeps its first seed.
         random_state: a seed, a NumPy random state, or None for a seed of its own.
         n_jobs: threads; -1 for every core. They change the speed, never the result.
         verbose: whether to show progress and the front while it searches.
@@ -76,10 +79,11 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         method: str = "hybrid",
         max_expressions: int = 1_000_000,
         max_seconds: float | None = 60.0,
+        patience: int | None = 200_000,
         reward: str | Reward = "inverse_nrmse",
         validation: float = 0.0,
         pick: str = "auto",
-        sample_rows: int | None = 10_000,
+        sample_rows: int | None = 2_000,
         scale: bool = True,
         warm_start: bool = False,
         random_state: Any = None,
@@ -93,6 +97,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.method = method
         self.max_expressions = max_expressions
         self.max_seconds = max_seconds
+        self.patience = patience
         self.reward = reward
         self.validation = validation
         self.pick = pick
@@ -122,6 +127,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         settings = self._settings()
         before = getattr(self, "_regressions", []) if self.warm_start else []
+        if before and not _is_seed(self.random_state):
+            settings = replace(settings, seed=before[0].settings.seed)
         fresh = [
             Regression(inputs, column, names, settings, target=target, weights=weights)
             for column, target in zip(columns.T, _target_names(y, columns.shape[1]), strict=True)
@@ -129,6 +136,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._regressions = [_begun(each, before[at : at + 1]) for at, each in enumerate(fresh)]
         results = [self._run(each) for each in self._regressions]
         self.models_ = [each.model() for each in self._regressions]
+        self.target_means_ = np.average(columns, axis=0, weights=weights)
         self.history_ = [result.history for result in results]
         self.n_iter_ = max(len(result.history) for result in results)
         return self
@@ -136,7 +144,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _settings(self) -> Settings:
         # One draw for all targets: each is then found as it would be alone.
         state = self.random_state
-        seed = int(state) if isinstance(state, int | np.integer) else _drawn_seed(state)
+        seed = int(state) if _is_seed(state) else _drawn_seed(state)
         return Settings(
             operators=tuple(self.operators),
             constants=self.constants,
@@ -144,6 +152,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             method=self.method,
             max_expressions=self.max_expressions,
             max_seconds=self.max_seconds,
+            patience=self.patience,
             reward=self.reward,
             validation=self.validation,
             pick=self.pick,
@@ -167,7 +176,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Where a formula is undefined, such as the logarithm of a negative number, they are nan or
         inf: there is nothing that it says.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "models_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
         values = np.column_stack([model.predict(X, row) for model in self.models_])
         return values if self.many_targets_ else values[:, 0]
@@ -177,7 +186,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from sklearn.metrics import r2_score
 
         values = self.predict(X)
-        means = self.predict(X, row=0)
+        means = self.target_means_ if self.many_targets_ else self.target_means_[0]
         values = np.where(np.isfinite(values), values, means)
         return float(r2_score(y, values, sample_weight=sample_weight))
 
@@ -197,18 +206,16 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def model(self, target: int | str = 0) -> Model:
         """The formulas of one target, by its number or name."""
-        check_is_fitted(self)
+        check_is_fitted(self, "models_")
         names = [each.target for each in self.models_]
-        if isinstance(target, str):
-            if target not in names:
-                raise InputError(f"there is no target {target!r}; there is {', '.join(names)}")
-            target = names.index(target)
-        return self.models_[target]
+        if target not in names and target not in range(len(names)):
+            raise InputError(f"there is no target {target!r}; there is {', '.join(names)}")
+        return self.models_[names.index(target) if isinstance(target, str) else target]
 
     @property
     def front_(self) -> DataFrame | list[DataFrame]:
         """Complexity, reward, errors and text of every formula on the front."""
-        check_is_fitted(self)
+        check_is_fitted(self, "models_")
         frames = [model.frame() for model in self.models_]
         return frames if self.many_targets_ else frames[0]
 
@@ -246,6 +253,7 @@ def _begun(regression: Regression, before: list[Regression]) -> Regression:
     (last,) = before
     if last.continues_as(regression):
         last.raise_budget(regression.settings)
+        last.target = regression.target
         return last
     regression.learn_from(last)
     return regression
@@ -253,11 +261,15 @@ def _begun(regression: Regression, before: list[Regression]) -> Regression:
 
 def _target_names(y: Any, count: int) -> list[str]:
     """Names of the target's columns, where it has any."""
-    if hasattr(y, "columns"):
+    if len(getattr(y, "columns", ())) == count:
         return [str(name) for name in y.columns]
-    if getattr(y, "name", None) is not None:
+    if count == 1 and getattr(y, "name", None) is not None:
         return [str(y.name)]
     return ["y"] if count == 1 else [f"y{i}" for i in range(count)]
+
+
+def _is_seed(state: Any) -> bool:
+    return isinstance(state, int | np.integer)
 
 
 def _drawn_seed(state: Any) -> int:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from symseek.programs import Program, Programs
 
+ALIKE = 1e-3  # of the distance to 1: a fit so little better is no other formula
+
 __all__ = ["Entry", "Front"]
 
 ROUNDING = 1e-12  # rewards that differ by less, relatively, are the same
@@ -25,6 +27,7 @@ class Entry:
     program: Program
     reward: float
     complexity: int
+    found_at: int = 0  # expressions graded when it, or the like with hardly a worse fit, was found
 
 
 @dataclass
@@ -67,8 +70,11 @@ class Front:
     def __getitem__(self, row: int) -> Entry:
         return self.entries[row]
 
-    def update(self, programs: Programs, rewards: NDArray[np.float64]) -> bool:
-        """Take in a batch (invalid programs: reward NaN); True when something entered."""
+    def update(self, programs: Programs, rewards: NDArray[np.float64], at: int = 0) -> bool:
+        """Take in a batch (invalid programs: reward NaN); True when something entered.
+
+        `at` says how many expressions have been graded.
+        """
         complexity = programs.complexity
         self._grow(int(complexity.max(initial=0)))
         rows = np.flatnonzero(rewards > self._to_beat[complexity])
@@ -76,7 +82,10 @@ class Front:
             return False
         for row in rows[np.lexsort((rows, -rewards[rows], complexity[rows]))]:
             if rewards[row] > self._to_beat[complexity[row]]:
-                self._enter(Entry(programs[int(row)], float(rewards[row]), int(complexity[row])))
+                reward, cost = float(rewards[row]), int(complexity[row])
+                self._enter(
+                    Entry(programs[int(row)], reward, cost, self._found_at(reward, cost, at))
+                )
         return True
 
     def _grow(self, complexity: int) -> None:
@@ -84,6 +93,13 @@ class Front:
         if missing > 0:
             last = self._to_beat[-1] if len(self._to_beat) else -np.inf
             self._to_beat = np.append(self._to_beat, np.full(missing, last))
+
+    def _found_at(self, reward: float, complexity: int, at: int) -> int:
+        """Now, unless something no more complex is nearly as good: then, when that was found."""
+        for entry in self.entries:
+            if entry.complexity <= complexity and entry.reward >= reward - ALIKE * abs(1 - reward):
+                return entry.found_at
+        return at
 
     def _enter(self, entry: Entry) -> None:
         beaten = [e for e in self.entries if e.complexity < entry.complexity]

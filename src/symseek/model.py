@@ -130,7 +130,8 @@ class Model:
                     "reward": each.reward,
                     "nrmse": each.nrmse,
                     "r2": each.r2,
-                    "validation_r2": each.validation_r2,
+                    # JSON has no infinity, which is the R2 of a formula undefined on some row.
+                    "validation_r2": _finite_or_none(each.validation_r2),
                     "expression": each.text,
                     "program": each.program.preorder(),
                 }
@@ -169,20 +170,25 @@ class Model:
                 str(record["rule"]),
             )
             model.formula(model.picked)
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"this model is damaged ({error}); fit it again") from None
         return model
 
 
-def full_library(features: Sequence[str], own: Sequence[Token] = ()) -> Library:
-    """Every operator, the caller's own ones, the columns and constants."""
-    for name in features:
+def full_library(features: Sequence[str], operators: Sequence[object] = ()) -> Library:
+    """Every operator, those of the caller's own among some more, the columns and constants."""
+    names = [str(name) for name in features]
+    for at, name in enumerate(names):
         if name in OPERATORS or name == "const":
             raise InputError(
                 f"column {name!r} is named like an operator; rename it, for instance to"
                 f" {name + '_'!r}"
             )
-    return Library([*OPERATORS, *own, "const"], list(features))
+        if name in names[:at]:
+            raise InputError(f"two columns are named {name!r}; rename one")
+    builtin = OPERATORS.values()
+    own = [each for each in operators if isinstance(each, Token) and each not in builtin]
+    return Library([*OPERATORS, *own, "const"], names)
 
 
 def _own_tokens(formulas: Sequence[Formula]) -> list[Token]:
@@ -204,6 +210,10 @@ def _described(token: Token) -> dict[str, Any]:
         "complexity": token.complexity,
         "formula": token.formula,
     }
+
+
+def _finite_or_none(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
 
 
 def _short(value: float | None) -> str:

@@ -3,7 +3,9 @@
 - accuracy: the smallest error on the training rows. Right when the data have no noise.
 - elbow: the shortest description of the data, the formula and what it leaves unexplained together
   (Rissanen's minimum description length). A formula of t tokens from a library of L costs t log(L),
-  a fitted constant log(N)/2, and the N residuals N/2 log(MSE): more tokens must pay for themselves.
+  and the N residuals N/2 log(MSE): more tokens must pay for themselves. Each fitted constant has to
+  be told as exactly as the residuals are small, log(N)/2 - log(MSE)/2: k constants fit k rows, and
+  explain nothing by that.
 - validation: the simplest formula whose error on rows kept aside is within one standard error of
   the smallest there.
 
@@ -27,6 +29,7 @@ RULES = ("auto", "accuracy", "elbow", "validation")
 
 # Errors below this part of the spread of y are rounding, in the arithmetic or in the data.
 EXACT = 1e-9
+_LARGE = 1e300  # instead of infinity, which times 0 is no number
 
 
 def check_rule(rule: str, validated: bool = True) -> None:
@@ -62,7 +65,7 @@ def elbow(
     1
     """
     costs = [
-        rows * math.log(max(error, EXACT))
+        max(rows - count, 0) * math.log(min(max(error, EXACT), _LARGE))
         + length * math.log(tokens)
         + count * 0.5 * math.log(rows)
         for error, length, count in zip(nrmse, lengths, constants, strict=True)

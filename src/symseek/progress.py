@@ -23,6 +23,7 @@ __all__ = ["watched"]
 
 _REDRAW = 0.5  # seconds between two pictures
 _LINE = 5.0  # seconds between two lines
+_SHARE = 9  # the search runs at least so many times as long as it takes to write the front
 _MOST_ROWS = 12  # of the front that are drawn: the last ones, which fit best
 
 Callback = Callable[[Iteration], object]
@@ -82,6 +83,12 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
+def _next(began: float, pause: float) -> float:
+    """When to show the front again: with many rows that takes a while, and the search is first."""
+    now = time.monotonic()
+    return now + max(pause, _SHARE * (now - began))
+
+
 class _Lines:
     """A line now and then, with the best formula so far."""
 
@@ -93,10 +100,11 @@ class _Lines:
     def __call__(self, now: Iteration) -> None:
         if time.monotonic() < self.due:
             return
-        best = self.regression.model(final=False).formulas[-1]
+        began = time.monotonic()
+        best = self.regression.model(final=False).best
         standing = Standing(self.regression, now)
         print(f"{standing}; R2 {best.r2:.6f}: {best.text}", file=self.out, flush=True)
-        self.due = time.monotonic() + _LINE
+        self.due = _next(began, _LINE)
 
 
 class _Picture:
@@ -121,9 +129,9 @@ class _Picture:
     def __call__(self, now: Iteration) -> None:
         if time.monotonic() < self.due:
             return
+        began = time.monotonic()
         self.live.update(self._drawn(now), refresh=True)
-        # Long formulas take a while to write: the search comes first.
-        self.due = time.monotonic() + _REDRAW
+        self.due = _next(began, _REDRAW)
 
     def _drawn(self, now: Iteration) -> Group:
         from rich.console import Group

@@ -15,7 +15,8 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +28,14 @@ from symseek.model import Model
 from symseek.regression import Regression
 from symseek.search import Iteration, Result
 from symseek.settings import Settings
-from symseek.writing import write_whole
+from symseek.writing import leftovers, write_whole
 
 __all__ = ["Run", "free_folder"]
 
 FORMAT = 1  # of settings.json
-_FILES = ("settings.json", "checkpoint", "front.json", "front.csv", "curve.csv", "report.html")
+SAVE_EVERY = 5.0  # seconds between two checkpoints
+_MADE = ("checkpoint", "front.json", "front.csv", "curve.csv", "report.html")  # in this order
+_FILES = ("settings.json", *_MADE)
 _CURVE = (
     "iteration",
     "expressions",
@@ -74,12 +77,13 @@ class Run:
     @classmethod
     def created(cls, folder: Path, question: Question, force: bool = False) -> Run:
         """Make the folder and write down the question."""
-        if folder.exists():
-            _refuse_other_folder(folder, force)
-            for name in _FILES:
-                (folder / name).unlink(missing_ok=True)
         run = cls(folder, question)
         try:
+            if folder.exists():
+                _refuse_other_folder(folder, force)
+                run.sweep()
+                for name in _FILES:
+                    (folder / name).unlink(missing_ok=True)
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(folder / "settings.json", run._asked())
         except OSError as error:
@@ -105,11 +109,11 @@ class Run:
                 Path(record["data"]),
                 str(record["target"]),
                 None if features is None else tuple(map(str, features)),
-                record["weights"],
-                record["delimiter"],
+                _text_or_none(record["weights"]),
+                _text_or_none(record["delimiter"]),
                 Settings.from_dict(record["settings"], threads),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise _damaged(path, error) from None
         return cls(folder, question)
 
@@ -132,14 +136,41 @@ class Run:
         """Where the state of the search is kept."""
         return self.folder / "checkpoint"
 
-    def keeper(self, regression: Regression, every: float = 5.0) -> Checkpointer:
+    def keeper(self, regression: Regression) -> Checkpointer:
         """What saves the search now and then."""
-        return Checkpointer(regression.search, self.checkpoint, every)
+        return Checkpointer(regression.search, self.checkpoint, SAVE_EVERY)
+
+    def sweep(self) -> None:
+        """Remove what a killed process was writing; nobody else may be writing here."""
+        with suppress(OSError):
+            for left in _leftovers(self.folder):
+                left.unlink()
+
+    def raise_budget(self, settings: Settings) -> None:
+        """Write down that a run goes on with other budgets."""
+        self.question = replace(self.question, settings=settings)
+        self._write("settings.json", self._asked)
 
     def restore(self, regression: Regression) -> None:
         """Bring a new search to where the run stood; one without a checkpoint begins anew."""
-        if self.checkpoint.exists():
-            restore(regression.search, self.checkpoint)
+        if not self.checkpoint.exists():
+            return
+        begun = self.question.settings
+        if regression.search.config.batch_size != begun.search_config().batch_size:
+            raise InputError(
+                f"the run {str(self.folder)!r} was begun with {begun.max_expressions} expressions,"
+                " less than a batch, and cannot go on with more; run `symseek fit` again"
+            )
+        restore(regression.search, self.checkpoint)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that the checkpoint came to is written: no file is missing or older."""
+        try:
+            saved, *written = ((self.folder / name).stat().st_mtime_ns for name in _MADE)
+        except OSError:
+            return False
+        return min(written) >= saved
 
     def model(self) -> Model:
         """The model that was found."""
@@ -185,11 +216,11 @@ class Run:
         import shlex
 
         question = self.question
-        words = ["symseek", "fit", str(question.data), "--target", question.target]
+        words = ["symseek", "fit", str(question.data), *_option("target", question.target)]
         if question.features is not None:
-            words += ["--features", ",".join(question.features)]
+            words += _option("features", ",".join(map(_listed, question.features)))
         for name, value in (("weights", question.weights), ("delimiter", question.delimiter)):
-            words += [f"--{name}", value] if value is not None else []
+            words += _option(name, value) if value is not None else []
         default = Settings().to_dict()
         for name, value in question.settings.to_dict().items():
             if value != default[name]:
@@ -207,8 +238,18 @@ def option_words(name: str, value: Any) -> list[str]:
     if isinstance(value, bool):
         return [f"--{option}" if value else f"--no-{option}"]
     if isinstance(value, list | tuple):
-        return [f"--{option}", ",".join(map(str, value))]
-    return [f"--{option}", "none" if value is None else str(value)]
+        return _option(option, ",".join(map(str, value)))
+    return _option(option, "none" if value is None else str(value))
+
+
+def _option(name: str, value: str) -> list[str]:
+    """A value that looks like an option has to stand in the same word."""
+    return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
+
+
+def _listed(name: str) -> str:
+    """A name in a list of names with commas between."""
+    return f"`{name}`" if "," in name or name.startswith("`") else name
 
 
 def free_folder(data: Path) -> Path:
@@ -224,17 +265,27 @@ def _refuse_other_folder(folder: Path, force: bool) -> None:
     """Only a folder that holds a run, and nothing else, may be written over, and only if asked."""
     if not folder.is_dir():
         raise InputError(f"{str(folder)!r} is a file; choose another place with --out")
-    found = {each.name for each in folder.iterdir()}
+    found = set(folder.iterdir()) - set(_leftovers(folder))
     if found and not force:
         raise InputError(
             f"the run folder {str(folder)!r} exists; choose another with --out, go on with it by"
             " `symseek resume`, or write over it with --force"
         )
-    if found and "settings.json" not in found:
+    if found and not _holds_run(folder):
         raise InputError(
             f"{str(folder)!r} is not a run folder, so --force does not write over it; choose"
             " another place with --out"
         )
+
+
+def _leftovers(folder: Path) -> list[Path]:
+    return [folder / left.name for name in _FILES for left in leftovers(folder / name)]
+
+
+def _holds_run(folder: Path) -> bool:
+    """Whether a run was begun here, whatever became of its files; others have settings too."""
+    path = folder / "settings.json"
+    return path.is_file() and b'"symseek"' in path.read_bytes()
 
 
 def _read_json(folder: Path, path: Path) -> dict[str, Any]:
@@ -249,11 +300,17 @@ def _read_json(folder: Path, path: Path) -> dict[str, Any]:
         ) from None
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _damaged(path, error) from None
     if not isinstance(record, dict):
         raise _damaged(path, "it is no object")
     return record
+
+
+def _text_or_none(value: Any) -> str | None:
+    if not isinstance(value, str | None):
+        raise TypeError(f"{value!r} is no text")
+    return value
 
 
 def _damaged(path: Path, reason: object) -> InputError:

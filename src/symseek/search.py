@@ -101,6 +101,7 @@ class Stopped(enum.Enum):
     TIME = "the time is up"
     REWARD = "the wanted reward is reached"
     CALLBACK = "the callback asked to stop"
+    SETTLED = "nothing better has been found for long"
     INTERRUPTED = "interrupted; the best so far is kept"
 
 
@@ -242,9 +243,11 @@ class Search:
                 recombiner = Recombiner(library, data, self.rules.max_length, workers)
             self.evolver = Evolver(config.evolution, self.rules, seed, workers, recombiner)
         self.objective_state = self.config.objective.start()
+        self.enough: Callable[[], bool] | None = None  # asked between iterations; true is the end
         self.front = Front()
         self.iteration = 0
         self.expressions = 0
+        self.settled = 0  # the expressions when it last stood between two iterations
         self.seconds = 0.0
         self.history: list[Iteration] = []
         self.timings = dict.fromkeys(("sample", "evaluate", "evolve", "train", "other"), 0.0)
@@ -257,7 +260,7 @@ class Search:
         """
         config, clock = self.config, _Clock(self)
         try:
-            while (stopped := self._finished()) is None:
+            while (stopped := self.finished) is None:
                 batch, entropy = self._batch(clock)
                 graded = batch
                 if self.evolver is not None:
@@ -290,7 +293,11 @@ class Search:
 
         They count against the budget. The constraints, which say what to sample, are not asked.
         """
-        return self._grade(programs)
+        between = self.settled == self.expressions
+        graded = self._grade(programs)
+        if between:
+            self.settled = self.expressions
+        return graded
 
     def _batch(self, clock: _Clock) -> tuple[Graded, float]:
         """What an iteration begins with: a sample, graded, and the policy's mean entropy along it.
@@ -316,7 +323,8 @@ class Search:
         """Rewards for programs, which count against the budget; the front keeps the best."""
         graded = self.grader(programs)
         self.expressions += len(programs)
-        self.front.update(graded.programs, np.where(graded.ok, graded.rewards, np.nan))
+        rewards = np.where(graded.ok, graded.rewards, np.nan)
+        self.front.update(graded.programs, rewards, self.expressions)
         return graded
 
     def _learn(self, selection: Selection) -> None:
@@ -347,7 +355,10 @@ class Search:
     @property
     def finished(self) -> Stopped | None:
         """Why there is nothing left to do; None while there is."""
-        return self._finished()
+        stopped = self._finished()
+        if stopped is None and self.enough is not None and self.enough():
+            stopped = Stopped.SETTLED
+        return stopped
 
     def _exact(self) -> bool:
         best = self.front.best
@@ -387,6 +398,7 @@ class Search:
             best=self.front.best,
         )
         self.history.append(now)
+        self.settled = self.expressions
         return now
 
     def _token_counts(self, programs: Programs) -> list[int]:

@@ -14,16 +14,15 @@ import numpy as np
 
 from symseek import picking, presets
 from symseek.errors import InputError, unknown_name
-from symseek.rewards import ErrorReward, reward_named
+from symseek.files import FEWEST_ROWS
+from symseek.rewards import reward_named
 from symseek.search import SearchConfig
 from symseek.tokens import Token
 
-__all__ = ["EXACT_REWARD", "OPERATORS", "Settings"]
+__all__ = ["OPERATORS", "Settings"]
 
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
 """What formulas are made of unless something else is asked for."""
-
-EXACT_REWARD = 1 - 1e-8  # a search ends here: what is left is rounding
 
 
 def _option(default: Any, text: str) -> Any:
@@ -46,6 +45,11 @@ class Settings:
     method: str = _option("hybrid", "hybrid, dsr (the paper's), pqt, vpg or evolution")
     max_expressions: int = _option(1_000_000, "how many formulas to try at most")
     max_seconds: float | None = _option(60.0, "how many seconds to search at most, or none")
+    patience: int | None = _option(
+        200_000,
+        "stop when so many formulas, and twice as many as it took to find the one to pick, brought"
+        " no better; or none",
+    )
     reward: Any = field(  # a name, a reward object or a function of predictions
         default="inverse_nrmse",
         metadata={"help": "what to maximise: inverse_nrmse, inverse_mae, r2, ..."},
@@ -53,44 +57,52 @@ class Settings:
     validation: float = _option(0.0, "the share of rows to keep aside and judge formulas on")
     pick: str = _option("auto", "which formula to pick: accuracy, elbow, validation or auto")
     sample_rows: int | None = _option(
-        10_000, "search on so many rows drawn at random if there are more, or none for all"
+        2_000, "search on so many rows drawn at random if there are more, or none for all"
     )
-    scale: bool = _option(True, "search columns of size far from 1 in other units")
+    scale: bool = _option(
+        True, "search columns of size far from 1 in other units, where constants are fitted"
+    )
     seed: int = _option(0, "random numbers: the same seed gives the same result")
     threads: int = _option(1, "threads; they change the speed, never the result")
     config: SearchConfig | None = None  # every detail, instead of the method and the budgets
 
     def __post_init__(self) -> None:
+        self._check_number("validation", 0, 0.9, "a share of the rows from 0 to 0.9")
         picking.check_rule(self.pick, self.validation > 0)
-        if not 0 <= self.validation <= 0.9:
-            raise InputError(
-                f"validation is {self.validation}; it must be a share of the rows from 0 to 0.9"
-            )
-        if self.sample_rows is not None and self.sample_rows < 2:
-            raise InputError(f"sample_rows is {self.sample_rows}; it must be at least 2, or none")
-        if not 1 <= self.max_length <= 1000:
-            raise InputError(f"max_length is {self.max_length}; it must be from 1 to 1000 tokens")
-        whole = isinstance(self.max_expressions, int | np.integer)
-        if not whole or self.max_expressions < 2:
-            raise InputError(
-                f"max_expressions is {self.max_expressions}; it must be a whole number of 2 or more"
-            )
-        if self.max_seconds is not None and not 0 < self.max_seconds < math.inf:
-            raise InputError(
-                f"max_seconds is {self.max_seconds}; it must be a positive number, or none"
-            )
+        if not self.operators:
+            raise InputError("there are no operators; name some, such as add and mul")
+        if self.sample_rows is not None:
+            least = f"a whole number of {FEWEST_ROWS} or more, or none"
+            self._check_number("sample_rows", FEWEST_ROWS, math.inf, least, whole=True)
+        self._check_number("max_length", 1, 1000, "a whole number from 1 to 1000", whole=True)
+        least = "a whole number of 2 or more"
+        self._check_number("max_expressions", 2, math.inf, least, whole=True)
+        if self.patience is not None:
+            least = "a whole number of 1 or more, or none"
+            self._check_number("patience", 1, math.inf, least, whole=True)
+        if self.max_seconds is not None:
+            self._check_number("max_seconds", 1e-9, 1e12, "a positive number, or none")
+        self._check_number("seed", 0, 2**64 - 1, "a whole number from 0 to 2**64 - 1", whole=True)
+        self._check_number("threads", 1, 1024, "a whole number from 1 to 1024", whole=True)
         self.search_config()
+
+    def _check_number(
+        self, name: str, low: float, high: float, wanted: str, whole: bool = False
+    ) -> None:
+        value = getattr(self, name)
+        kinds = int | np.integer if whole else int | float | np.number
+        if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
+            raise InputError(f"{name} is {value}; it must be {wanted}")
 
     def search_config(self) -> SearchConfig:
         """The settings of the search itself."""
         if self.config is not None:
             return self.config
-        exact = isinstance(reward_named(self.reward), ErrorReward)
+        reward_named(self.reward)
         return presets.method(
             self.method,
             max_expressions=int(self.max_expressions),
             max_seconds=self.max_seconds,
-            stop_reward=EXACT_REWARD if exact else None,
             batch_size=min(1000, int(self.max_expressions)),
         )
 

@@ -24,10 +24,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.programs import Program
-from symseek.tokens import Kind, Library
+from symseek.programs import Program, Programs
+from symseek.tokens import Kind, Library, Token
+from symseek.typeset import ALL_DIGITS, tidied
 
-__all__ = ["reductions", "rescaled", "simplified"]
+__all__ = ["exponents_held", "reductions", "rescaled", "simplified", "translated"]
 
 _AGREE = 1e-9  # of the largest value: what rounding may make of the same formula written otherwise
 _MOST_POWER = 300.0  # e to the power of more is no number worth writing
@@ -105,6 +106,9 @@ def rescaled(
     6.324555320336758e-09*a**1.5
     """
     plain = _translated(program, library, inputs, output)
+    tidy = tidied(plain, ALL_DIGITS)
+    if tidy.complexity <= plain.complexity and _agree(plain, tidy, X):
+        plain = tidy
     try:
         short = _written(_scale(_normal(program, library, inputs), output), library)
     except (_NoForm, OverflowError, ZeroDivisionError):
@@ -137,6 +141,43 @@ def reductions(program: Program, library: Library) -> list[Program]:
         with suppress(_NoForm, OverflowError, ZeroDivisionError):
             found[_written(part(), library)] = None
     return list(found)
+
+
+def exponents_held(programs: Sequence[Program], library: Library) -> Programs:
+    """The programs over a library in which their exponents are numbers, which no fit changes.
+
+    >>> from symseek.model import full_library
+    >>> library = full_library(["x"])
+    >>> held = exponents_held([Program.parse("2.0*x**1.5", library)], library)
+    >>> held.constants, str(translated(held[0], library))
+    (array([[2.]]), '2.0*x**1.5')
+    """
+    tokens = {token.name: token for token in library}
+
+    def combine(token: int, constant: float | None, arguments: list[_Named]) -> _Named:
+        name = library.names[token]
+        if name == "pow" and arguments[1].names == ("const",):
+            (value,) = arguments[1].constants
+            exponent = Token(f"exponent {value!r}", 0, kind=Kind.NUMBER, value=value)
+            tokens[exponent.name] = exponent
+            arguments[1] = _Named((exponent.name,))
+        own = () if constant is None else (constant,)
+        return _Named(
+            (name, *(each for part in arguments for each in part.names)),
+            (*own, *(each for part in arguments for each in part.constants)),
+        )
+
+    named = [program.fold(combine) for program in programs]
+    chosen = [token for token in tokens.values() if token.kind is not Kind.VARIABLE]
+    wide = Library(chosen, library.variables)
+    return Programs.from_list(
+        [Program(wide, tuple(map(wide.index, each.names)), each.constants) for each in named]
+    )
+
+
+def translated(program: Program, library: Library) -> Program:
+    """The program token by token over a library with every operator; numbers become constants."""
+    return _translated(program, library, [1.0] * len(program.library.variables), 1.0)
 
 
 def _agree(one: Program, other: Program, X: NDArray[np.float64]) -> bool:
@@ -338,6 +379,12 @@ def _completed(rest: _Product, within: _Later, power: float) -> _Sum:
 
 
 # --- and out again
+
+
+@dataclass(frozen=True)
+class _Named:
+    names: tuple[str, ...]
+    constants: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,9 @@ from symseek.tokens import Kind, Library
 if TYPE_CHECKING:
     from symseek.model import Formula
 
-__all__ = ["latex_line", "readable", "tidied"]
+__all__ = ["ALL_DIGITS", "latex_line", "readable", "tidied"]
+
+ALL_DIGITS = 17  # of a float: none is cut
 
 # What signs are moved with. A library that lacks one of these keeps its signs where they are.
 _NEEDED = ("add", "sub", "neg", "mul", "div", "reciprocal")

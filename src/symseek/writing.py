@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["write_whole"]
+__all__ = ["leftovers", "write_whole"]
+
+
+_MARK, _END = 4, ".part"  # bytes that tell writers apart, and how a file under way ends
 
 
 def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
@@ -30,8 +34,7 @@ def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
     if mode is not None and not stat.S_ISREG(mode):
         target.write_bytes(content)  # a pipe or /dev/stdout must not become a file
         return
-    # Half a name of any script fits, with what is added, into the 255 bytes of a file's name.
-    part = target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}.part")
+    part = target.with_name(f"{_start(target)}{secrets.token_hex(_MARK)}{_END}")
     try:
         _write_through(part, content, mode)
         os.replace(part, target)
@@ -40,6 +43,25 @@ def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
             os.unlink(part)
         raise
     _sync_folder(target.parent)
+
+
+def leftovers(path: str | os.PathLike[str]) -> list[Path]:
+    """The files that `write_whole` left when it was killed, or is writing just now.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Path(folder, ".model.json.0123abcd.part").touch()
+    ...     print([left.name for left in leftovers(Path(folder, "model.json"))])
+    ['.model.json.0123abcd.part']
+    """
+    target = Path(os.path.realpath(path))
+    part = re.compile(re.escape(_start(target)) + f"[0-9a-f]{{{2 * _MARK}}}" + re.escape(_END))
+    return [target.with_name(name) for name in os.listdir(target.parent) if part.fullmatch(name)]
+
+
+def _start(target: Path) -> str:
+    # Half a name of any script fits, with what is added, into the 255 bytes of a file's name.
+    return f".{target.name[:40]}."
 
 
 def _write_through(part: Path, content: bytes, mode: int | None) -> None:

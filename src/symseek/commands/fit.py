@@ -78,7 +78,7 @@ def add_resume(commands: Commands) -> None:
     add("run", type=Path, metavar="RUN", help="the folder of the run")
     add("--quiet", action="store_true", help="show no progress")
     for each in _options():
-        if each.name in ("max_expressions", "max_seconds", "threads"):
+        if each.name in ("max_expressions", "max_seconds", "patience", "threads"):
             _add_setting(resume, each.name, each.metadata["help"], argparse.SUPPRESS)
     resume.set_defaults(command=_resume)
 
@@ -150,6 +150,7 @@ _READERS: dict[str, Any] = {
     "max_length": _whole,
     "max_expressions": _whole,
     "max_seconds": _number_or_none,
+    "patience": _whole_or_none,
     "validation": _number,
     "sample_rows": _whole_or_none,
     "seed": _whole,
@@ -195,13 +196,26 @@ def _resume(options: argparse.Namespace) -> int:
     settings = replace(run.question.settings, **given)
     table = run.question.table()
     regression = _regression(table, settings)
+    run.sweep()
     run.restore(regression)
-    if regression.search.finished is not None and (options.run / "front.json").exists():
-        raise InputError(
-            f"the run {str(options.run)!r} is finished: {regression.search.finished.value}; give a"
-            " larger --max-expressions or --max-seconds to go on"
-        )
+    _refuse_finished(run, regression)
+    if settings != run.question.settings:
+        run.raise_budget(settings)
     return _search(run, regression, table, options.quiet)
+
+
+def _refuse_finished(run: Run, regression: Regression) -> None:
+    from symseek.search import Stopped
+
+    why = regression.search.finished
+    if why is None or not run.complete:
+        return
+    cure = (
+        "there is nothing better to find"
+        if why is Stopped.REWARD
+        else "give a larger --max-expressions, --max-seconds or --patience to go on"
+    )
+    raise InputError(f"the run {str(run.folder)!r} is finished: {why.value}; {cure}")
 
 
 def _regression(table: Table, settings: Settings) -> Regression:

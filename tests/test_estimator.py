@@ -161,7 +161,8 @@ def test_a_warm_start_on_the_same_data_goes_on(state: int | None) -> None:
     model.fit(X, noisy)
     assert model.history_[0][-1].expressions > 5_000
     assert model.n_iter_ > iterations
-    assert model.models_[0].formulas[-1].nrmse <= before.formulas[-1].nrmse
+    # A formula better by less than a thousandth gives way to a simpler one.
+    assert model.models_[0].formulas[-1].nrmse <= before.formulas[-1].nrmse * 1.01
     cold = regressor(random_state=0, max_expressions=3_000).fit(X, noisy).fit(X, noisy)
     assert cold.history_[0][-1].expressions <= 3_000
 
@@ -413,3 +414,14 @@ def test_bad_parameters_get_a_sentence(settings: dict[str, Any], says: str) -> N
 def test_bad_tables_get_a_sentence(inputs: Any, target: Any, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         regressor().fit(inputs, target)
+
+
+def test_a_target_named_like_a_feature_is_y() -> None:
+    table = pandas.DataFrame({"x": np.linspace(1, 2, 20)})
+    model = regressor().fit(table, table["x"] ** 2)
+    assert model.models_[0].target == "y"
+
+
+def test_operators_as_one_text_are_refused() -> None:
+    with pytest.raises(InputError, match="as a list"):
+        regressor(operators="add").fit(np.arange(10.0)[:, None], np.arange(10.0) ** 2)

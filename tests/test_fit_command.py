@@ -255,7 +255,7 @@ OPTIONS: dict[str, str] = {
     "--seed=-1 --validation 0.4": "seed is -1; it must be a whole number",
     "--threads 0": "threads is 0; it must be a whole number from 1 to 1024",
     "--features ,": "--features names no column",
-    "--maxlength 5": "unrecognized arguments: --maxlength 5",
+    "--maxlength 5": "unknown option '--maxlength'; did you mean '--max-length'?",
 }
 
 

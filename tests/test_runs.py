@@ -415,7 +415,7 @@ def test_other_data_are_noticed(folder: Path, capsys: Capture, here: Path) -> No
     table.write_text("\n".join(lines[:-1]))
     said = answer(capsys, *resume)
     assert said.code == 2
-    assert "is of another search, with another value of the data" in said.err
+    assert "they have changed since" in said.err
     table.write_text("\n".join(lines).replace("a,b,y", "a,c,y"))
     assert "another value of the library" in answer(capsys, *resume).err
     table.write_text("\n".join(lines).replace("a,b,y", "a,b,z"))

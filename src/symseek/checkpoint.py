@@ -253,6 +253,11 @@ def _refuse_other_setup(saved: dict[str, str], here: dict[str, str], path: Place
         if there != here[name]:
             long = name in ("library", "data", "constraints")
             parts.append(f"the {name}" + ("" if long else f" ({there} there, {here[name]} here)"))
+    if parts == ["the data"]:
+        raise InputError(
+            f"the data are not those of the checkpoint {str(path)!r}: they have changed since; give"
+            " those it was made with, or fit again"
+        )
     if parts:
         raise InputError(
             f"the checkpoint {str(path)!r} is of another search, with another value of"

@@ -43,8 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if hasattr(sys.stdout, "reconfigure"):  # columns may have names that a terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
-    parser = _parser()
-    options = parser.parse_args(arguments)
+    options, rest = _parser().parse_known_args(arguments)
+    if rest:
+        options.parser.refuse(rest[0])
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         code = command(options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +131,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             settings = replace(settings, seed=before[0].settings.seed)
         fresh = [
             Regression(inputs, column, names, settings, target=target, weights=weights)
-            for column, target in zip(columns.T, _target_names(y, columns.shape[1]), strict=True)
+            for column, target in zip(
+                columns.T, _target_names(y, columns.shape[1], names), strict=True
+            )
         ]
         self._regressions = [_begun(each, before[at : at + 1]) for at, each in enumerate(fresh)]
         results = [self._run(each) for each in self._regressions]
@@ -145,6 +147,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         # One draw for all targets: each is then found as it would be alone.
         state = self.random_state
         seed = int(state) if _is_seed(state) else _drawn_seed(state)
+        if isinstance(self.operators, str):
+            raise InputError(f"give operators as a list, [{self.operators!r}], and not as one text")
         return Settings(
             operators=tuple(self.operators),
             constants=self.constants,
@@ -259,12 +263,13 @@ def _begun(regression: Regression, before: list[Regression]) -> Regression:
     return regression
 
 
-def _target_names(y: Any, count: int) -> list[str]:
-    """Names of the target's columns, where it has any."""
+def _target_names(y: Any, count: int, features: Sequence[str]) -> list[str]:
+    """Names of the target's columns, where it has any that are not those of the features."""
     if len(getattr(y, "columns", ())) == count:
         return [str(name) for name in y.columns]
-    if count == 1 and getattr(y, "name", None) is not None:
-        return [str(y.name)]
+    name = getattr(y, "name", None)
+    if count == 1 and name is not None and name not in features:
+        return [str(name)]
     return ["y"] if count == 1 else [f"y{i}" for i in range(count)]
 
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
-from symseek.errors import InputError
+from symseek.errors import InputError, suggestion
 
 __all__ = [
     "BAD_INPUT",
@@ -37,6 +37,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{self.prog}: {message} (see `{self.prog} --help`)\n")
 
+    def refuse(self, word: str) -> NoReturn:
+        """Complain of a word that no option has taken."""
+        if not word.startswith("-"):
+            self.error(f"{word!r} is one word too many")
+        known = [option for option in self._option_string_actions if option.startswith("--")]
+        self.error(f"unknown option {word!r}; {suggestion(word.partition('=')[0], known)}")
+
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
@@ -44,7 +51,9 @@ Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 def new_command(commands: Commands, name: str, text: str, **more: Any) -> Parser:
     """A command of its own options; `text` is its line in the list."""
     raw = argparse.RawDescriptionHelpFormatter
-    return commands.add_parser(name, help=text, formatter_class=raw, allow_abbrev=False, **more)
+    parser = commands.add_parser(name, help=text, formatter_class=raw, allow_abbrev=False, **more)
+    parser.set_defaults(parser=parser)
+    return parser
 
 
 def check_writable(path: Path | None) -> None:

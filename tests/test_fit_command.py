@@ -273,6 +273,7 @@ def test_a_missing_file_is_answered_with_a_near_one(here: Path, capsys: Capture)
     refused(said, "there is no file mesured.csv; did you mean 'measured.csv'?")
 
 
+@pytest.mark.usefixtures("quick")
 def test_what_was_done_is_said(here: Path, capsys: Capture) -> None:
     (here / "data.csv").write_text("a;y\n" + "".join(f"{i},5;{2 * i + 2},0\n" for i in range(9)))
     said = answer(capsys, "fit", "data.csv", "--target", "y", "--quiet")

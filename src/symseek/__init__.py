@@ -15,6 +15,8 @@ The modules in the order of the pipeline:
 - `search`, `presets`: the loop that ties them together, and the paper's settings
 - `rounding`: fitted constants as neat numbers
 - `problems`, `recovery`, `bench`: was the true formula found?
+- `baselines`: genetic programming on DEAP, to compare with
+- `experiments`: thousands of runs, on one machine or a cluster, each done once and remembered
 
 For a table of one's own:
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from symseek import InputError, Iteration, Library, Program, Stopped, Token, picking, presets
 from symseek.data import Data
+from symseek.grade import Grade
 from symseek.model import Formula, Model, full_library
-from symseek.regression import Regression, _Grade, shown, simple_programs
+from symseek.regression import Regression, shown, simple_programs
 from symseek.rewards import InverseNRMSE
 from symseek.scaling import Scales
 from symseek.settings import Settings
@@ -419,7 +420,7 @@ def test_formulas_undefined_on_rows_kept_aside_can_be_saved() -> None:
 def test_enormous_errors_are_grades_too(factor: float) -> None:
     data = Data.checked(np.array([[1.0], [2.0], [3.0]]), np.array([1e-3, 2e-3, 2.5e-3]), ["x"])
     program = Program.parse(f"{factor!r}*x", full_library(["x"]))
-    grade = _Grade.of(program, data, InverseNRMSE())
+    grade = Grade.of(program, data, InverseNRMSE())
     assert grade.nrmse > 1e100
     assert grade.r2 < -1e200
     assert grade.reward < 1e-100

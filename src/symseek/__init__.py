@@ -21,8 +21,8 @@ The modules in the order of the pipeline:
 For a table of one's own:
 
 - `files`, `settings`: what is read, and what is asked
-- `scaling`, `regression`, `simplify`: the search in good units, told in the user's
-- `model`, `picking`: the formulas found, and which of them to use
+- `rows`, `scaling`, `regression`, `simplify`: the search in good units, told in the user's
+- `model`, `grade`, `picking`: the formulas found, and which of them to use
 - `estimator`, `cli`: both as a scikit-learn estimator and as a command
 - `runs`, `checkpoint`, `writing`: a run on disk, which can be taken up again
 - `export`, `plots`, `report`: formulas for elsewhere, pictures, everything on a page

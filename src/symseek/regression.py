@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -23,13 +23,14 @@ from symseek.constants import FitConfig
 from symseek.constraints import paper_constraints
 from symseek.data import Data
 from symseek.errors import InputError
-from symseek.files import FEWEST_ROWS, LARGEST
+from symseek.grade import Grade, loss
 from symseek.grading import fit_constants
 from symseek.model import Formula, Model, full_library
 from symseek.printing import infix
 from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, Reward, reward_named
 from symseek.rounding import neat_numbers, rounded
+from symseek.rows import refuse_extreme_target, refuse_few_rows, sampled, scaled, split
 from symseek.scaling import Scales
 from symseek.search import Iteration, Result, Search
 from symseek.settings import Settings
@@ -80,15 +81,15 @@ class Regression:
             data = data.merged()
         else:
             data = data.rows(np.flatnonzero(data.weights > 0))
-        _refuse_few_rows(data)
-        _refuse_extreme_target(data)
+        refuse_few_rows(data)
+        refuse_extreme_target(data)
         data.refuse_constant_target("there is no formula to find, and the normalised error")
-        self.train, self.aside = _split(data, settings)
+        self.train, self.aside = split(data, settings)
         self.train.refuse_constant_target("the normalised error of the rows to train on")
         self.scales = self._scales()
         numbers = ["const"] if settings.constants else []
         self.library = Library([*settings.operators, *numbers], self.full.variables)
-        self.searched = _scaled(_sample(self.train, settings), self.scales)
+        self.searched = scaled(sampled(self.train, settings), self.scales)
         self.searched.refuse_constant_target("the normalised error of the rows sampled")
         config = settings.search_config()
         if settings.config is None:
@@ -153,9 +154,7 @@ class Regression:
 
     def _search_error(self, program: Program) -> float:
         if program not in self._errors:
-            self._errors[program] = _loss(
-                _Grade.of(program, self.searched, self.reward), self.reward
-            )
+            self._errors[program] = loss(Grade.of(program, self.searched, self.reward), self.reward)
         return self._errors[program]
 
     def continues_as(self, other: Regression) -> bool:
@@ -187,7 +186,7 @@ class Regression:
         """What has been found so far; `final` refits on all rows and looks for neat numbers."""
         programs = [self._simple(each.program) for each in self.search.front]
         if final and programs:
-            programs = self._refitted(self._tightened(programs), _scaled(self.train, self.scales))
+            programs = self._refitted(self._tightened(programs), scaled(self.train, self.scales))
         if self.settings.constants or not programs:
             programs = [self._mean(), *programs]
         told = [
@@ -270,20 +269,20 @@ class Regression:
             return program
         neat = simplified(neat, self.full, rows[0])
         before, after = (
-            _loss(_Grade.of(each, self.train, self.reward), self.reward) for each in (program, neat)
+            loss(Grade.of(each, self.train, self.reward), self.reward) for each in (program, neat)
         )
         return neat if after <= max(before * (1 + 1e-9), picking.EXACT) else program
 
     def _formula(self, program: Program, data: Data, aside: Data | None) -> Formula:
-        grade = _Grade.of(program, data, self.reward)
+        grade = Grade.of(program, data, self.reward)
         digits = _EXACT_DIGITS if grade.nrmse <= picking.EXACT else _DIGITS
         text = infix(program, [_named(value, digits) for value in program.constants])
-        validation = None if aside is None else _Grade.of(program, aside, self.reward).r2
+        validation = None if aside is None else Grade.of(program, aside, self.reward).r2
         return Formula(program, text, grade.reward, grade.nrmse, grade.r2, validation)
 
     def _front(self, formulas: list[Formula]) -> list[Formula]:
         """The formulas that nothing simpler matches, simplest first."""
-        losses = {id(each): _loss(each, self.reward) for each in formulas}
+        losses = {id(each): loss(each, self.reward) for each in formulas}
         kept: list[Formula] = []
         for each in sorted(formulas, key=lambda each: (each.complexity, losses[id(each)])):
             if not kept or max(losses[id(each)], picking.EXACT) < _BETTER * losses[id(kept[-1])]:
@@ -294,7 +293,7 @@ class Regression:
         rule = self.settings.pick
         if rule == "auto":
             rule = "elbow" if self.aside is None else "validation"
-        errors = [_loss(each, self.reward) for each in formulas]
+        errors = [loss(each, self.reward) for each in formulas]
         if rule == "accuracy":
             return picking.accuracy(errors), rule
         if rule == "elbow":
@@ -309,33 +308,6 @@ class Regression:
                 for each in formulas
             ]
         return picking.validation(np.array(squares), self.aside.spread), rule
-
-
-@dataclass(frozen=True)
-class _Grade:
-    """How well a program does on some rows; an undefined value on any is infinitely bad."""
-
-    reward: float
-    nrmse: float
-    r2: float
-
-    @classmethod
-    def of(cls, program: Program, data: Data, reward: Reward) -> _Grade:
-        values = program.evaluate(data.X)
-        if not np.isfinite(values).all():
-            return cls(0.0, math.inf, -math.inf)
-        with np.errstate(over="ignore"):
-            errors = np.abs(values - data.y)
-            mse = float(np.average(errors**2, weights=data.weights))
-            mae = float(np.average(errors, weights=data.weights))
-        nrmse = math.sqrt(mse) / data.spread if data.spread else math.inf
-        if isinstance(reward, ErrorReward):
-            graded = reward(np.array([mse]), np.array([mae]), data.spread)
-        else:
-            graded = reward(data, values[None])
-        r2 = 1 - nrmse * nrmse
-        # The mean explains nothing, but for rounding.
-        return cls(float(graded[0]), nrmse, 0.0 if abs(r2) < 1e-12 else r2)
 
 
 def shown(program: Program, digits: int = 6) -> str:
@@ -384,58 +356,6 @@ def simple_programs(library: Library) -> Programs:
             for arguments in product(library.variable_ids, repeat=arity)
         ]
     return Programs.from_list([Program(library, tuple(tokens)) for tokens in found])
-
-
-def _loss(graded: Formula | _Grade, reward: Reward) -> float:
-    """What is to be small: the NRMSE or, where the reward is no matter of squares, what it says."""
-    if not isinstance(reward, ErrorReward):
-        return math.exp(min(-graded.reward, 700.0)) if math.isfinite(graded.nrmse) else math.inf
-    if reward.curve(1.0) is not None:
-        return graded.nrmse
-    return 1 / graded.reward - 1 if graded.reward > 0 else math.inf
-
-
-def _split(data: Data, settings: Settings) -> tuple[Data, Data | None]:
-    """The rows to train on, and those kept aside."""
-    rows = len(data.y)
-    if settings.validation == 0:
-        return data, None
-    count = round(settings.validation * rows)
-    if count < 2 or rows - count < FEWEST_ROWS:
-        raise InputError(
-            f"validation is {settings.validation}, which is {count} of {rows} rows; it must be at"
-            f" least 2 of them, and leave {FEWEST_ROWS}"
-        )
-    order = np.random.default_rng([settings.seed, 1]).permutation(rows)
-    return data.rows(np.sort(order[count:])), data.rows(np.sort(order[:count]))
-
-
-def _sample(data: Data, settings: Settings) -> Data:
-    """The rows to search on."""
-    most, rows = settings.sample_rows, len(data.y)
-    if most is None or rows <= most:
-        return data
-    chosen = np.random.default_rng([settings.seed, 2]).choice(rows, most, replace=False)
-    return data.rows(np.sort(chosen))
-
-
-def _scaled(data: Data, scales: Scales) -> Data:
-    return replace(data, X=data.X / scales.inputs, y=data.y / scales.target)
-
-
-def _refuse_few_rows(data: Data) -> None:
-    rows = len(data.y)
-    if rows < FEWEST_ROWS:
-        many = "is only one row" if rows == 1 else f"are only {rows} different rows"
-        raise InputError(f"there {many}; a search needs at least {FEWEST_ROWS}, so add some")
-
-
-def _refuse_extreme_target(data: Data) -> None:
-    largest = float(np.abs(data.y).max())
-    if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
-        raise InputError(
-            f"y reaches {largest:g}, and squares of such numbers are lost; give it in other units"
-        )
 
 
 def _exact_reward(reward: Reward, spread: float) -> float | None:

@@ -228,13 +228,13 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             return repr(self)
         return "\n\n".join(map(str, self.models_))
 
-    def _repr_html_inner(self) -> str:
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         """What a notebook shows: the fronts with typeset formulas, once there are any."""
         if not hasattr(self, "models_"):
-            return str(super()._repr_html_inner())
+            return dict(super()._repr_mimebundle_(**options))
         from symseek.report import table_html
 
-        return "".join(map(table_html, self.models_))
+        return {"text/plain": str(self), "text/html": "".join(map(table_html, self.models_))}
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the searches, whose threads and memory stay behind."""

@@ -346,9 +346,74 @@ def test_a_notebook_shows_the_front() -> None:
     model = regressor()
     assert "SymbolicRegressor" in model._repr_mimebundle_()["text/html"]
     shown = model.fit(X, Y + NOISE)._repr_mimebundle_()
-    assert shown["text/html"].startswith("<table")
     assert "<math" in shown["text/html"]
+    assert "▸" in shown["text/html"]
     assert shown["text/plain"] == str(model)
+
+
+# --- parameters that make no sense
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"operators": ["add", "sine"]}, "unknown token 'sine'; did you mean 'sin'?"),
+        ({"operators": []}, "there are no operators"),
+        ({"operators": ["add", "add"]}, "'add' is in the library twice"),
+        ({"method": "hybird"}, "unknown method 'hybird'; did you mean 'hybrid'?"),
+        ({"reward": "inverse_rmse"}, "unknown reward 'inverse_rmse'; did you mean 'inverse_nrmse'"),
+        ({"reward": 3}, "3 is not a reward"),
+        ({"pick": "elbo"}, "unknown pick rule 'elbo'; did you mean 'elbow'?"),
+        ({"pick": "validation"}, "needs rows kept aside: set validation"),
+        ({"validation": -0.1}, "validation is -0.1; it must be a share of the rows"),
+        ({"validation": 0.95}, "validation is 0.95; it must be a share of the rows"),
+        ({"validation": NAN}, "validation is nan; it must be a share of the rows"),
+        ({"validation": 0.01}, "which is 1 of 60 rows; it must be at least 2 of them"),
+        ({"validation": "0.2"}, "validation is 0.2; it must be a share"),
+        ({"max_expressions": 0}, "max_expressions is 0; it must be a whole number of 2 or more"),
+        ({"max_expressions": -5}, "max_expressions is -5"),
+        ({"max_expressions": NAN}, "max_expressions is nan"),
+        ({"max_expressions": 1e6}, "max_expressions is 1000000.0; it must be a whole number"),
+        ({"max_seconds": 0}, "max_seconds is 0; it must be a positive number, or none"),
+        ({"max_seconds": -1.0}, "max_seconds is -1.0"),
+        ({"max_seconds": NAN}, "max_seconds is nan"),
+        ({"max_seconds": float("inf")}, "max_seconds is inf"),
+        ({"max_length": 0}, "max_length is 0; it must be a whole number from 1 to 1000"),
+        ({"max_length": 12.5}, "max_length is 12.5"),
+        ({"patience": 0}, "patience is 0; it must be a whole number of 1 or more, or none"),
+        ({"patience": NAN}, "patience is nan"),
+        ({"sample_rows": 2}, "sample_rows is 2; it must be a whole number of 3 or more, or none"),
+        ({"sample_rows": NAN}, "sample_rows is nan"),
+        ({"random_state": -1}, "seed is -1; it must be a whole number from 0 to"),
+        ({"random_state": -1, "validation": 0.2}, "seed is -1"),
+        ({"n_jobs": 0}, "n_jobs is 0; use a number of threads, or -1 for every core"),
+        ({"n_jobs": -10_000}, "n_jobs is -10000"),
+        ({"n_jobs": 5_000}, "threads is 5000"),
+    ],
+)
+def test_bad_parameters_get_a_sentence(settings: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError) as error:
+        regressor(**settings).fit(X, Y)
+    assert says in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "target", "says"),
+    [
+        (X, np.ones(60), "y is constant"),
+        (X, 1e200 * Y, "y reaches .*e.200, and squares of such numbers are lost"),
+        (X, 1e-200 * Y, "y reaches .*e-200, and squares of such numbers are lost"),
+        (X[:2], Y[:2], "there are only 2 different rows; a search needs at least 3"),
+        (np.repeat(X[:2], 9, axis=0), np.repeat(Y[:2], 9), "only 2 different rows"),
+        (np.where(X > 1.9, np.nan, X), Y, "NaN"),
+    ],
+)
+def test_bad_tables_get_a_sentence(inputs: Any, target: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        regressor().fit(inputs, target)
 
 
 def test_a_target_named_like_a_feature_is_y() -> None:

@@ -109,4 +109,6 @@ def main(store: str, log: str, jobs: str, runs: str, sleep: str) -> None:
 
 
 if __name__ == "__main__":
+    # A shell lets the commands that it starts in the background ignore Ctrl-C; this one hears it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     main(*sys.argv[1:])

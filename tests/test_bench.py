@@ -71,7 +71,7 @@ def iteration(reward: float, tokens: str, expressions: int = 1000) -> SimpleName
 
 def watching(problem: str, judge: FakeJudge) -> tuple[Any, Callable[[SimpleNamespace], bool]]:
     job = replace(JOB, problem=problem)
-    watch = bench._Watch(job, judge, lambda progress: None)  # type: ignore[arg-type]
+    watch = bench.Watch(job, judge, lambda progress: None)  # type: ignore[arg-type]
     return watch, watch  # type: ignore[return-value]
 
 
@@ -130,7 +130,7 @@ def record_questions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, dict
 
 def test_a_formula_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = record_questions(monkeypatch)
-    judge = bench._Judge(problems.load("Nguyen-1"))
+    judge = bench.Judge(problems.load("Nguyen-1"))
     program = problems.load("Nguyen-1").truth()
     assert judge(program) is judge(program)
     assert [found for found, _ in calls] == [program]
@@ -145,7 +145,7 @@ def test_fitted_constants_are_compared_with_a_tolerance(
 ) -> None:
     calls = record_questions(monkeypatch)
     problem = problems.load(name)
-    bench._Judge(problem)(problem.truth())
+    bench.Judge(problem)(problem.truth())
     ((_, how),) = calls
     assert how == {"positive": True, "tolerance": tolerance}
 
@@ -176,13 +176,13 @@ def test_the_test_error_is_that_of_the_best_formula() -> None:
 @pytest.mark.parametrize("text", ["log(x - 0.2)", "exp(exp(exp(x*x*x)))", "exp(150*x*x)"])
 def test_a_formula_without_value_on_a_test_point_has_no_test_error(text: str) -> None:
     data = problems.load("Nguyen-7").data()
-    assert bench._test_errors(Program.parse(text), data) == (None, None)
+    assert bench.errors_on_test(Program.parse(text), data) == (None, None)
 
 
 def test_truth_has_no_test_error_to_speak_of() -> None:
     for name in ("Nguyen-8''", "Jin-6", "Neat-9"):
         problem = problems.load(name)
-        assert bench._test_errors(problem.truth(), problem.data()) == (0, 0)
+        assert bench.errors_on_test(problem.truth(), problem.data()) == (0, 0)
 
 
 # --- sums over runs

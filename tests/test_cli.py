@@ -241,9 +241,13 @@ def test_a_killed_process_is_a_failure_not_a_hang(monkeypatch: pytest.MonkeyPatc
     ] * 2
 
 
-def hear_ctrl_c() -> None:
-    """Undo what a shell does to the commands that it starts in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+# A shell lets the commands that it starts in the background ignore Ctrl-C; this one hears it.
+HEARING = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from symseek.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
@@ -252,11 +256,10 @@ def test_ctrl_c_keeps_finished_runs(jobs: str, tmp_path: Path) -> None:
     saved = tmp_path / "saved.json"
     words = ["bench", "Nguyen-11", "Nguyen-12", "--seed", "8", "--jobs", jobs, "--json", str(saved)]
     with subprocess.Popen(
-        command(*words),
+        [sys.executable, "-c", HEARING, *words],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=hear_ctrl_c,
     ) as child:
         assert child.stdout is not None
         line = child.stdout.readline()  # Nguyen-11 is quick; Nguyen-12 has long to go

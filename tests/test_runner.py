@@ -263,8 +263,6 @@ def fake_runner(
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        # Undo what a shell does to the commands that it starts in the background.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

@@ -23,7 +23,19 @@ if TYPE_CHECKING:
     from symseek.recovery import Recovery
     from symseek.search import Iteration, SearchConfig
 
-__all__ = ["Job", "Outcome", "Progress", "Run", "judged", "make_jobs", "run_job"]
+__all__ = [
+    "Job",
+    "Judge",
+    "Outcome",
+    "Progress",
+    "Run",
+    "Watch",
+    "errors_on_test",
+    "judged",
+    "make_jobs",
+    "readable",
+    "run_job",
+]
 
 # Noise-free targets and float64: the true formula, however written, errs by a few units in the last
 # place, so anything below this reward is another formula and not worth a symbolic check.
@@ -210,7 +222,7 @@ def _neat(program: Program, problem: problems.Problem) -> Program | None:
     return None if neat == simple else neat
 
 
-class _Judge:
+class Judge:
     """Asks whether a formula is the true one, never twice, and keeps the time it took."""
 
     def __init__(self, problem: problems.Problem) -> None:
@@ -226,10 +238,10 @@ class _Judge:
         return self._answers[program]
 
 
-class _Watch:
+class Watch:
     """The search's callback: reports now and then, and stops once the formula is recovered."""
 
-    def __init__(self, job: Job, judge: _Judge, report: Callable[[Progress], object]) -> None:
+    def __init__(self, job: Job, judge: Judge, report: Callable[[Progress], object]) -> None:
         self.job = job
         self.judge = judge
         self.report = report
@@ -276,8 +288,8 @@ def run_job(job: Job, report: Callable[[Progress], object] = lambda progress: No
 
     problem = problems.load(job.problem)
     data = problem.data()
-    judge = _Judge(problem)
-    watch = _Watch(job, judge, report)
+    judge = Judge(problem)
+    watch = Watch(job, judge, report)
     search = Search(
         problem.library(),
         data.X_train,
@@ -294,19 +306,19 @@ def run_job(job: Job, report: Callable[[Progress], object] = lambda progress: No
     best = result.best
     if best is None:
         return Run(job, "no", "no valid expression was found", expressions, seconds, 0.0, "", 0)
-    verdict, errors = judge(best.program), _test_errors(best.program, data)
-    formula = _readable(best.program, data) if problem.constants else str(best.program)
+    verdict, errors = judge(best.program), errors_on_test(best.program, data)
+    formula = readable(best.program, data) if problem.constants else str(best.program)
     return Run(job, *verdict, expressions, seconds, best.reward, formula, best.complexity, *errors)
 
 
-def _readable(program: Program, data: problems.Data) -> str:
+def readable(program: Program, data: problems.Data) -> str:
     """The formula with neat numbers where they fit as well as the fitted ones."""
     from symseek.rounding import rounded
 
     return str(rounded(program, data.X_train, data.y_train))
 
 
-def _test_errors(program: Program, data: problems.Data) -> tuple[float | None, float | None]:
+def errors_on_test(program: Program, data: problems.Data) -> tuple[float | None, float | None]:
     """RMSE on the test points, as it is and over the targets' standard deviation."""
     with np.errstate(over="ignore"):
         errors = program.evaluate(data.X_test) - data.y_test

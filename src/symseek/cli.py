@@ -15,6 +15,7 @@ from typing import NoReturn
 from symseek.commands.bench import add_bench, add_problems
 from symseek.commands.fit import add_fit, add_resume
 from symseek.commands.options import BAD_INPUT, FAILED, INTERRUPTED, Parser, parse_seeds
+from symseek.commands.paper import add_paper
 from symseek.commands.use import add_export, add_predict, add_show
 from symseek.errors import InputError
 
@@ -30,6 +31,7 @@ Find formulas in data: symbolic regression.
   symseek resume data-run-1         go on where it stopped
   symseek bench Nguyen --jobs 2     the paper's benchmark problems, two runs at a time
   symseek problems                  what those are
+  symseek paper table1 --jobs 2     the paper's tables and figures, run here
 """
 
 
@@ -73,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     add_resume(commands)
     add_bench(commands)
     add_problems(commands)
+    add_paper(commands)
     return parser
 
 

@@ -2,11 +2,18 @@
 
 - `spec`, `record`: what determines a run, and what it leaves
 - `store`, `database`, `owner`: the file that keeps them, and who is at which
+- `plan`, `course`: a spec's settings read and checked, and what is kept of a run on its way
 - `execute`, `perform`: doing one run
 - `crew`, `cluster`: who does them: processes on this machine, or a Ray cluster
 - `runner`: the loop between the store and the crew
 - `progress`: what a person sees of it
 - `surroundings`: the commit and the machine, told beside every number
+- `published`, `statistics`: what the paper printed, and how sure a measured number is
+- `experiment`, `tables`, `measures`: what an experiment is, and the tables of what its runs came to
+- `recovery_tables`, `literature`, `studies`, `training`, `grids`: the paper's experiments
+- `catalogue`: all of them, by name
+- `figures`, `error_figures`: their pictures
+- `paper`: from an experiment's name to its files
 
 >>> import tempfile
 >>> from symseek.experiments import Spec, Store, run

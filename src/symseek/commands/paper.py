@@ -1,0 +1,147 @@
+"""`symseek paper`: the paper's tables and figures, run here and set beside what it printed."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from symseek.commands.options import (
+    FAILED,
+    INTERRUPTED,
+    Commands,
+    names,
+    new_command,
+    parse_seeds,
+    positive,
+)
+from symseek.errors import InputError
+
+if TYPE_CHECKING:
+    from symseek.experiments.experiment import Experiment
+    from symseek.experiments.paper import Request
+
+__all__ = ["add_paper"]
+
+DESCRIPTION = """\
+Run an experiment of the paper and write its tables and figure, the paper's figures beside ours.
+
+Without a name, the experiments are listed. Every finished run is kept in the store: what is there
+is not run again, by this experiment or another, and Ctrl-C loses nothing but the runs under way.
+The report is Markdown, each table also CSV and LaTeX, the figure SVG and PNG.
+"""
+
+EXAMPLES = """\
+examples:
+  symseek paper
+  symseek paper table1 --seeds 2 --quick
+  symseek paper table1 --seeds 100 --jobs 2
+  symseek paper grid-dsr --seeds 3 --max-expressions 200000 --jobs 2
+  symseek paper noise --seeds 10 --only dsr,gp --cluster auto
+"""
+
+
+def add_paper(commands: Commands) -> None:
+    """The command `paper`."""
+    paper = new_command(
+        commands,
+        "paper",
+        "run the paper's experiments",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+    )
+    add = paper.add_argument
+    add("experiment", nargs="?", metavar="NAME", help="which one; without, they are listed")
+    add(
+        "--seeds",
+        type=parse_seeds,
+        metavar="N|LIST",
+        help="how many seeds, counted from 0 (10), or which ones (3,5,8-10); default: the paper's",
+    )
+    add("--jobs", type=positive, default=1, metavar="N", help="runs at a time; default 1")
+    add("--cluster", metavar="ADDRESS", help="a Ray cluster to run on instead: auto, host:6379")
+    add(
+        "--store",
+        type=Path,
+        default=Path("results.sqlite"),
+        metavar="FILE",
+        help="where the runs are kept; default results.sqlite",
+    )
+    add(
+        "--out",
+        type=Path,
+        default=Path("results"),
+        metavar="FOLDER",
+        help="where the report is written; default results",
+    )
+    add("--only", type=names, default=[], metavar="METHODS", help="run these methods only: dsr,gp")
+    add(
+        "--max-expressions",
+        type=positive,
+        metavar="N",
+        help="budget of every run in graded expressions, for a smaller protocol than the paper's",
+    )
+    add("--quick", action="store_true", help="tiny budgets and few problems, to try it out")
+    add("--retry-failed", action="store_true", help="run again what has failed before")
+    paper.set_defaults(command=_paper)
+
+
+def _paper(options: argparse.Namespace) -> int:
+    from symseek.experiments.catalogue import EXPERIMENTS, experiment
+    from symseek.experiments.paper import Request
+
+    if options.experiment is None:
+        _list(list(EXPERIMENTS.values()))
+        return 0
+    wanted = experiment(options.experiment)
+    seeds = options.seeds or range(wanted.seeds)
+    request = Request(
+        wanted.name, seeds, options.quick, tuple(options.only), options.max_expressions
+    )
+    return _run(wanted, request, options)
+
+
+def _list(experiments: list[Experiment]) -> None:
+    """Name, size and sentence of each."""
+    width = max(len(each.name) for each in experiments)
+    for each in experiments:
+        runs = each.seeds * len(each.specs(range(1), False))  # every seed has the same runs
+        print(f"{each.name:<{width}}  {each.what} ({each.source}; {runs:,} runs.)")
+
+
+def _run(experiment: Experiment, request: Request, options: argparse.Namespace) -> int:
+    """Do what the store lacks, then write the report of all that is there."""
+    from symseek.experiments import Store, run
+    from symseek.experiments.paper import selected, write_report
+    from symseek.experiments.progress import open_progress
+
+    _check_folder(options.out)
+    specs = selected(experiment, request)
+    with Store(options.store) as store:
+        with open_progress(store) as progress:
+            outcome = run(
+                specs,
+                store,
+                options.jobs,
+                options.cluster,
+                progress,
+                retry_failed=options.retry_failed,
+            )
+            progress.summary(outcome)
+        records = store.records(specs)
+    if any(record.status == "done" for record in records):
+        files = write_report(experiment, request, specs, records, options.out)
+        print(files[0].read_text(encoding="utf-8"))
+        print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
+    if outcome.interrupted:
+        return INTERRUPTED
+    return FAILED if outcome.failures else 0
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written before the hours of work, not after them."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}") from None

@@ -1,0 +1,124 @@
+"""The course of a search: the best reward and the recovery, expression by expression."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symseek.errors import InputError
+from symseek.experiments.figures import shared
+from symseek.experiments.figures.shared import Row
+from symseek.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["curves"]
+
+
+def curves(
+    data: Mapping[str, Mapping[str, Row]], show: Sequence[str] = ("reward", "recovery")
+) -> Figure:
+    """Draw the best reward so far and the share of runs that recovered, against expressions.
+
+    The data is `{problem: {method: {"expressions": [P], "best": [[P], ...], "recovered_at":
+    [...]}}}`: the best reward of each run at each of P counts of expressions, and for each run the
+    expressions after which it had the formula, or None. The reward's line is the mean over the
+    runs, its band the standard deviation.
+
+    >>> course = {"expressions": [1000, 2000], "best": [[0.5, 1.0]], "recovered_at": [1500]}
+    >>> [ax.get_ylabel() for ax in curves({"Nguyen-1": {"dsr": course}}).axes]
+    ['best reward so far', 'recovered runs']
+    """
+    unknown = [each for each in show if each not in _COURSES]
+    if unknown or not show:
+        raise InputError(f"show is {list(show)}; give reward, recovery or both")
+    data = {problem: methods for problem, methods in data.items() if methods}
+    if not data:
+        return shared.empty()
+    columns = len(show) if len(data) == 1 else min(len(data), 4)
+    rows = 1 if len(data) == 1 else math.ceil(len(data) / columns) * len(show)
+    wide, high = (5.2, 3.6) if columns <= 2 else (3.4, 2.3)
+    figure, panels = shared.sheet((0.8 + wide * columns, 1.3 + high * rows), rows, columns)
+    used = _course_panels(panels, list(data), show)
+    for (problem, what), ax in used.items():
+        _course(ax, problem, what, data[problem], crowded=columns > 2)
+    for ax in set(panels.ravel()) - set(used.values()):
+        ax.remove()  # the last row may be short
+    shared.head(figure, _curves_title(data))
+    shared.key(figure, shared.handles(list(used.values())))
+    return figure
+
+
+_COURSES = {"reward": "best reward so far", "recovery": "recovered runs"}
+
+
+def _course_panels(
+    panels: Any, problems: list[str], show: Sequence[str]
+) -> dict[tuple[str, str], Axes]:
+    """Which panel has what: one problem's side by side, several problems' one above the other."""
+    if len(problems) == 1:
+        return {(problems[0], what): panels[0, i] for i, what in enumerate(show)}
+    columns = panels.shape[1]
+    return {
+        (problem, what): panels[i // columns * len(show) + j, i % columns]
+        for i, problem in enumerate(problems)
+        for j, what in enumerate(show)
+    }
+
+
+def _course(ax: Axes, problem: str, what: str, methods: Mapping[str, Row], crowded: bool) -> None:
+    style.dress(ax, problem, "expressions", _COURSES[what])
+    last = max(float(np.max(course["expressions"])) for course in methods.values())
+    for method, course in methods.items():
+        if what == "reward":
+            _best_rewards(ax, method, course)
+        else:
+            _recovered(ax, method, course, last)
+    ax.set_xlim(0, last)
+    if what == "recovery":
+        ax.set_ylim(-3, 103)
+        shared.percents(ax)
+    if crowded:
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.label.set_fontsize(style.SMALL)
+        ax.tick_params(labelsize=style.SMALL)
+    ax.xaxis.set_major_formatter(lambda value, _: shared.count(value))
+
+
+def _best_rewards(ax: Axes, method: str, course: Row) -> None:
+    runs = np.array(course["best"], dtype=np.float64)  # [runs, P]
+    x, mean, spread = np.array(course["expressions"]), runs.mean(axis=0), runs.std(axis=0)
+    marker = shared.MARKERS.get(method, "o") if len(x) == 1 else None
+    color = shared.color(method)
+    ax.plot(x, mean, color=color, linewidth=2, label=shared.label(method), marker=marker)
+    if len(runs) > 1:
+        low, high = np.clip(mean - spread, 0, None), np.minimum(mean + spread, runs.max(axis=0))
+        ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+
+
+def _recovered(ax: Axes, method: str, course: Row, last: float) -> None:
+    """A staircase that rises by one run at each recovery."""
+    runs = course["recovered_at"]
+    at = np.sort([float(when) for when in runs if when is not None])
+    share = 100 * np.arange(len(at) + 1) / max(len(runs), 1)
+    x, y = np.concatenate([[0.0], at, [last]]), np.append(share, share[-1])
+    look: dict[str, Any] = {"color": shared.color(method), "drawstyle": "steps-post"}
+    ax.plot(x, y, linewidth=2, label=shared.label(method), **look)
+
+
+def _curves_title(data: Mapping[str, Mapping[str, Row]]) -> str:
+    """What each method had recovered in the end, over all problems."""
+    totals: dict[str, list[bool]] = {}
+    for methods in data.values():
+        for method, course in methods.items():
+            totals.setdefault(method, []).extend(
+                when is not None for when in course.get("recovered_at", ())
+            )
+    ranks = sorted((m for m in totals if totals[m]), key=lambda method: -np.mean(totals[method]))
+    told = [f"{shared.label(method)} {100 * np.mean(totals[method]):.0f} %" for method in ranks]
+    return f"Recovered in the end: {', '.join(told)}" if told else "The best reward so far"

@@ -1,0 +1,152 @@
+"""From an experiment's name to its files: run what the store lacks, report, write.
+
+Beside every number stand the command that gives it again, the seeds, the commit and the machine.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from symseek.errors import InputError, unknown_name
+from symseek.experiments.experiment import Experiment, Figure, Report
+from symseek.experiments.record import Record
+from symseek.experiments.spec import Spec
+from symseek.experiments.tables import to_csv, to_latex, to_markdown
+from symseek.writing import write_whole
+
+__all__ = ["Request", "selected", "write_report"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for, and the command that asks for it again.
+
+    >>> Request("table1", range(100)).command
+    'symseek paper table1 --seeds 100'
+    >>> Request("table1", [3, 5], quick=True, only=("dsr", "gp")).command
+    'symseek paper table1 --seeds 3,5 --quick --only dsr,gp'
+    """
+
+    name: str
+    seeds: Sequence[int]
+    quick: bool = False
+    only: tuple[str, ...] = ()  # methods; all if none is named
+    max_expressions: int | None = None  # another budget for every run
+
+    @property
+    def command(self) -> str:
+        words = ["symseek", "paper", self.name, "--seeds", _seeds(self.seeds)]
+        words += ["--quick"] if self.quick else []
+        words += ["--only", ",".join(self.only)] if self.only else []
+        words += ["--max-expressions", str(self.max_expressions)] if self.max_expressions else []
+        return shlex.join(words)
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    """As `--seeds` reads them."""
+    listed = list(seeds)
+    if listed == list(range(len(listed))):
+        return str(len(listed))
+    return ",".join(map(str, listed)) + ("," if len(listed) == 1 else "")
+
+
+def selected(experiment: Experiment, request: Request) -> list[Spec]:
+    """The runs that are asked for; a method that the experiment has not is refused.
+
+    They come seed by seed, so that an experiment that is cut short has a little of everything.
+    """
+    specs = experiment.specs(request.seeds, request.quick)
+    methods = list(dict.fromkeys(spec.method for spec in specs))
+    for name in request.only:
+        if name not in methods:
+            raise unknown_name(f"method of {experiment.name}", name, methods)
+    chosen = [spec for spec in specs if not request.only or spec.method in request.only]
+    chosen.sort(key=lambda spec: spec.seed)
+    if request.max_expressions is None:
+        return chosen
+    budget = {"max_expressions": request.max_expressions}
+    return [replace(spec, settings={**spec.settings, **budget}) for spec in chosen]
+
+
+def write_report(
+    experiment: Experiment,
+    request: Request,
+    specs: Sequence[Spec],
+    records: Sequence[Record],
+    folder: Path,
+) -> list[Path]:
+    """Write the report's files, and say which; the first is the one to read."""
+    done = [record for record in records if record.status == "done"]
+    if not done:
+        raise InputError(f"no run of {experiment.name} is done, so there is nothing to report")
+    report = experiment.report(done)
+    folder.mkdir(parents=True, exist_ok=True)
+    provenance = _provenance(request, specs, records)
+    files = {f"{experiment.name}.md": _document(experiment, report, provenance)}
+    for table in report.tables:
+        caption = f"Made by: {request.command}."
+        stem = f"{experiment.name}-{table.name}"
+        files[f"{stem}.csv"] = to_csv(table)
+        files[f"{stem}.tex"] = f"% {request.command}\n{to_latex(table, caption, stem)}\n"
+    for name, text in files.items():
+        write_whole(folder / name, text)
+    pictures = [
+        path
+        for figure in report.figures
+        for path in _draw(figure, folder / _stem(experiment, figure))
+    ]
+    return [*(folder / name for name in files), *pictures]
+
+
+def _stem(experiment: Experiment, figure: Figure) -> str:
+    """The name of a figure's files, without their kind."""
+    return f"{experiment.name}-{figure.name}" if figure.name else experiment.name
+
+
+def _document(experiment: Experiment, report: Report, provenance: list[str]) -> str:
+    """All of it as Markdown."""
+    parts = [f"# {experiment.title}", f"{experiment.what} ({experiment.source}.)"]
+    parts += [to_markdown(table) for table in report.tables]
+    for figure in report.figures:
+        title = f"{experiment.title} {figure.name}".strip()
+        parts.append(f"![{title}]({_stem(experiment, figure)}.svg)")
+    parts += ["\n".join(f"- {note}" for note in [*report.notes, *provenance])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _provenance(request: Request, specs: Sequence[Spec], records: Sequence[Record]) -> list[str]:
+    """Where the numbers come from."""
+    failed = sum(record.status == "failed" for record in records)
+    done, hours = len(records) - failed, sum(record.wall or 0 for record in records) / 3600
+    lines = [f"Command: `{request.command}`"]
+    lines += [f"Runs: {done} of {len(specs)} done, {failed} failed; {hours:.2g} hours of one core."]
+    if request.max_expressions:
+        lines += [f"Budget: {request.max_expressions:,} expressions a run, not the paper's."]
+    if request.quick:
+        lines += ["Quick: tiny budgets and few problems. It shows the form, not the result."]
+    lines += [f"symseek {_most(record.symseek for record in records)}"]
+    lines[-1] += f", commit {_most(record.commit for record in records)}."
+    machines = (
+        f"{record.hardware.get('cpu', 'unknown')}, {record.hardware.get('cores', '?')} cores"
+        for record in records
+    )
+    return [*lines, f"Machine: {_most(machines)}."]
+
+
+def _most(values: Iterable[str]) -> str:
+    """The different values, the commonest first."""
+    counts = Counter(value or "unknown" for value in values)
+    return "; ".join(value for value, _ in counts.most_common())
+
+
+def _draw(figure: Figure, stem: Path) -> list[Path]:
+    """The picture as SVG and PNG."""
+    from symseek.experiments.figures import save
+
+    module = importlib.import_module(f"symseek.experiments.{figure.module}")
+    return save(getattr(module, figure.function)(figure.data), stem)

@@ -1,0 +1,237 @@
+"""The paper's experiments: each runs once, and is reported beside the paper's figures."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from symseek import InputError
+from symseek.cli import main
+from symseek.experiments import Record, Spec, Store, published
+from symseek.experiments.catalogue import EXPERIMENTS, experiment
+from symseek.experiments.grids import combinations
+from symseek.experiments.literature import worst_harmonic_error
+from symseek.experiments.measures import recovery_table, significance_table
+from symseek.experiments.paper import Request, selected, write_report
+from symseek.experiments.plan import Plan
+from symseek.experiments.tables import Table, to_csv, to_latex, to_markdown
+
+SEEDS = range(2)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One store for all experiments, as a user has it: they share runs."""
+    return tmp_path_factory.mktemp("paper")
+
+
+def ask(folder: Path, name: str, *more: str) -> int:
+    files = ["--store", str(folder / "runs.sqlite"), "--out", str(folder / "out")]
+    return main(["paper", name, "--seeds", "2", "--quick", *files, *more])
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[Store]:
+    with Store(folder / "runs.sqlite") as opened:
+        yield opened
+
+
+def in_process(name: str, store: Store, out: Path) -> list[Path]:
+    """What the command does, without starting processes."""
+    from symseek.experiments.execute import execute
+    from symseek.experiments.perform import perform
+
+    wanted, request = EXPERIMENTS[name], Request(name, SEEDS, quick=True)
+    specs = selected(wanted, request)
+    for spec in store.missing(specs):
+        store.finish(perform(spec, execute))
+    assert store.missing(specs) == []
+    records = store.records(specs)
+    assert [record.last_line for record in records if record.status == "failed"] == []
+    return write_report(wanted, request, specs, records, out)
+
+
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_every_experiment_writes_its_files(name: str, store: Store, tmp_path: Path) -> None:
+    files = in_process(name, store, tmp_path)
+    kinds = {path.suffix for path in files}
+    assert kinds == {".md", ".csv", ".tex", ".svg", ".png"}
+    assert all(path.stat().st_size > 0 for path in files)
+    text = files[0].read_text(encoding="utf-8")
+    assert files[0].name == f"{name}.md"
+    assert f"`symseek paper {name} --seeds 2 --quick`" in text
+    assert re.search(r"\[[\d.e+-]+, [\d.e+-]+\]", text), "no interval"
+    for link in re.findall(r"\]\(([^)]+\.svg)\)", text):
+        assert (tmp_path / link).exists()
+
+
+def test_the_command_runs_what_is_missing_and_nothing_again(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = folder / "command"
+    own.mkdir()
+    assert ask(own, "reward-noise", "--jobs", "2") == 0
+    assert "8 runs to do of 8" in capsys.readouterr().err
+    assert ask(own, "reward-noise") == 0
+    shown = capsys.readouterr()
+    assert "0 runs to do of 8 (8 done)" in shown.err
+    assert "# Noisy rewards" in shown.out
+    assert {path.suffix for path in (own / "out").iterdir()} == {
+        ".md",
+        ".csv",
+        ".tex",
+        ".svg",
+        ".png",
+    }
+
+
+def test_without_a_name_the_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["paper"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(EXPERIMENTS)
+
+
+def test_bad_names_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["paper", "tabel1"]) == 2
+    assert "did you mean 'table1'?" in capsys.readouterr().err
+    store = ["--store", str(tmp_path / "s"), "--out", str(tmp_path / "out")]
+    assert main(["paper", "table1", "--only", "eureqa", *store]) == 2
+    assert "unknown method of table1 'eureqa'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_every_setting_of_every_experiment_is_known(name: str) -> None:
+    wanted = EXPERIMENTS[name]
+    specs = wanted.specs(range(1), False)
+    assert len(set(specs)) == len(specs)
+    for spec in specs:
+        Plan.of(spec)
+    assert len(wanted.specs(SEEDS, False)) == 2 * len(specs)
+
+
+def test_the_protocols_are_the_papers() -> None:
+    sizes = {
+        name: each.seeds * len(each.specs(range(1), False)) for name, each in EXPERIMENTS.items()
+    }
+    assert sizes["table1"] == 12 * 5 * 100
+    assert sizes["ablations"] == 12 * 8 * 100
+    assert sizes["ssr"] == 10 * 2 * 30
+    assert sizes["bsr"] == 6 * 2 * 50
+    assert sizes["neatgp"] == 9 * 2 * 30
+    assert sizes["grid-gp"] == 800 * 2 * 10
+    assert [len(combinations(method)) for method in published.GRIDS] == [81, 81, 81, 800]
+    budgets = {
+        (spec.problem, spec.settings["max_expressions"])
+        for name in ("table1", "variations", "grid-dsr")
+        for spec in EXPERIMENTS[name].specs(range(1), False)
+    }
+    assert ("Nguyen-1", 2_000_000) in budgets
+    assert ("Nguyen-1c", 1_000_000) in budgets
+    assert ("Nguyen-7", 1_000_000) in budgets
+
+
+def test_experiments_share_their_runs() -> None:
+    table1 = set(EXPERIMENTS["table1"].specs(SEEDS, False))
+    assert set(EXPERIMENTS["curves"].specs(SEEDS, False)) == table1
+    for name in ("variations", "runtimes", "noise"):
+        assert table1 < set(EXPERIMENTS[name].specs(SEEDS, False))
+
+
+def test_a_smaller_protocol_and_fewer_methods() -> None:
+    request = Request("table1", SEEDS, only=("gp",), max_expressions=50_000)
+    specs = selected(experiment("table1"), request)
+    assert {spec.method for spec in specs} == {"gp"}
+    assert {spec.settings["max_expressions"] for spec in specs} == {50_000}
+    assert request.command == "symseek paper table1 --seeds 2 --only gp --max-expressions 50000"
+
+
+# --- tables
+
+
+def made_up(rates: dict[str, float], runs: int = 100) -> list[Record]:
+    """Runs of every Nguyen problem that recover so many in a hundred."""
+    return [
+        Record(Spec(method, problem, seed), recovered="yes" if seed < rate * runs / 100 else "no")
+        for method, rate in rates.items()
+        for problem in published.RECOVERY.rows
+        for seed in range(runs)
+    ]
+
+
+def test_a_recovery_table_has_ours_the_interval_and_the_papers() -> None:
+    records = made_up({"dsr": 72, "gp": 0})
+    table = recovery_table("t", "T", records, published.RECOVERY, ("eureqa", "wolfram"))
+    rows = {row[0]: row[2:] for row in table.rows}
+    assert list(table.columns)[2:] == ["DSR", "GP", "Eureqa, paper", "Wolfram, paper"]
+    assert rows["Nguyen-5"] == ["72 [63, 80] (72)", "0 [0, 4] (45)", "73", "2"]
+    assert rows["Nguyen-12"][-1] == "–"
+    assert rows["Average"] == ["72 [69, 74] (83.6)", "0 [0, 0] (60.1)", "73.9", "–"]
+    data = list(csv.DictReader(io.StringIO(to_csv(table))))
+    line = next(row for row in data if (row["problem"], row["method"]) == ("Nguyen-5", "dsr"))
+    assert (line["recovered"], line["runs"], line["paper"]) == ("72", "100", "72.0")
+
+
+def test_failed_and_missing_runs_are_not_counted() -> None:
+    records = made_up({"dsr": 50}, runs=10)
+    broken = Record(Spec("dsr", "Nguyen-1", 99), "failed", error="KeyError: 1")
+    table = recovery_table("t", "T", [*records, broken], published.RECOVERY)
+    assert table.data[0]["runs"] == 10
+
+
+def test_significance_is_told_against_each_other_and_against_the_paper() -> None:
+    table = significance_table(made_up({"dsr": 84, "vpg": 47}), published.RECOVERY, ("eureqa",))
+    verdicts = {(row["ours"], row["theirs"]): row["verdict"] for row in table.data}
+    assert verdicts["DSR", "VPG"] == "ours recovers more"
+    assert verdicts["DSR", "DSR, paper"] == "no difference shown"
+    assert verdicts["DSR", "Eureqa, paper"] == "ours recovers more"
+
+
+def test_tables_are_written_in_three_ways() -> None:
+    table = Table("t", "50 % & more", ["a|b", "c"], [["x^2", "1 ± 2"]], [{"a": 1, "b": None}], "n")
+    assert to_markdown(table).splitlines()[-5:] == [
+        "| a\\|b | c     |",
+        "|------|-------|",
+        "| x^2  | 1 ± 2 |",
+        "",
+        "n",
+    ]
+    assert to_csv(table) == "a,b\n1,\n"
+    latex = to_latex(table, "Made so.")
+    assert r"\caption{50 \% \& more. n Made so.}" in latex
+    assert r"x\textasciicircum{}2 & 1 $\pm$ 2 \\" in latex
+
+
+def test_nothing_done_is_nothing_to_report(tmp_path: Path) -> None:
+    broken = Record(Spec("dsr", "Nguyen-1", 0), "failed", error="KeyError: 1")
+    with pytest.raises(InputError, match="nothing to report"):
+        write_report(experiment("table1"), Request("table1", SEEDS), [], [broken], tmp_path)
+
+
+def test_the_harmonic_formula_of_the_paper_is_near() -> None:
+    assert worst_harmonic_error(published.HARMONIC.expression, far=10_000) < 1e-4
+    assert worst_harmonic_error("log(x - 1)", far=10) == float("inf")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_the_command_runs_every_experiment(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    assert ask(tmp_path, name, "--jobs", "2") == 0
+    capsys.readouterr()
+    assert ask(tmp_path, name) == 0
+    assert capsys.readouterr().err.startswith("0 runs to do")
+
+
+def test_an_experiment_cut_short_has_a_little_of_everything() -> None:
+    request = Request("noise", SEEDS)
+    specs = selected(experiment("noise"), request)
+    half = specs[: len(specs) // 2]
+    assert {spec.seed for spec in half} == {0}
+    assert {spec.problem for spec in half} == {spec.problem for spec in specs}

@@ -54,7 +54,8 @@ def libraries(
     )
     values = draw(st.lists(numbers(), max_size=3, unique=True)) if constants else []
     literals = Library(values, ["x"]).names[1:] if values else ()
-    fixed = [name for name in literals if name not in variables]
+    labels = {token.name for token in chosen}  # one of them is called 7
+    fixed = [name for name in literals if name not in variables and name not in labels]
     placeholder = ["const"] if constants and draw(st.booleans()) else []
     return Library([*chosen, *fixed, *placeholder], variables)
 

@@ -38,6 +38,7 @@ from symseek import (
     Stopped,
     Token,
     checkpoint,
+    encoding,
     paper_constraints,
     presets,
 )
@@ -533,12 +534,12 @@ def spelt(value: Any) -> str:
 @settings(max_examples=200, deadline=None)
 @given(state=states)
 def test_any_plain_state_comes_back(state: Any) -> None:
-    writer = checkpoint._Writer(PLAIN, {})
+    writer = encoding.Writer(PLAIN, {})
     written = json.loads(json.dumps(writer.value(state)))
     described = [(array.dtype.str, list(array.shape)) for array in writer.arrays]
     body = b"".join(array.tobytes() for array in writer.arrays)
     arrays = checkpoint._arrays(described, memoryview(body))
-    assert spelt(checkpoint._Reader(arrays, PLAIN, {}).value(written)) == spelt(state)
+    assert spelt(encoding.Reader(arrays, PLAIN, {}).value(written)) == spelt(state)
 
 
 @pytest.mark.parametrize(
@@ -547,15 +548,15 @@ def test_any_plain_state_comes_back(state: Any) -> None:
     ids=repr,
 )
 def test_other_states_are_not_guessed_at(state: Any) -> None:
-    with pytest.raises(checkpoint._Unknown, match="is of type"):
-        checkpoint._Writer(PLAIN, {}).value(state)
+    with pytest.raises(encoding.Unknown, match="is of type"):
+        encoding.Writer(PLAIN, {}).value(state)
 
 
 def test_a_program_over_another_library_is_not_saved() -> None:
     program = Program.parse("sin(x)", PLAIN)
     for state in (program, Programs.from_list([program])):
-        with pytest.raises(checkpoint._Unknown, match="over another library"):
-            checkpoint._Writer(FITTED, {}).value(state)
+        with pytest.raises(encoding.Unknown, match="over another library"):
+            encoding.Writer(FITTED, {}).value(state)
 
 
 # The keeper of checkpoints.

@@ -21,10 +21,11 @@ The modules in the order of the pipeline:
 For a table of one's own:
 
 - `files`, `settings`: what is read, and what is asked
-- `rows`, `scaling`, `regression`, `simplify`: the search in good units, told in the user's
+- `rows`, `scaling`, `regression`: the search in good units
+- `simplify`, `normal_form`: its formulas told briefly, in the user's units
 - `model`, `grade`, `picking`: the formulas found, and which of them to use
 - `estimator`, `cli`: both as a scikit-learn estimator and as a command
-- `runs`, `checkpoint`, `writing`: a run on disk, which can be taken up again
+- `runs`, `checkpoint`, `encoding`, `writing`: a run on disk, which can be taken up again
 - `export`, `plots`, `report`: formulas for elsewhere, pictures, everything on a page
 """
 

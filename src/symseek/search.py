@@ -123,6 +123,26 @@ class Iteration:
     tokens: tuple[int, ...]  # [L] how often each token of the library was sampled
     best: Entry | None  # the best program so far
 
+    @classmethod
+    def of(cls, graded: Graded, epsilon: float, **known: Any) -> Iteration:
+        """The row of a graded batch; its best `epsilon` counts as the top."""
+        rewards, programs, count = graded.rewards, graded.programs, len(graded.rewards)
+        top = rewards[rewards >= top_quantile(rewards, epsilon)]
+        # EMPTY is -1: shifted by one, padding is counted first, and left out.
+        tokens = np.bincount(programs.tokens.ravel() + 1, minlength=len(programs.library) + 1)[1:]
+        places = np.rint(QUANTILES * (count - 1)).astype(int)
+        return cls(
+            mean_reward=float(rewards.sum()) / count,
+            top_mean_reward=float(top.sum()) / len(top),
+            best_reward=float(top.max()),
+            mean_length=float(programs.lengths.sum()) / count,
+            invalid_fraction=1.0 - float(np.count_nonzero(graded.ok)) / count,
+            unique_fraction=graded.distinct / count,
+            quantiles=tuple(np.sort(rewards)[places].tolist()),
+            tokens=tuple(tokens.tolist()),
+            **known,
+        )
+
 
 @dataclass(frozen=True)
 class Result:
@@ -375,37 +395,21 @@ class Search:
         return None
 
     def _record(self, graded: Graded, entropy: float, clock: _Clock) -> Iteration:
-        rewards, count = graded.rewards, len(graded.rewards)
-        epsilon = getattr(self.config.objective, "epsilon", RiskSeeking.epsilon)
-        top = rewards[rewards >= top_quantile(rewards, epsilon)]
         self.iteration += 1
         clock.lap("other")
-        now = Iteration(
+        epsilon = getattr(self.config.objective, "epsilon", RiskSeeking.epsilon)
+        now = Iteration.of(
+            graded,
+            epsilon,
             iteration=self.iteration,
             expressions=self.expressions,
             seconds=self.seconds,
-            mean_reward=float(rewards.sum()) / count,
-            top_mean_reward=float(top.sum()) / len(top),
-            best_reward=float(top.max()),
             entropy=entropy,
-            mean_length=float(graded.programs.lengths.sum()) / count,
-            invalid_fraction=1.0 - float(np.count_nonzero(graded.ok)) / count,
-            unique_fraction=graded.distinct / count,
-            quantiles=tuple(
-                np.sort(rewards)[np.rint(QUANTILES * (count - 1)).astype(int)].tolist()
-            ),
-            tokens=tuple(self._token_counts(graded.programs)),
             best=self.front.best,
         )
         self.history.append(now)
         self.settled = self.expressions
         return now
-
-    def _token_counts(self, programs: Programs) -> list[int]:
-        # EMPTY is -1: shifted by one, padding is counted first, and left out.
-        size = len(self.library) + 1
-        counts: list[int] = np.bincount(programs.tokens.ravel() + 1, minlength=size)[1:].tolist()
-        return counts
 
 
 class _Clock:

@@ -27,11 +27,11 @@ from symseek.errors import InputError, unknown_name
 from symseek.evolution import fitness
 from symseek.front import Front
 from symseek.grading import Graded, data_grader
-from symseek.objectives import RiskSeeking, top_quantile
+from symseek.objectives import RiskSeeking
 from symseek.policy import PolicyConfig
 from symseek.programs import Programs
 from symseek.rewards import Reward, reward_named
-from symseek.search import QUANTILES, Callback, Iteration, Result, Stopped
+from symseek.search import Callback, Iteration, Result, Stopped
 from symseek.tokens import Library
 
 if TYPE_CHECKING:
@@ -265,27 +265,15 @@ class GeneticProgramming:
         return graded
 
     def _record(self, graded: Graded) -> Iteration:
-        rewards, programs, count = graded.rewards, graded.programs, len(graded.rewards)
-        top = rewards[rewards >= top_quantile(rewards, RiskSeeking.epsilon)]
-        # EMPTY is -1: shifted by one, padding is counted first, and left out.
-        tokens = np.bincount(programs.tokens.ravel() + 1, minlength=len(self.library) + 1)[1:]
         self.iteration += 1
         self._lap("other")
-        now = Iteration(
+        now = Iteration.of(
+            graded,
+            RiskSeeking.epsilon,
             iteration=self.iteration,
             expressions=self.expressions,
             seconds=self.seconds,
-            mean_reward=float(rewards.mean()),
-            top_mean_reward=float(top.mean()),
-            best_reward=float(top.max()),
-            entropy=math.nan,
-            mean_length=float(programs.lengths.mean()),
-            invalid_fraction=1.0 - float(np.count_nonzero(graded.ok)) / count,
-            unique_fraction=graded.distinct / count,
-            quantiles=tuple(
-                np.sort(rewards)[np.rint(QUANTILES * (count - 1)).astype(int)].tolist()
-            ),
-            tokens=tuple(tokens.tolist()),
+            entropy=math.nan,  # there is no policy
             best=self.front.best,
         )
         self.history.append(now)

@@ -15,10 +15,12 @@ from symseek import InputError, Iteration, Library, Program, Stopped, Token, pic
 from symseek.data import Data
 from symseek.grade import Grade
 from symseek.model import Formula, Model, full_library
-from symseek.regression import Regression, shown, simple_programs
+from symseek.printing import infix
+from symseek.regression import Regression, simple_programs
 from symseek.rewards import InverseNRMSE
 from symseek.scaling import Scales
 from symseek.settings import Settings
+from symseek.tokens import short_number
 
 Floats = NDArray[np.float64]
 
@@ -381,7 +383,10 @@ def test_terms_that_hardly_matter_are_left_out() -> None:
         Program.parse("3.0000001*(a + 1e-10) + (b + 1e-11*a)**2", names),
     ]
     short = search._tightened([search._simple(each) for each in fitted])
-    refitted = [shown(each) for each in search._refitted(short, search.searched)]
+    refitted = [
+        infix(each, [short_number(value) for value in each.constants])
+        for each in search._refitted(short, search.searched)
+    ]
     assert "3*a + b**2" in refitted
 
 
@@ -442,7 +447,9 @@ def test_exact_formulas_have_more_digits() -> None:
 
 
 def test_shown_numbers_are_short() -> None:
-    assert shown(Program.parse("3.14159265*x + 1.5e-9", None)) == "3.14159*x + 1.5e-9"
+    program = Program.parse("3.14159265*x + 1.5e-9", None)
+    texts = [short_number(value) for value in program.constants]
+    assert infix(program, texts) == "3.14159*x + 1.5e-9"
 
 
 def test_simple_programs() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from symseek.errors import InputError
 from symseek.model import Model
 from symseek.regression import Regression
-from symseek.settings import OPERATORS, Settings
+from symseek.settings import OPERATORS, Settings, cores
 from symseek.tokens import Token
 
 if TYPE_CHECKING:
@@ -284,9 +283,7 @@ def _drawn_seed(state: Any) -> int:
 def _threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
-    cores = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    if n_jobs == 0 or n_jobs < -cores:
+    most = cores()
+    if n_jobs == 0 or n_jobs < -most:
         raise InputError(f"n_jobs is {n_jobs}; use a number of threads, or -1 for every core")
-    return n_jobs if n_jobs > 0 else cores + 1 + n_jobs
+    return n_jobs if n_jobs > 0 else most + 1 + n_jobs

@@ -37,7 +37,7 @@ from symseek.settings import Settings
 from symseek.simplify import exponents_held, reductions, rescaled, simplified, translated
 from symseek.tokens import Library, short_number
 
-__all__ = ["Regression", "shown", "simple_programs"]
+__all__ = ["Regression", "simple_programs"]
 
 Floats = NDArray[np.float64]
 
@@ -201,10 +201,14 @@ class Regression:
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule)
 
     @property
+    def _looked_at(self) -> slice:
+        """The training rows on which formulas are compared."""
+        return slice(None, None, -(-len(self.train.y) // _LOOKED_AT))
+
+    @property
     def _few(self) -> Floats:
-        """Rows for comparing formulas, in the user's units."""
-        step = -(-len(self.train.y) // _LOOKED_AT)
-        return self.train.X[::step]
+        """Their inputs, in the user's units."""
+        return self.train.X[self._looked_at]
 
     def _mean(self) -> Program:
         """The simplest formula of all: a number."""
@@ -261,13 +265,12 @@ class Regression:
 
     def _neat(self, program: Program) -> Program:
         """The formula with neat numbers where its error stays; a term that comes to 0 goes."""
-        step = -(-len(self.train.y) // _LOOKED_AT)
-        rows = self.train.X[::step], self.train.y[::step]
+        rows, train = self._looked_at, self.train
         try:
-            neat = rounded(program, *rows, weights=self.train.weights[::step]).program
+            neat = rounded(program, self._few, train.y[rows], weights=train.weights[rows]).program
         except InputError:  # undefined on some row
             return program
-        neat = simplified(neat, self.full, rows[0])
+        neat = simplified(neat, self.full, self._few)
         before, after = (
             loss(Grade.of(each, self.train, self.reward), self.reward) for each in (program, neat)
         )
@@ -308,15 +311,6 @@ class Regression:
                 for each in formulas
             ]
         return picking.validation(np.array(squares), self.aside.spread), rule
-
-
-def shown(program: Program, digits: int = 6) -> str:
-    """The formula for reading, its numbers cut to so many significant digits.
-
-    >>> print(shown(Program.parse("3.14159265*x")))
-    3.14159*x
-    """
-    return infix(program, [short_number(value, digits) for value in program.constants])
 
 
 def _named(value: float, digits: int) -> str:

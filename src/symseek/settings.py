@@ -6,6 +6,7 @@ The estimator's parameters and the options of `symseek fit` are these.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -19,10 +20,17 @@ from symseek.rewards import reward_named
 from symseek.search import SearchConfig
 from symseek.tokens import Token
 
-__all__ = ["OPERATORS", "Settings"]
+__all__ = ["OPERATORS", "Settings", "cores"]
 
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
 """What formulas are made of unless something else is asked for."""
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not everywhere
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _option(default: Any, text: str) -> Any:

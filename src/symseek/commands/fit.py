@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from dataclasses import fields, replace
 from pathlib import Path
@@ -160,14 +159,10 @@ _READERS: dict[str, Any] = {
 
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The settings that were given, and as many threads as there are cores."""
+    from symseek.settings import cores
+
     given = {each.name: getattr(options, each.name) for each in _options() if each.name in options}
-    return {"threads": _cores(), **given}
-
-
-def _cores() -> int:
-    if hasattr(os, "sched_getaffinity"):  # not everywhere
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return {"threads": cores(), **given}
 
 
 def _fit(options: argparse.Namespace) -> int:

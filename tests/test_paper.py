@@ -54,7 +54,7 @@ def in_process(name: str, store: Store, out: Path) -> list[Path]:
     assert store.missing(specs) == []
     records = store.records(specs)
     assert [record.last_line for record in records if record.status == "failed"] == []
-    return write_report(wanted, request, specs, records, out)
+    return write_report(wanted, [request], specs, records, out)
 
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
@@ -151,6 +151,37 @@ def test_a_smaller_protocol_and_fewer_methods() -> None:
     assert request.command == "symseek paper table1 --seeds 2 --only gp --max-expressions 50000"
 
 
+def test_a_report_tells_which_method_has_which_seeds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    assert ask(tmp_path, "table1", "--only", "dsr") == 0
+    assert ask(tmp_path, "table1", "--seeds", "1", "--only", "vpg") == 0
+    capsys.readouterr()
+    assert ask(tmp_path, "table1", "--report") == 0
+    report = capsys.readouterr().out
+    assert "--seeds 2 --quick --only dsr`, `symseek paper table1 --seeds 1 --quick" in report
+    assert "Runs: 6 of 6 done" in report
+
+
+def test_runs_of_another_machine_are_taken_in(
+    tmp_path: Path, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(), there.mkdir()
+    assert ask(there, "table1", "--only", "dsr") == 0
+    other = str(next(there.glob("*.sqlite")))
+    capsys.readouterr()
+    assert ask(here, "table1", "--report", "--take", other) == 0
+    assert capsys.readouterr().err.startswith(f"{other}: 4 runs were new")
+    assert ask(here, "table1", "--report", "--take", other) == 0
+    assert capsys.readouterr().err.startswith(f"{other}: 0 runs were new")
+
+
+def test_a_report_needs_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[Any]) -> None:
+    assert ask(tmp_path, "table1", "--report") == 2
+    assert "there is no store" in capsys.readouterr().err
+
+
 # --- tables
 
 
@@ -210,7 +241,7 @@ def test_tables_are_written_in_three_ways() -> None:
 def test_nothing_done_is_nothing_to_report(tmp_path: Path) -> None:
     broken = Record(Spec("dsr", "Nguyen-1", 0), "failed", error="KeyError: 1")
     with pytest.raises(InputError, match="nothing to report"):
-        write_report(experiment("table1"), Request("table1", SEEDS), [], [broken], tmp_path)
+        write_report(experiment("table1"), [Request("table1", SEEDS)], [], [broken], tmp_path)
 
 
 def test_the_harmonic_formula_of_the_paper_is_near() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +20,10 @@ from symseek.commands.options import (
 from symseek.errors import InputError
 
 if TYPE_CHECKING:
+    from symseek.experiments import Store
     from symseek.experiments.experiment import Experiment
     from symseek.experiments.paper import Request
+    from symseek.experiments.spec import Spec
 
 __all__ = ["add_paper"]
 
@@ -39,6 +42,7 @@ examples:
   symseek paper table1 --seeds 100 --jobs 2
   symseek paper grid-dsr --seeds 3 --max-expressions 200000 --jobs 2
   symseek paper noise --seeds 10 --only dsr,gp --cluster auto
+  symseek paper table1 --seeds 100 --take other-machine.sqlite --report
 """
 
 
@@ -83,6 +87,16 @@ def add_paper(commands: Commands) -> None:
         help="budget of every run in graded expressions, for a smaller protocol than the paper's",
     )
     add("--quick", action="store_true", help="tiny budgets and few problems, to try it out")
+    add(
+        "--take",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="first copy the finished runs of another store, from another machine say, into this"
+        " one; may be given several times",
+    )
+    add("--report", action="store_true", help="run nothing, report on what the store holds")
     add("--retry-failed", action="store_true", help="run again what has failed before")
     paper.set_defaults(command=_paper)
 
@@ -112,28 +126,42 @@ def _list(experiments: list[Experiment]) -> None:
 
 def _run(experiment: Experiment, request: Request, options: argparse.Namespace) -> int:
     """Do what the store lacks, then write the report of all that is there."""
-    from symseek.experiments import Store, run
-    from symseek.experiments.paper import selected, write_report
-    from symseek.experiments.progress import open_progress
+    from symseek.experiments import Store
+    from symseek.experiments.paper import by_seeds, selected, write_report
 
     _check_folder(options.out)
     specs = selected(experiment, request)
-    with Store(options.store) as store:
-        with open_progress(store) as progress:
-            outcome = run(
-                specs,
-                store,
-                options.jobs,
-                options.cluster,
-                progress,
-                retry_failed=options.retry_failed,
-            )
-            progress.summary(outcome)
+    create = bool(options.take) or not options.report
+    with Store(options.store, create=create) as store:
+        for path in options.take:
+            with Store(path, create=False) as other:
+                print(f"{path}: {store.take(other):,} runs were new", file=sys.stderr)
+        status = 0 if options.report else _run_missing(specs, store, options)
         records = store.records(specs)
-    if any(record.status == "done" for record in records):
-        files = write_report(experiment, request, specs, records, options.out)
+    done = [record for record in records if record.status == "done"]
+    if options.report or done:
+        requests = by_seeds(request, done) if options.report else [request]
+        files = write_report(experiment, requests, specs, records, options.out)
         print(files[0].read_text(encoding="utf-8"))
         print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
+    return status
+
+
+def _run_missing(specs: Sequence[Spec], store: Store, options: argparse.Namespace) -> int:
+    """Run what the store lacks, and give the exit code."""
+    from symseek.experiments import run
+    from symseek.experiments.progress import open_progress
+
+    with open_progress(store) as progress:
+        outcome = run(
+            specs,
+            store,
+            options.jobs,
+            options.cluster,
+            progress,
+            retry_failed=options.retry_failed,
+        )
+        progress.summary(outcome)
     if outcome.interrupted:
         return INTERRUPTED
     return FAILED if outcome.failures else 0

@@ -19,7 +19,7 @@ from symseek.experiments.spec import Spec
 from symseek.experiments.tables import to_csv, to_latex, to_markdown
 from symseek.writing import write_whole
 
-__all__ = ["Request", "selected", "write_report"]
+__all__ = ["Request", "by_seeds", "selected", "write_report"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,10 @@ class Request:
         words += ["--max-expressions", str(self.max_expressions)] if self.max_expressions else []
         return shlex.join(words)
 
+    def asks_for(self, spec: Spec) -> bool:
+        """Whether a run of the experiment is one of those."""
+        return spec.seed in self.seeds and (not self.only or spec.method in self.only)
+
 
 def _seeds(seeds: Sequence[int]) -> str:
     """As `--seeds` reads them."""
@@ -65,7 +69,7 @@ def selected(experiment: Experiment, request: Request) -> list[Spec]:
     for name in request.only:
         if name not in methods:
             raise unknown_name(f"method of {experiment.name}", name, methods)
-    chosen = [spec for spec in specs if not request.only or spec.method in request.only]
+    chosen = [spec for spec in specs if request.asks_for(spec)]
     chosen.sort(key=lambda spec: spec.seed)
     if request.max_expressions is None:
         return chosen
@@ -73,9 +77,29 @@ def selected(experiment: Experiment, request: Request) -> list[Spec]:
     return [replace(spec, settings={**spec.settings, **budget}) for spec in chosen]
 
 
+def by_seeds(request: Request, records: Sequence[Record]) -> list[Request]:
+    """The requests that ask for these runs and no more, where methods have different seeds.
+
+    >>> runs = [("dsr", 0), ("dsr", 1), ("gp", 0)]
+    >>> done = [Record(Spec(method, "Nguyen-1", seed)) for method, seed in runs]
+    >>> [part.command for part in by_seeds(Request("table1", range(2)), done)]
+    ['symseek paper table1 --seeds 2 --only dsr', 'symseek paper table1 --seeds 1 --only gp']
+    """
+    seeds: dict[str, set[int]] = {}
+    for record in records:
+        seeds.setdefault(record.spec.method, set()).add(record.spec.seed)
+    alike: dict[tuple[int, ...], list[str]] = {}
+    for method, own in seeds.items():
+        alike.setdefault(tuple(sorted(own)), []).append(method)
+    return [
+        replace(request, seeds=own, only=tuple(methods) if len(alike) > 1 else request.only)
+        for own, methods in sorted(alike.items(), key=lambda item: -len(item[0]))
+    ]
+
+
 def write_report(
     experiment: Experiment,
-    request: Request,
+    requests: Sequence[Request],
     specs: Sequence[Spec],
     records: Sequence[Record],
     folder: Path,
@@ -86,13 +110,13 @@ def write_report(
         raise InputError(f"no run of {experiment.name} is done, so there is nothing to report")
     report = experiment.report(done)
     folder.mkdir(parents=True, exist_ok=True)
-    provenance = _provenance(request, specs, records)
+    provenance = _provenance(requests, specs, records)
     files = {f"{experiment.name}.md": _document(experiment, report, provenance)}
+    made_by = "; ".join(each.command for each in requests)
     for table in report.tables:
-        caption = f"Made by: {request.command}."
         stem = f"{experiment.name}-{table.name}"
         files[f"{stem}.csv"] = to_csv(table)
-        files[f"{stem}.tex"] = f"% {request.command}\n{to_latex(table, caption, stem)}\n"
+        files[f"{stem}.tex"] = f"% {made_by}\n{to_latex(table, f'Made by: {made_by}.', stem)}\n"
     for name, text in files.items():
         write_whole(folder / name, text)
     pictures = [
@@ -119,12 +143,16 @@ def _document(experiment: Experiment, report: Report, provenance: list[str]) -> 
     return "\n\n".join(parts) + "\n"
 
 
-def _provenance(request: Request, specs: Sequence[Spec], records: Sequence[Record]) -> list[str]:
+def _provenance(
+    requests: Sequence[Request], specs: Sequence[Spec], records: Sequence[Record]
+) -> list[str]:
     """Where the numbers come from."""
+    request = requests[0]  # they differ in seeds and methods
+    asked = sum(any(each.asks_for(spec) for each in requests) for spec in specs)
     failed = sum(record.status == "failed" for record in records)
     done, hours = len(records) - failed, sum(record.wall or 0 for record in records) / 3600
-    lines = [f"Command: `{request.command}`"]
-    lines += [f"Runs: {done} of {len(specs)} done, {failed} failed; {hours:.2g} hours of one core."]
+    lines = [f"Command: {', '.join(f'`{each.command}`' for each in requests)}"]
+    lines += [f"Runs: {done} of {asked} done, {failed} failed; {hours:.2g} hours of one core."]
     if request.max_expressions:
         lines += [f"Budget: {request.max_expressions:,} expressions a run, not the paper's."]
     if request.quick:

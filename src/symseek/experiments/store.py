@@ -12,6 +12,7 @@ not waited for: one that a power cut takes belonged to a process that is gone as
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections import Counter
@@ -140,6 +141,17 @@ class Store:
         ]
         with self._db.writing(durable=True):
             self._db.executemany(_FINISH, rows)
+
+    def take(self, other: Store) -> int:
+        """Copy the finished runs of another store, and say how many were new here.
+
+        What is done here stays as it is.
+        """
+        found = other.records()
+        waiting = set(self.missing([each.spec for each in found], failed_before=math.inf))
+        new = [each for each in found if each.spec in waiting]
+        self.finish(*new)
+        return len(new)
 
     def release(self, *specs: Spec) -> None:
         """Give back these runs, or all that this store's owner has claimed and not finished."""

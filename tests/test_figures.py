@@ -232,7 +232,7 @@ def test_distributions_have_four_panels_and_the_means_below() -> None:
     drawn(figures.distributions({"standard": rewards(1, 1, same=True)}, title="One"))
 
 
-def test_grid_marks_what_is_picked() -> None:
+def test_grid_marks_the_best_and_the_papers_choice() -> None:
     rows = [
         {"settings": {"epsilon": e, "on": on}, "recovered": int(100 * e), "runs": 20}
         for e in (0.05, 0.1, 0.15)
@@ -241,10 +241,11 @@ def test_grid_marks_what_is_picked() -> None:
     figure = drawn(figures.grid(rows))
     assert [ax.get_xlabel() for ax in figure.axes] == ["epsilon", "on"]
     assert "6 combinations recovers 75 %" in figure.get_suptitle()
-    picked = figures.grid(rows, picked={"epsilon": 0.05})
-    rings = [line for line in picked.axes[0].lines if line.get_label() == "picked"]
-    assert [float(np.ravel(ring.get_xdata())[0]) for ring in rings] == [0.0]
-    assert not [line for line in picked.axes[1].lines if line.get_label() == "picked"]
+    assert "the paper's choice" not in words(figure)
+    rows[0]["chosen"] = True
+    panel = drawn(figures.grid(rows)).axes[0]
+    rings = {str(line.get_label()): float(np.ravel(line.get_xdata())[0]) for line in panel.lines}
+    assert (rings["the best"], rings["the paper's choice"]) == (2.0, 0.0)
 
 
 @pytest.mark.parametrize(

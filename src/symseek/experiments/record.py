@@ -39,8 +39,8 @@ class Record:
     status: Status = "done"
     recovered: Literal["yes", "no", "undecided"] = "no"
     reason: str = ""  # why it counts as recovered, or not
-    evaluations: int = 0  # expressions graded, to recovery where it was recovered
-    seconds: float | None = 0.0  # the search's own time, to recovery where it was recovered
+    evaluations: int = 0  # expressions graded, to recovery where the run ended with it
+    seconds: float | None = 0.0  # the search's own time, for these expressions
     reward: float | None = 0.0
     expression: str = ""
     complexity: int = 0

@@ -64,7 +64,7 @@ def _ablations(records: Sequence[Record]) -> Report:
     )
     columns = ["Ablation", "Recovery", "p"]
     table = Table("recovery", "Recovery across Nguyen", columns, rows, data, note)
-    return Report([table], [Figure("ablations", data)])
+    return Report([table], [Figure("ablations", data)] if whole else [])
 
 
 def _against(ours: Any, whole: Any) -> float | None:

@@ -151,8 +151,8 @@ def _distributions(records: Sequence[Record]) -> Report:
     columns = ["Benchmark", "Gradient", "Mean of the batch", "Mean of its top ε", "Best so far"]
     note = (
         "A cell: the mean over the runs at the last iteration, [its 95 % interval]. The paper shows"
-        " pictures and prints no numbers for them; it finds the mean larger with the standard"
-        " gradient, and the other two larger with the risk-seeking one."
+        " pictures and prints no numbers for them; on Nguyen-8 it finds the mean larger with the"
+        " standard gradient, and the other two larger with the risk-seeking one."
     )
     table = Table("rewards", "Rewards at the end of training", columns, rows, data, note)
     return Report([table], figures)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["grid"]
 
+Mark: TypeAlias = tuple[str, Mapping[str, Any], str, int]  # its label, settings, color and size
 
-def grid(rows: Iterable[Row], picked: Mapping[str, Any] | None = None) -> Figure:
+
+def grid(rows: Iterable[Row]) -> Figure:
     """Draw a panel for each setting: the recovery of every combination, by the setting's value.
 
     A row is `{"settings": {"epsilon": 0.05, "batch_size": 500}, "recovered": 12, "runs": 20}`; a
-    line joins the means of the values, and `picked` settings are marked: by default the best row's,
-    of equals the one with the lowest `nrmse` if rows have one.
+    line joins the means of the values. The settings of the best row are marked, of equals the one
+    with the lowest `nrmse` if rows have one; those of the row with `"chosen": True` as well.
 
     >>> row = {"settings": {"epsilon": 0.05}, "recovered": 12, "runs": 20}
     >>> [ax.get_xlabel() for ax in grid([row]).axes]
@@ -34,10 +36,13 @@ def grid(rows: Iterable[Row], picked: Mapping[str, Any] | None = None) -> Figure
         return shared.empty()
     names = list(dict.fromkeys(name for row in rows for name in row["settings"]))
     best = max(rows, key=lambda row: (row["recovered"] / row["runs"], -(row.get("nrmse") or 0.0)))
-    marked = dict(best["settings"] if picked is None else picked)
+    marks = [("the best", best["settings"], style.ORANGE, 13)]
+    marks += [
+        ("the paper's choice", row["settings"], style.INK, 19) for row in rows if row.get("chosen")
+    ]
     figure, panels = shared.sheet((0.9 + 2.5 * len(names), 4.2), 1, len(names), sharey=True)
     for ax, name in zip(panels[0], names, strict=True):
-        _setting(ax, name, [row for row in rows if name in row["settings"]], marked)
+        _setting(ax, name, [row for row in rows if name in row["settings"]], marks)
     panels[0, 0].set_ylabel("recovered runs", fontsize=style.LABEL, color=style.INK)
     shared.percents(panels[0, 0])
     shared.key(figure, shared.handles(panels[0]))
@@ -47,7 +52,7 @@ def grid(rows: Iterable[Row], picked: Mapping[str, Any] | None = None) -> Figure
     return figure
 
 
-def _setting(ax: Axes, name: str, rows: list[Row], marked: Mapping[str, Any]) -> None:
+def _setting(ax: Axes, name: str, rows: list[Row], marks: Iterable[Mark]) -> None:
     """Dots side by side within a value's column, so that equal rates are all seen."""
     style.dress(ax, "", name.replace("_", " "), "", grid="y")
     values = sorted({row["settings"][name] for row in rows})
@@ -65,11 +70,13 @@ def _setting(ax: Axes, name: str, rows: list[Row], marked: Mapping[str, Any]) ->
         }
         ax.plot(at + beside, rates, label="one combination", **dots)
     ax.plot(means, color=style.BLUE, linewidth=2, marker="o", markersize=7, label="their mean")
-    if marked.get(name) in values:
-        at = values.index(marked[name])
-        ring: dict[str, Any] = {"marker": "o", "markersize": 13, "markerfacecolor": "none"}
-        ring |= {"linestyle": "none", "markeredgewidth": 2, "color": style.ORANGE}
-        ax.plot(at, means[at], label="picked", zorder=5, **ring)
+    for label, settings, color, size in marks:
+        if settings.get(name) not in values:
+            continue
+        at = values.index(settings[name])
+        ring: dict[str, Any] = {"marker": "o", "markersize": size, "markerfacecolor": "none"}
+        ring |= {"linestyle": "none", "markeredgewidth": 2, "color": color}
+        ax.plot(at, means[at], label=label, zorder=5, **ring)
     ax.set_xticks(range(len(values)))
     ax.set_xticklabels([str(value) for value in values])
     ax.set_xlim(-0.5, len(values) - 0.5)

@@ -161,6 +161,18 @@ def test_a_report_tells_which_method_has_which_seeds(
     report = capsys.readouterr().out
     assert "--seeds 2 --quick --only dsr`, `symseek paper table1 --seeds 1 --quick" in report
     assert "Runs: 6 of 6 done" in report
+    runs = list(csv.DictReader(io.StringIO((tmp_path / "out" / "table1-runs.csv").read_text())))
+    assert [(row["method"], row["status"]) for row in runs].count(("dsr", "done")) == 4
+
+
+def test_a_report_names_what_failed(tmp_path: Path) -> None:
+    fine = Record(Spec("dsr", "Nguyen-1", 0), recovered="yes")
+    broken = [Record(Spec("dsr", "Nguyen-1", n), "failed", error="KeyError: 1") for n in (1, 2)]
+    request, records = Request("table1", range(3)), [fine, *broken]
+    specs = [each.spec for each in records]
+    first, *_ = write_report(experiment("table1"), [request], specs, records, tmp_path)
+    assert "Failed, 2 runs: KeyError: 1" in first.read_text()
+    assert (tmp_path / "table1-runs.csv").read_text().count("KeyError: 1") == 2
 
 
 def test_runs_of_another_machine_are_taken_in(

@@ -5,7 +5,9 @@ Beside every number stand the command that gives it again, the seeds, the commit
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -15,7 +17,7 @@ from pathlib import Path
 from symseek.errors import InputError, unknown_name
 from symseek.experiments.experiment import Experiment, Figure, Report
 from symseek.experiments.record import Record
-from symseek.experiments.spec import Spec
+from symseek.experiments.spec import Spec, canonical
 from symseek.experiments.tables import to_csv, to_latex, to_markdown
 from symseek.writing import write_whole
 
@@ -111,7 +113,10 @@ def write_report(
     report = experiment.report(done)
     folder.mkdir(parents=True, exist_ok=True)
     provenance = _provenance(requests, specs, records)
-    files = {f"{experiment.name}.md": _document(experiment, report, provenance)}
+    files = {
+        f"{experiment.name}.md": _document(experiment, report, provenance),
+        f"{experiment.name}-runs.csv": runs_csv(records),
+    }
     made_by = "; ".join(each.command for each in requests)
     for table in report.tables:
         stem = f"{experiment.name}-{table.name}"
@@ -125,6 +130,26 @@ def write_report(
         for path in _draw(figure, folder / _stem(experiment, figure))
     ]
     return [*(folder / name for name in files), *pictures]
+
+
+def runs_csv(records: Iterable[Record]) -> str:
+    """Every run as a line: what it was, what came of it, and with what; failed ones too.
+
+    >>> failed = Record(Spec("dsr", "Nguyen-1", 3), "failed", error="KeyError: 1")
+    >>> print(runs_csv([failed]).splitlines()[1])
+    dsr,Nguyen-1,3,{},failed,no,0,0.0,,0.0,,,,,KeyError: 1
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    kept = ("evaluations", "seconds", "expression", "reward", "test_rmse", "test_nrmse", "commit")
+    names = ("method", "problem", "seed", "settings", "status", "recovered", *kept, "cpu", "error")
+    writer.writerow(names)
+    for record in records:
+        spec = record.spec
+        values = [spec.method, spec.problem, spec.seed, canonical(dict(spec.settings))]
+        values += [record.status, record.recovered, *(getattr(record, name) for name in kept)]
+        writer.writerow([*values, record.hardware.get("cpu", ""), record.last_line])
+    return text.getvalue()
 
 
 def _stem(experiment: Experiment, figure: Figure) -> str:
@@ -153,6 +178,8 @@ def _provenance(
     done, hours = len(records) - failed, sum(record.wall or 0 for record in records) / 3600
     lines = [f"Command: {', '.join(f'`{each.command}`' for each in requests)}"]
     lines += [f"Runs: {done} of {asked} done, {failed} failed; {hours:.2g} hours of one core."]
+    errors = Counter(record.last_line for record in records if record.status == "failed")
+    lines += [f"Failed, {count} runs: {line}" for line, count in errors.most_common()]
     if request.max_expressions:
         lines += [f"Budget: {request.max_expressions:,} expressions a run, not the paper's."]
     if request.quick:

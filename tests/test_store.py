@@ -215,6 +215,24 @@ def test_a_failed_run_is_tried_again_only_when_asked(store: Store, path: Path) -
     assert store.claim(SPECS[:1], failed_before=0.0) is None  # it failed after that
 
 
+def test_the_runs_of_another_store_are_taken_in(store: Store, path: Path) -> None:
+    done, failed = (lambda spec: Record(spec, reward=0.5)), (lambda spec: failure(spec, "KeyError"))
+    store.finish(done(SPECS[0]), failed(SPECS[1]), failed(SPECS[2]))
+    mine = store.records()
+    with Store(path.with_name("other.db")) as other:
+        other.finish(
+            Record(SPECS[0], reward=0.9),  # stays as it is here
+            done(SPECS[1]),  # takes the place of a failure
+            failed(SPECS[2]),  # is known to fail
+            done(SPECS[3]),
+            failed(SPECS[4]),
+        )
+        assert store.take(other) == 3
+        assert store.take(other) == 0
+    assert store.records(SPECS[:1]) + store.records(SPECS[2:3]) == [mine[0], mine[2]]
+    assert store.counts(SPECS) == Counts(done=3, failed=2, missing=1)
+
+
 def test_release_gives_back_one_or_all_and_only_ones_own(store: Store, path: Path) -> None:
     with Store(path) as other:
         assert other.claim(SPECS) == SPECS[0]

@@ -145,11 +145,14 @@ class Store:
     def take(self, other: Store) -> int:
         """Copy the finished runs of another store, and say how many were new here.
 
-        What is done here stays as it is.
+        What is done here stays as it is, and what failed here gives way to what is done there.
         """
         found = other.records()
-        waiting = set(self.missing([each.spec for each in found], failed_before=math.inf))
-        new = [each for each in found if each.spec in waiting]
+        specs = [each.spec for each in found]
+        absent, wanting = set(self.missing(specs)), set(self.missing(specs, failed_before=math.inf))
+        new = [
+            each for each in found if each.spec in (wanting if each.status == "done" else absent)
+        ]
         self.finish(*new)
         return len(new)
 

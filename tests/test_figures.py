@@ -17,7 +17,9 @@ import scipy.stats
 from matplotlib.figure import Figure
 
 from symseek import InputError
-from symseek.experiments import figures, published
+from symseek.experiments import figures, measures, published
+from symseek.experiments.figures import shared
+from symseek.experiments.recovery_tables import METHODS as ALL_METHODS
 
 METHODS = ("dsr", "pqt", "vpg", "gp")
 
@@ -92,6 +94,31 @@ def test_importing_figures_leaves_matplotlib_and_scipy_alone() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def seen_by_the_colour_blind(color: str) -> list[Any]:
+    """A colour's sRGB as eyes without red or green cones see it (Machado et al. 2009)."""
+    from matplotlib.colors import to_rgb
+
+    rgb = np.array(to_rgb(color))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    matrices = (
+        [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+        [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    )
+    return [np.clip(np.array(matrix) @ linear, 0, 1) ** (1 / 2.4) for matrix in matrices]
+
+
+def test_every_method_has_a_look_of_its_own_and_its_name_in_the_tables() -> None:
+    methods = (*ALL_METHODS, "evolution")
+    assert len({shared.MARKERS[method] for method in methods}) == len(methods)
+    assert [shared.label(method) for method in methods] == list(map(measures.label, methods))
+    for i, first in enumerate(methods):
+        for second in methods[:i]:
+            seen = [seen_by_the_colour_blind(shared.color(m)) for m in (first, second)]
+            least = 0.35 if "hybrid" in (first, second) else 0.16  # from 0 to the square root of 3
+            apart = [np.linalg.norm(a - b) for a, b in zip(*seen, strict=True)]
+            assert min(apart) >= least, (first, second)
+
+
 def test_table1_has_a_panel_a_method_with_both_averages(caplog: pytest.LogCaptureFixture) -> None:
     figure = drawn(figures.table1(table_rows()), caplog)
     titles = [ax.get_title("left") for ax in figure.axes]
@@ -112,6 +139,21 @@ def test_table1_without_ours_without_the_papers_and_with_no_recovery() -> None:
     assert "DSR 0.0 %" in mine.get_suptitle()
     new = {"problem": "$x_1$", "method": "new_method", "recovered": 1, "runs": 1, "paper": None}
     assert "new_method" in words(drawn(figures.table1([{**row, "recovered": 1, "runs": 5}, new])))
+
+
+def test_marks_at_nothing_keep_clear_of_the_problems_names() -> None:
+    rows = [{"problem": "Nguyen-12", "method": m, "recovered": 0, "runs": 5} for m in ALL_METHODS]
+    ax = drawn(figures.table1([{**row, "paper": 0.0} for row in rows])).axes[0]
+    points = 72 / ax.figure.dpi
+    gap = ax.transData.transform((0, 0))[0] - ax.get_yticklabels()[0].get_window_extent().x1
+    assert gap * points > 7 + 3  # the diamond's half, and a little paper
+
+
+def test_deviations_of_ours_and_the_papers_lie_beside_each_other() -> None:
+    row = {"method": "dsr", "early": True, "seconds": 4.0, "deviation": 5.0, "paper": 400.0}
+    lines = drawn(figures.runtimes([{**row, "paper_deviation": 500.0}])).axes[0].lines
+    bands = [line for line in lines if line.get_linewidth() == 5]
+    assert len({float(np.ravel(line.get_ydata())[0]) for line in bands}) == len(bands) == 2
 
 
 def test_runtimes_tell_how_many_times_faster() -> None:
@@ -152,6 +194,23 @@ def test_noise_has_a_panel_an_amount_and_a_line_a_method() -> None:
     assert len(drawn(figures.noise(one)).axes) == 1
 
 
+def test_noise_lists_methods_in_one_order_and_their_intervals_apart() -> None:
+    levels = (0.0, 0.02, 0.1)
+    rows = [
+        {"method": m, "level": level, "data": 1, "recovered": 5, "runs": 10}
+        for level in levels
+        for m in sorted(ALL_METHODS)
+    ]
+    figure = drawn(figures.noise(rows))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == [
+        *("DSR", "PQT", "VPG", "GP", "Hybrid (ours)")
+    ]
+    handles, _ = figure.axes[0].get_legend_handles_labels()
+    places = [np.asarray(handle.lines[0].get_xdata(), dtype=float) for handle in handles]
+    assert np.allclose(np.diff([each[0] for each in places]), 0.002)  # a tenth of the gap
+    assert np.allclose(places[2], levels)
+
+
 def test_levels_over_decades_are_evenly_spaced() -> None:
     ax = drawn(figures.noise(noise_rows((0.0, 0.001, 0.01, 0.1)))).axes[0]
     assert [text.get_text() for text in ax.get_xticklabels()] == ["0", "0.001", "0.01", "0.1"]
@@ -175,14 +234,28 @@ def test_curves_of_one_problem_stand_side_by_side(caplog: pytest.LogCaptureFixtu
     assert len(reward.collections) == 4  # a band each
     mean = np.mean(course()["best"], axis=0)
     assert np.allclose(np.asarray(reward.lines[0].get_ydata(), dtype=float), mean)
-    steps = np.asarray(recovery.lines[0].get_xydata())
-    assert steps.tolist() == [
-        [0, 0],
-        [5000, pytest.approx(100 / 3)],
-        [10_000, pytest.approx(200 / 3)],
-        [15_000, 100],
-        [20_000, 100],
-    ]
+    steps = dict(np.asarray(recovery.lines[0].get_xydata()).tolist())
+    for x, share in ((0, 0), (5000, 100 / 3), (10_000, 200 / 3), (15_000, 100), (20_000, 100)):
+        assert steps[x] == pytest.approx(share)
+    assert sorted(steps.values()) == [steps[x] for x in sorted(steps)]
+
+
+def test_curves_that_coincide_are_told_apart_by_their_marks() -> None:
+    figure = drawn(figures.curves({"P": {m: course(points=100) for m in reversed(ALL_METHODS)}}))
+    for ax in figure.axes:
+        assert len({line.get_marker() for line in ax.lines}) == len(ALL_METHODS)
+        marked = [np.asarray(_marks(line)) for line in ax.lines]
+        assert all(len(places) >= 6 for places in marked)
+        together = np.concatenate(marked)
+        assert len(np.unique(together)) == len(together)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["DSR", "PQT", "VPG", "GP", "Hybrid (ours)"]
+
+
+def _marks(line: Any) -> Any:
+    """Where a line has its marks."""
+    x, every = line.get_xdata(), line.get_markevery()
+    return x[every[0] :: every[1]] if isinstance(every, tuple) else x[every]
 
 
 def test_curves_of_many_problems_of_one_seed_and_without_recovery() -> None:
@@ -230,6 +303,19 @@ def test_distributions_have_four_panels_and_the_means_below() -> None:
     batches = data["risk-seeking"]["batches"][-1]
     assert float(np.ravel(whole[-1].get_xdata())[0]) == pytest.approx(np.mean(batches))
     drawn(figures.distributions({"standard": rewards(1, 1, same=True)}, title="One"))
+
+
+def test_a_density_of_equal_rewards_leaves_the_others_their_height() -> None:
+    data = rewards()
+    data["batches"][-1] = [[0.4] * 50] * 2
+    figure = drawn(figures.distributions({"risk-seeking": data}))
+    whole, best = figure.axes[:2]
+    for ax in (whole, best):
+        peaks = [float(np.max(line.get_ydata())) for line in ax.lines[:3]]
+        assert peaks[-1] > 100 > ax.get_ylim()[1]
+        assert min(peaks) > 0.3 * ax.get_ylim()[1]
+    bars = [ax for ax in figure.axes if ax.get_ylabel() == "iteration"]
+    assert [len(bar.yaxis.get_minorticklocs()) for bar in bars] == [0]
 
 
 def test_grid_marks_the_best_and_the_papers_choice() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,52 @@ def test_runs_of_another_machine_are_taken_in(
     assert capsys.readouterr().err.startswith(f"{other}: 4 runs were new")
     assert ask(here, "table1", "--report", "--take", other) == 0
     assert capsys.readouterr().err.startswith(f"{other}: 0 runs were new")
+
+
+def refused(folder: Path, *words: str) -> bool:
+    """Whether a command is refused, and nothing was made on the way."""
+    return ask(folder, *words) == 2 and not list(folder.iterdir())
+
+
+def test_what_cannot_be_done_is_refused_before_anything_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert refused(tmp_path, "table1", "--max-expressions", "500")
+    assert "smaller than one batch" in capsys.readouterr().err
+    assert refused(tmp_path, "table1", "--only", "foo")
+    assert refused(tmp_path, "table1", "--take", str(tmp_path / "typo.sqlite"))
+    assert refused(tmp_path, "table1", "--report", "--retry-failed")
+    assert refused(tmp_path, "table1", "--report", "--cluster", "auto")
+    capsys.readouterr()
+    monkeypatch.setitem(sys.modules, "deap", None)  # importing it fails
+    monkeypatch.delitem(sys.modules, "symseek.baselines.trees", raising=False)
+    assert refused(tmp_path, "table1")
+    assert "needs DEAP" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_refused_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    assert ask(tmp_path, "table1", "--out", "/proc") == 2
+    assert "cannot write to the folder '/proc'" in capsys.readouterr().err
+
+
+def test_no_method_is_not_every_method(capsys: pytest.CaptureFixture[Any], tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as end:
+        ask(tmp_path, "table1", "--only", "")
+    assert end.value.code == 2
+    assert "names no method" in capsys.readouterr().err
+
+
+def test_a_report_of_some_methods_names_these(
+    tmp_path: Path, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    assert ask(tmp_path, "table1", "--only", "dsr,gp") == 0
+    capsys.readouterr()
+    assert ask(tmp_path, "table1", "--report") == 0
+    report = capsys.readouterr().out
+    assert "`symseek paper table1 --seeds 2 --quick --only dsr,gp`" in report
+    assert "Runs: 8 of 8 done" in report
 
 
 def test_a_report_needs_a_store(tmp_path: Path, capsys: pytest.CaptureFixture[Any]) -> None:

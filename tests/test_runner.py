@@ -25,6 +25,7 @@ from symseek.experiments.crew import Processes
 from symseek.experiments.owner import _start_of
 from symseek.experiments.perform import perform
 from symseek.experiments.progress import LiveProgress, PlainProgress, open_progress
+from symseek.experiments.recovery_tables import RUNTIMES
 from symseek.experiments.runner import Silent, drive
 
 PATIENCE = 60.0  # seconds that any of these may take on a busy machine
@@ -467,17 +468,39 @@ def test_plain_lines_tell_each_run_and_how_to_see_an_error(store: Store) -> None
     ]
 
 
+def test_runs_of_another_budget_do_not_tell_the_time_left(store: Store) -> None:
+    quick, full = (
+        [Spec("m0", "P-0", seed, {"max_expressions": budget}) for seed in range(10)]
+        for budget in (20, 2_000_000)
+    )
+    store.finish(*(Record(spec, wall=0.5) for spec in quick))
+    store.finish(*(Record(spec, wall=100.0) for spec in full[:4]))
+    out = io.StringIO()
+    with open_progress(store, out, full) as progress:
+        progress.counted(Counts(done=4, missing=6), full[4:], crew=1)
+        progress.finished(Record(full[4], wall=100.0))
+    assert out.getvalue().splitlines()[-1].endswith("in 1:40, 8:20 left")
+
+
+def test_the_times_of_the_paper_ask_for_a_store_of_their_own() -> None:
+    settings = {"max_expressions": 1000, "early_stop": False}
+    (advice,) = RUNTIMES.report([Record(Spec("dsr", "Nguyen-1", 0, settings), seconds=2.0)]).notes
+    assert "another experiment" in advice
+    assert "--store runtimes.sqlite --jobs 1" in advice
+
+
 def test_a_terminal_gets_a_bar_and_what_is_running(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     out = Terminal()
-    store.finish(Record(Spec("m1", "P-1", 5), wall=30.0))
+    before = Record(Spec("m1", "P-1", 25), wall=30.0)
+    store.finish(before)
     done, failed = some_records()
-    with open_progress(store, out) as progress:
+    left = some_specs(20)
+    with open_progress(store, out, [*left, before.spec]) as progress:
         assert type(progress) is LiveProgress
-        left = some_specs(20)
         progress.counted(Counts(done=1, missing=20), left, crew=2)
         for spec in left[:14]:
             progress.started(spec)

@@ -189,7 +189,16 @@ def test_records_are_filtered_and_in_order(store: Store) -> None:
     assert {each.spec.method for each in store.records(method="m1")} == {"m1"}
     assert {each.spec.problem for each in store.records(problem="P-2")} == {"P-2"}
     assert store.records(status="failed") == store.records([]) == []
-    assert sorted(store.times())[0][:2] == ("m0", "P-0")
+
+
+def test_times_are_those_of_the_runs_asked_for_that_are_done(store: Store) -> None:
+    full = [Spec("m0", "P-0", seed, {"max_expressions": 2000}) for seed in range(1200)]
+    quick = [Spec("m0", "P-0", seed, {"max_expressions": 20}) for seed in range(1200)]
+    store.finish(*(Record(spec, wall=50.0) for spec in full[:1100]))
+    store.finish(*(Record(spec, wall=0.5) for spec in quick))
+    store.finish(Record(full[1100], "failed", error="Oops", wall=7.0))
+    assert store.times([*full, *full[:600]]) == [("m0", "P-0", 50.0)] * 1100
+    assert store.times([]) == store.times(full[1100:]) == []
 
 
 def test_the_first_to_be_done_counts(store: Store) -> None:

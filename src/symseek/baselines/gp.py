@@ -149,7 +149,7 @@ class GeneticProgramming:
         self.seed = seed
         data, workers = Data.checked(X, y, library.variables, weights), Workers(threads)
         self.grader = data_grader(library, data, reward_named(reward), workers, config.constants)
-        self.operators: Operators = _operators()(library, config, self._limits(workers), seed)
+        self.operators: Operators = operators()(library, config, self._limits(workers), seed)
         self.population: list[Tree] = []
         self.front = Front()
         self.iteration = 0
@@ -287,8 +287,8 @@ class GeneticProgramming:
         self._last = now
 
 
-def _operators() -> type[Operators]:
-    """The class that needs DEAP, imported when it is needed."""
+def operators() -> type[Operators]:
+    """The class that needs DEAP, imported when it is needed; without it, one sentence says so."""
     try:
         from symseek.baselines.trees import Operators
     except ModuleNotFoundError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,7 +81,13 @@ def add_paper(commands: Commands) -> None:
         metavar="FOLDER",
         help="where the report is written; default results",
     )
-    add("--only", type=names, default=[], metavar="METHODS", help="run these methods only: dsr,gp")
+    add(
+        "--only",
+        type=_methods,
+        default=[],
+        metavar="METHODS",
+        help="run these methods only: dsr,gp",
+    )
     add(
         "--max-expressions",
         type=positive,
@@ -101,6 +109,13 @@ def add_paper(commands: Commands) -> None:
     paper.set_defaults(command=_paper)
 
 
+def _methods(text: str) -> list[str]:
+    found = names(text)
+    if not found:
+        raise argparse.ArgumentTypeError("it names no method; give some, as in dsr,gp")
+    return found
+
+
 def _paper(options: argparse.Namespace) -> int:
     from symseek.experiments.catalogue import EXPERIMENTS, experiment
     from symseek.experiments.paper import Request
@@ -108,6 +123,10 @@ def _paper(options: argparse.Namespace) -> int:
     if options.experiment is None:
         _list(list(EXPERIMENTS.values()))
         return 0
+    for name in ("retry_failed", "cluster"):
+        if options.report and getattr(options, name):
+            option = name.replace("_", "-")
+            raise InputError(f"--report runs nothing, so --{option} has no place beside it")
     wanted = experiment(options.experiment)
     seeds = options.seeds or range(wanted.seeds)
     request = Request(
@@ -128,20 +147,30 @@ def _run(experiment: Experiment, request: Request, options: argparse.Namespace) 
     """Do what the store lacks, then write the report of all that is there."""
     from symseek.experiments import Store
     from symseek.experiments.paper import by_seeds, selected, write_report
+    from symseek.experiments.plan import check
 
-    _check_folder(options.out)
     specs = selected(experiment, request)
-    create = bool(options.take) or not options.report
-    with Store(options.store, create=create) as store:
-        for path in options.take:
-            with Store(path, create=False) as other:
-                print(f"{path}: {store.take(other):,} runs were new", file=sys.stderr)
+    if not options.report:
+        check(specs, with_libraries=options.cluster is None)
+    with ExitStack() as stack:  # all that may be refused is refused before anything is made
+        others = [stack.enter_context(Store(path, create=False)) for path in options.take]
+        create = bool(others) or not options.report
+        store = stack.enter_context(Store(options.store, create=create))
+        _check_folder(options.out)
+        for other in others:
+            print(f"{other.path}: {store.take(other):,} runs were new", file=sys.stderr)
         status = 0 if options.report else _run_missing(specs, store, options)
         records = store.records(specs)
     done = [record for record in records if record.status == "done"]
     if options.report or done:
-        requests = by_seeds(request, done) if options.report else [request]
-        files = write_report(experiment, requests, specs, records, options.out)
+        requests = by_seeds(request, specs, done) if options.report else [request]
+        try:
+            files = write_report(experiment, requests, specs, records, options.out)
+        except OSError as error:
+            raise InputError(
+                f"cannot write the report to {str(options.out)!r}: {error.strerror}; the runs are"
+                f" safe in {str(options.store)!r}, and --report writes it again"
+            ) from None
         print(files[0].read_text(encoding="utf-8"))
         print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
     return status
@@ -152,7 +181,7 @@ def _run_missing(specs: Sequence[Spec], store: Store, options: argparse.Namespac
     from symseek.experiments import run
     from symseek.experiments.progress import open_progress
 
-    with open_progress(store) as progress:
+    with open_progress(store, specs=specs) as progress:
         outcome = run(
             specs,
             store,
@@ -171,5 +200,7 @@ def _check_folder(folder: Path) -> None:
     """Refuse a folder that cannot be written before the hours of work, not after them."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
     except OSError as error:
         raise InputError(f"cannot write to the folder {str(folder)!r}: {error.strerror}") from None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["errors"]
 
 EXACT = 1e-12  # an error that only rounding has left
+_MEASURE = "error on the test points"
 _MARKERS = "osD^v"
 
 
@@ -27,6 +28,7 @@ def errors(rows: Sequence[Any]) -> Figure:
 
     A row is `{"problem": "Jin-1", "label": "DSR", "value": 0.5, "low": 0.3, "high": 0.7,
     "paper": 0.46}`; `value` is None for what was not run here, `paper` for what it does not have.
+    Rows may say what the error is, as `"measure": "log(1 + MSE)"`.
 
     >>> row = {"problem": "Jin-1", "label": "DSR", "value": 0.5, "low": 0.0, "high": 0.7}
     >>> len(errors([{**row, "paper": 0.46}]).axes)
@@ -36,7 +38,8 @@ def errors(rows: Sequence[Any]) -> Figure:
     methods = list(dict.fromkeys(row["label"] for row in rows))
     size = (7.5, 1.8 + 0.3 * len(problems) * max(2, len(methods) / 2))
     ax = style.axes(None, size)
-    style.dress(ax, "Errors, exact ones at the left edge", "error on the test points", "", "x")
+    measure = next((row["measure"] for row in rows if "measure" in row), _MEASURE)
+    style.dress(ax, "Errors, exact ones at the left edge", measure, "", "x")
     ax.set_xscale("log")
     for i, method in enumerate(methods):
         color, marker = style.SERIES[2 * i % len(style.SERIES) + 1], _MARKERS[i % len(_MARKERS)]

@@ -71,7 +71,7 @@ def _report(method: str, records: Sequence[Record]) -> Report:
     shown = [row for row in data if row["rank"] <= _SHOWN or row["chosen"]]
     names = list(published.GRIDS[method])
     rows = [
-        [str(row["rank"]), *(f"{row['settings'][name]:g}" for name in names), *_scores(row)]
+        [str(row["rank"]), *(_value(row["settings"][name]) for name in names), *_scores(row)]
         for row in shown
     ]
     columns = ["Rank", *(name.replace("_", " ") for name in names), "Recovery, %", "NRMSE", ""]
@@ -84,6 +84,12 @@ def _report(method: str, records: Sequence[Record]) -> Report:
     ]
     table = Table("settings", f"Settings of {label(method)}", columns, rows, flat, note)
     return Report([table], [Figure("grid", data)])
+
+
+def _value(setting: bool | float) -> str:
+    if isinstance(setting, bool):
+        return "yes" if setting else "no"
+    return f"{setting:g}"
 
 
 def _scored(method: str, group: Sequence[Record]) -> dict[str, Any]:
@@ -109,7 +115,8 @@ def _rank(row: Mapping[str, Any]) -> tuple[float, float]:
 
 
 def _scores(row: Mapping[str, Any]) -> list[str]:
-    rate = f"{percent(row['value'])} [{row['low']:.0f}, {row['high']:.0f}]"
+    interval = f"[{row['low']:.0f}, {row['high']:.0f}]"
+    rate = f"{percent(row['value'])} {interval} of {row['runs']}"
     return [rate, number(row["nrmse"]), "the paper's choice" if row["chosen"] else ""]
 
 

@@ -36,8 +36,9 @@ __all__ = ["BSR", "GRAMMARVAE", "HARMONIC", "NEATGP", "SSR"]
 METHODS = ("dsr", "hybrid")
 
 
-def _errors(table: Table) -> Figure:
-    return Figure("errors", by_problem(table), module="error_figures")
+def _errors(table: Table, **more: str) -> Figure:
+    rows = [{**row, **more} for row in by_problem(table)]
+    return Figure("errors", rows, module="error_figures")
 
 
 # --- SSR: recovery on the first ten of Table 1
@@ -70,6 +71,8 @@ SSR = Experiment(
 _GRAMMAR = "GrammarVAE-1"
 _TRIALS = published.GRAMMAR_VAE.runs
 _SHOWN = 3  # best expressions
+_LOG_ERROR = "log(1 + MSE)"
+_ROUNDING = 1e-12  # errors of one formula in two spellings differ by less
 
 
 def _grammarvae_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
@@ -85,14 +88,14 @@ def _grammarvae(records: Sequence[Record]) -> Report:
     trials = _first_trials(records)
     error = error_table(
         "error",
-        f"log(1 + MSE) of {_TRIALS} trials",
+        f"{_LOG_ERROR} of {_how_many(trials)}",
         trials,
         published.GRAMMAR_VAE,
         log_error,
         extra=("grammar_vae",),
     )
     tables = [error, _best_expressions(trials), _grammarvae_recovery(records)]
-    return Report(tables, [_errors(error)])
+    return Report(tables, [_errors(error, measure=_LOG_ERROR)])
 
 
 def _first_trials(records: Sequence[Record]) -> list[Record]:
@@ -105,6 +108,16 @@ def _first_trials(records: Sequence[Record]) -> list[Record]:
     ]
 
 
+def _how_many(trials: Sequence[Record]) -> str:
+    """The trials of a method, which may be fewer than the comparison has."""
+    counts = sorted(
+        {len(group) for group in grouped(trials, lambda each: each.spec.method).values()}
+    )
+    if counts == [1]:
+        return "1 trial"
+    return " to ".join(str(count) for count in dict.fromkeys((counts[0], counts[-1]))) + " trials"
+
+
 def _best_expressions(trials: Sequence[Record]) -> Table:
     """The best of all trials' best expressions, no formula twice."""
     data: list[dict[str, Any]] = []
@@ -112,17 +125,36 @@ def _best_expressions(trials: Sequence[Record]) -> Table:
         for rank, (expression, error) in enumerate(shown, 1):
             data.append(_ranked(f"{label(method)}, paper", rank, expression, error))
     for method, group in grouped(trials, lambda each: each.spec.method).items():
-        errors = {each.expression: log_error(each) for each in group}
-        known = [(text, error) for text, error in errors.items() if error is not None]
-        best = sorted(known, key=lambda pair: pair[1])[:_SHOWN]
-        for rank, (expression, error) in enumerate(best, 1):
-            data.append(_ranked(label(method), rank, expression, error))
+        for rank, each in enumerate(_different(group)[:_SHOWN], 1):
+            error = _or_infinite(log_error(each))
+            data.append(_ranked(label(method), rank, each.expression, error))
     rows = [
         [row["method"], str(row["rank"]), row["expression"], number(row["error"])] for row in data
     ]
-    columns = ["Method", "Rank", "Expression", "log(1 + MSE)"]
-    note = f"The best expressions of the first {_TRIALS} trials. The paper's: Table 6."
+    columns = ["Method", "Rank", "Expression", _LOG_ERROR]
+    note = f"The best expressions of {_how_many(trials)}. The paper's: Table 6."
     return Table("expressions", "Best expressions", columns, rows, data, note)
+
+
+def _different(group: Sequence[Record]) -> list[Record]:
+    """The runs with an error, the best first, one for each formula."""
+    known = [each for each in group if each.test_rmse is not None]
+    kept: list[Record] = []
+    for each in sorted(known, key=lambda each: _or_infinite(each.test_rmse)):
+        if not any(_same_formula(each, other) for other in kept):
+            kept.append(each)
+    return kept
+
+
+def _same_formula(one: Record, other: Record) -> bool:
+    """Whether two runs found one formula, in whatever spelling.
+
+    All that recovered did. Others did if their errors differ by no more than rounding.
+    """
+    if one.recovered == other.recovered == "yes" or one.expression == other.expression:
+        return True
+    first, second = _or_infinite(one.test_rmse), _or_infinite(other.test_rmse)
+    return math.isclose(first, second, rel_tol=_ROUNDING, abs_tol=_ROUNDING)
 
 
 def _ranked(method: str, rank: int, expression: str, error: float) -> dict[str, Any]:
@@ -231,7 +263,7 @@ NEATGP = Experiment(
 # --- the harmonic numbers
 
 _HARMONIC = "Neat-6-extended"
-_FAR = 10**6  # the numbers n on which a formula is tried: all up to here, and beyond by powers
+_FAR = 10**6  # a formula is tried on every number n up to here
 _SHOWN_FORMULAS = 5
 
 

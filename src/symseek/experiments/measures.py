@@ -7,7 +7,7 @@ what the paper reports. Methods that were not run here have the paper's figure a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -21,6 +21,7 @@ from symseek.experiments.tables import NOTHING, Table
 
 __all__ = [
     "CELL",
+    "INCOMPLETE",
     "Rates",
     "by_problem",
     "error_table",
@@ -30,6 +31,7 @@ __all__ = [
     "rates",
     "recovery_table",
     "significance_table",
+    "whole_average",
 ]
 
 AVERAGE = "Average"
@@ -37,6 +39,14 @@ CELL = (
     "A cell: measured here, [its 95 % interval], (the paper's figure)."
     " Columns marked “paper” were not run here: their figures are the paper's."
 )
+INCOMPLETE = "* Not all problems were run."
+_DEVIATION = "Of what was measured here, ± the standard deviation over the runs."
+_CAUTIONS = {  # by the paper's table
+    published.CONSTANTS.source: (
+        "The test takes the paper's word for its 100 runs, but nearly all of its rates here are"
+        " multiples of ten: if they come from 10 runs, differences from them are less certain."
+    )
+}
 
 Rates: TypeAlias = Mapping[tuple[str, str], tuple[int, int]]  # (problem, method): recovered, runs
 Row: TypeAlias = dict[str, Any]
@@ -155,16 +165,45 @@ def _rate_row(problem: str, method: str, counts: Rates, paper: published.Table) 
 
 
 def _average_row(method: str, names: Sequence[str], counts: Rates, paper: published.Table) -> Row:
-    """The mean of the rates. Its interval is that of all runs pooled, which is none too narrow."""
+    """The mean of the rates, of a method that has runs on every problem."""
     found = [counts[name, method] for name in names if (name, method) in counts]
     won, runs = sum(k for k, _ in found), sum(n for _, n in found)
-    interval = None
-    if runs:
-        _, low, high = statistics.wilson(won, runs)
-        interval = Interval(float(np.mean([k / n for k, n in found])), low, high)
-    whole = set(names) == set(paper.rows)
-    printed = paper.averages.get(method) if whole else None
+    interval = _mean_rate(found) if found and len(found) == len(names) else None
+    printed = _printed_average(method, len(found), names, paper)
     return _row(AVERAGE, method, interval, printed, recovered=won, runs=runs, scale=100)
+
+
+def _mean_rate(counts: Sequence[tuple[int, int]]) -> Interval:
+    """The mean of the rates, in which every problem weighs the same.
+
+    Its interval is that of so many pooled runs as make a rate as certain as this mean. Where all
+    problems have equally many runs these are all runs, and the interval is none too narrow.
+
+    >>> _mean_rate([(9, 10), (5, 10)])[1:] == statistics.wilson(14, 20)[1:]
+    True
+    """
+    rate = float(np.mean([won / runs for won, runs in counts]))
+    pooled = round(len(counts) ** 2 / sum(1 / runs for _, runs in counts))
+    _, low, high = statistics.wilson(round(rate * pooled), pooled)
+    return Interval(rate, low, high)
+
+
+def _printed_average(
+    method: str, measured: int, names: Sequence[str], paper: published.Table
+) -> float | None:
+    """The paper's average: beside one of ours over the same problems, or of what was not run."""
+    comparable = measured in (0, len(names)) and set(names) == set(paper.rows)
+    return paper.averages.get(method) if comparable else None
+
+
+def whole_average(method: str, names: Iterable[str]) -> float | None:
+    """The paper's average of Table 1, for runs on all of its problems.
+
+    >>> whole_average("dsr", published.RECOVERY.rows), whole_average("dsr", ["Nguyen-1"])
+    (83.6, None)
+    """
+    paper = published.RECOVERY
+    return paper.averages.get(method) if set(names) >= set(paper.rows) else None
 
 
 def _row(
@@ -225,7 +264,8 @@ def error_table(
     if len(names) > 1:
         data += [_mean_of_errors(m, data, names, paper) for m in [*methods, *extra]]
     rows = _laid_out(data, [*methods, *extra], _error_text)
-    note = f"{paper.measure}. {CELL} The paper's: {paper.source}, {paper.runs} runs each."
+    spread = f" {_DEVIATION}" if statistic is statistics.mean else ""
+    note = f"{paper.measure}. {CELL}{spread} The paper's: {paper.source}, {paper.runs} runs each."
     return Table(name, title, _columns(methods, extra), rows, data, note)
 
 
@@ -241,11 +281,11 @@ def _error_row(
     statistic: Statistic,
 ) -> Row:
     interval = statistic(values) if values else None
-    finite = [value for value in values if math.isfinite(value)]
-    deviation = float(np.std(finite)) if finite and statistic is statistics.mean else None
+    infinite = sum(not math.isfinite(value) for value in values)
+    has_deviation = values and not infinite and statistic is statistics.mean
+    deviation = float(np.std(values)) if has_deviation else None
     row = _row(problem, method, interval, paper.rows.get(problem, {}).get(method))
     printed = paper.deviations.get(problem, {}).get(method)
-    infinite = len(values) - len(finite)
     return row | {
         "runs": len(values),
         "infinite": infinite,
@@ -257,13 +297,13 @@ def _error_row(
 def _mean_of_errors(
     method: str, data: Sequence[Row], names: Sequence[str], paper: published.Table
 ) -> Row:
-    """The mean over the problems of what was measured."""
+    """The mean over the problems of what was measured, of a method that has runs on all."""
     values = [row["value"] for row in data if row["method"] == method and row["runs"]]
-    printed = paper.averages.get(method) if set(names) == set(paper.rows) else None
+    printed = _printed_average(method, len(values), names, paper)
     row = _row(AVERAGE, method, None, printed)
     deviation = paper.deviations.get(AVERAGE, {}).get(method) if printed is not None else None
     return row | {
-        "value": float(np.mean(values)) if values else None,
+        "value": float(np.mean(values)) if values and len(values) == len(names) else None,
         "paper_deviation": deviation,
     }
 
@@ -290,32 +330,38 @@ def significance_table(
     extra: Sequence[str] = (),
     where: str = "",
 ) -> Table:
-    """The first method against every other, and every method here against the paper's figures."""
+    """The first method against every other, and every method here against the paper's figures.
+
+    A comparison without a benchmark that both sides have is left out.
+    """
     counts = rates(records)
     methods = methods_of(records)
     first = methods[0]
     pairs = [(first, other, False) for other in methods[1:]]
     pairs += [(method, method, True) for method in methods]
     pairs += [(first, other, True) for other in extra]
-    data = [_compared(*pair, counts, paper) for pair in pairs]
+    compared = [_compared(*pair, counts, paper) for pair in pairs]
+    data = [row for row in compared if row is not None]
     rows = [
         [row["ours"], row["theirs"], str(row["benchmarks"]), _p_text(row["p"]), row["verdict"]]
         for row in data
-        if row["benchmarks"]
     ]
     columns = ["Ours", "Against", "Benchmarks", "p", "At the paper's level"]
     note = (
         "Exact test across benchmarks, two-sided: given how many runs recovered each, whose they"
         f" are is chance. The paper asks for p < {published.SIGNIFICANCE:g} and names no test."
     )
+    note = f"{note} {_CAUTIONS.get(paper.source, '')}".rstrip()
     name, title = "significance", "Is the difference chance?"
     if where:
         name, title = f"{name}-{where}", f"Is the difference chance? ({where})"
     return Table(name, title, columns, rows, data, note)
 
 
-def _compared(method: str, other: str, printed: bool, counts: Rates, paper: published.Table) -> Row:
-    """One comparison, over the benchmarks that both sides have."""
+def _compared(
+    method: str, other: str, printed: bool, counts: Rates, paper: published.Table
+) -> Row | None:
+    """One comparison, over the benchmarks that both sides have; None without any."""
     ours, theirs = [], []
     for (problem, each), count in counts.items():
         if each != method:
@@ -326,7 +372,9 @@ def _compared(method: str, other: str, printed: bool, counts: Rates, paper: publ
         elif not printed and (problem, other) in counts:
             ours.append(count)
             theirs.append(counts[problem, other])
-    p = statistics.p_value(ours, theirs) if ours else None
+    if not ours:
+        return None
+    p = statistics.p_value(ours, theirs)
     return {
         "ours": label(method),
         "theirs": label(other) + (", paper" if printed else ""),
@@ -336,14 +384,12 @@ def _compared(method: str, other: str, printed: bool, counts: Rates, paper: publ
     }
 
 
-def _verdict(
-    p: float | None, ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]]
-) -> str:
-    if p is None or p >= published.SIGNIFICANCE:
+def _verdict(p: float, ours: Sequence[tuple[int, int]], theirs: Sequence[tuple[int, int]]) -> str:
+    if p >= published.SIGNIFICANCE:
         return "no difference shown"
     more = sum(k / n for k, n in ours) > sum(k / n for k, n in theirs)
     return "ours recovers more" if more else "ours recovers less"
 
 
-def _p_text(p: float | None) -> str:
-    return NOTHING if p is None else ("< 1e-12" if p < 1e-12 else f"{p:.2g}")
+def _p_text(p: float) -> str:
+    return "< 1e-12" if p < 1e-12 else f"{p:.2g}"

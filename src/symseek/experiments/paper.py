@@ -79,22 +79,24 @@ def selected(experiment: Experiment, request: Request) -> list[Spec]:
     return [replace(spec, settings={**spec.settings, **budget}) for spec in chosen]
 
 
-def by_seeds(request: Request, records: Sequence[Record]) -> list[Request]:
-    """The requests that ask for these runs and no more, where methods have different seeds.
+def by_seeds(request: Request, specs: Iterable[Spec], records: Iterable[Record]) -> list[Request]:
+    """The requests that ask for these runs and no more, whatever seeds each method has.
 
     >>> runs = [("dsr", 0), ("dsr", 1), ("gp", 0)]
     >>> done = [Record(Spec(method, "Nguyen-1", seed)) for method, seed in runs]
-    >>> [part.command for part in by_seeds(Request("table1", range(2)), done)]
+    >>> specs = [record.spec for record in done]
+    >>> [part.command for part in by_seeds(Request("table1", range(2)), specs, done)]
     ['symseek paper table1 --seeds 2 --only dsr', 'symseek paper table1 --seeds 1 --only gp']
     """
     seeds: dict[str, set[int]] = {}
     for record in records:
         seeds.setdefault(record.spec.method, set()).add(record.spec.seed)
+    all_ = {spec.method for spec in specs}
     alike: dict[tuple[int, ...], list[str]] = {}
     for method, own in seeds.items():
         alike.setdefault(tuple(sorted(own)), []).append(method)
     return [
-        replace(request, seeds=own, only=tuple(methods) if len(alike) > 1 else request.only)
+        replace(request, seeds=own, only=request.only if set(methods) == all_ else tuple(methods))
         for own, methods in sorted(alike.items(), key=lambda item: -len(item[0]))
     ]
 

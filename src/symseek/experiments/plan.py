@@ -6,12 +6,12 @@ are refused by name, as are hyper-parameters that belong to another method.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from symseek.errors import InputError, unknown_name
-from symseek.experiments.spec import Spec
+from symseek.experiments.spec import Spec, canonical
 
 if TYPE_CHECKING:
     from symseek.baselines.gp import GPConfig
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from symseek.objectives import Objective
     from symseek.search import SearchConfig
 
-__all__ = ["ABLATIONS", "HYPERPARAMETERS", "Plan", "gp_config", "search_config"]
+__all__ = ["ABLATIONS", "HYPERPARAMETERS", "Plan", "check", "gp_config", "search_config"]
 
 _POLICY = ("batch_size", "learning_rate", "entropy_weight")
 
@@ -117,6 +117,28 @@ class Plan:
         if "constraints" not in self.without:
             return None
         return [CloseUnfinished(_LENGTH), MaxConstants(_CONSTANTS)]
+
+
+def check(specs: Iterable[Spec], with_libraries: bool = True) -> None:
+    """Refuse what no run could be done with, before the first is begun.
+
+    `with_libraries`: also what a method needs and is not installed on this machine.
+
+    >>> check([Spec("dsr", "Nguyen-1", 0, {"max_expressions": 4000, "noise": -0.1})])
+    Traceback (most recent call last):
+    ...
+    symseek.errors.InputError: noise is -0.1; it must be 0 or more
+    """
+    for spec in {(spec.method, canonical(dict(spec.settings))): spec for spec in specs}.values():
+        plan = Plan.of(spec)
+        if spec.method != "gp":
+            search_config(spec.method, plan)
+            continue
+        gp_config(plan)
+        if with_libraries:
+            from symseek.baselines.gp import operators
+
+            operators()
 
 
 def search_config(method: str, plan: Plan) -> SearchConfig:

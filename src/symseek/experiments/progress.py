@@ -85,11 +85,17 @@ def _groups(method: str, problem: str) -> tuple[tuple[str, ...], ...]:
 
 
 @contextmanager
-def open_progress(store: Store, out: TextIO | None = None) -> Iterator[PlainProgress]:
-    """The listener that suits the output: give it to `run`, and its `summary` the outcome."""
+def open_progress(
+    store: Store, out: TextIO | None = None, specs: Iterable[Spec] = ()
+) -> Iterator[PlainProgress]:
+    """The listener that suits the output: give it to `run`, and its `summary` the outcome.
+
+    `specs` are all runs asked for: from those that the store has, it learns how long runs take.
+    Other runs there teach nothing, as their budgets may be others.
+    """
     out = out or sys.stderr
     live = out.isatty() and os.environ.get("TERM") != "dumb"
-    progress = (LiveProgress if live else PlainProgress)(store, out)
+    progress = (LiveProgress if live else PlainProgress)(store, out, specs)
     with progress.shown():
         yield progress
 
@@ -107,10 +113,10 @@ class PlainProgress:
     1/2  dsr on Nguyen-1, seed 0: recovered in 1:15, 1:15 left
     """
 
-    def __init__(self, store: Store, out: TextIO) -> None:
+    def __init__(self, store: Store, out: TextIO, specs: Iterable[Spec] = ()) -> None:
         self.out = out
         self.path = store.path
-        self.estimate = Estimate(store.times())
+        self.estimate = Estimate(store.times(specs))
         self.counts = Counts()
         self.failures = 0
         self.left: dict[Spec, None] = {}
@@ -192,10 +198,10 @@ class PlainProgress:
 class LiveProgress(PlainProgress):
     """A bar and the running runs, redrawn in place; lines only for what failed."""
 
-    def __init__(self, store: Store, out: TextIO) -> None:
+    def __init__(self, store: Store, out: TextIO, specs: Iterable[Spec] = ()) -> None:
         from rich.console import Console
 
-        super().__init__(store, out)
+        super().__init__(store, out, specs)
         self.console: Console = Console(file=out, highlight=False)
 
     @contextmanager

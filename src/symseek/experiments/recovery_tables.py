@@ -121,6 +121,12 @@ VARIATIONS = Experiment(
 
 # --- runtimes
 
+_ADVICE = (
+    "Runs side by side slow each other down, and runs that another experiment or machine left in"
+    " the store are taken with the times they have. For the times of one core, give this experiment"
+    " a store of its own: `--store runtimes.sqlite --jobs 1`."
+)
+
 
 def _runtimes_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
     full = specs_for(nguyen(quick), METHODS, seeds, quick, early_stop=False)
@@ -148,8 +154,7 @@ def _runtimes(records: Sequence[Record]) -> Report:
         " paper's, on a Xeon E5-2695 v4). Seconds of the search alone, one thread."
     )
     table = Table("seconds", "Runtimes across the Nguyen benchmarks", columns, rows, data, note)
-    advice = "Runs side by side slow each other down: only --jobs 1 gives the times of one core."
-    return Report([table], [Figure("runtimes", data)], [advice])
+    return Report([table], [Figure("runtimes", data)], [_ADVICE])
 
 
 def _times(method: str, early: bool, seconds: Sequence[float]) -> dict[str, Any]:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from symseek.experiments import published, statistics
 from symseek.experiments.experiment import Experiment, Figure, Report, grouped, specs_for
-from symseek.experiments.measures import label, methods_of, percent, rates, recovered
+from symseek.experiments.measures import (
+    INCOMPLETE,
+    label,
+    methods_of,
+    percent,
+    rates,
+    recovered,
+    whole_average,
+)
 from symseek.experiments.plan import ABLATIONS as PARTS
 from symseek.experiments.record import Record
 from symseek.experiments.recovery_tables import METHODS, nguyen, nguyen_specs
@@ -16,8 +24,25 @@ from symseek.experiments.tables import NOTHING, Table
 
 __all__ = ["ABLATIONS", "GP_CONSTRAINTS", "NOISE", "REWARD_NOISE"]
 
-_CELL = "A cell: recovery in percent over all runs, [its 95 % interval]."
+_CELL = "A cell: recovery in percent over all runs, [its 95 % interval], of how many runs."
 _NO_NUMBERS = "The paper shows a picture and prints no numbers for it."
+
+K = TypeVar("K", bound=Hashable)
+
+
+def _conditions(groups: Mapping[K, Sequence[Record]]) -> dict[K, dict[str, Any]]:
+    """The rate under each condition, and whether it has every problem that any of them has."""
+    problems = {key: _problems(group) for key, group in groups.items()}
+    everything = set().union(*problems.values())
+    return {
+        key: _rate(*recovered(group))
+        | {"problems": len(problems[key]), "complete": problems[key] == everything}
+        for key, group in groups.items()
+    }
+
+
+def _problems(group: Sequence[Record]) -> set[str]:
+    return {each.spec.problem for each in group}
 
 
 def _rate(won: int, runs: int) -> dict[str, Any]:
@@ -28,7 +53,14 @@ def _rate(won: int, runs: int) -> dict[str, Any]:
 def _cell(row: Mapping[str, Any] | None) -> str:
     if row is None:
         return NOTHING
-    return f"{percent(row['value'])} [{row['low']:.0f}, {row['high']:.0f}]"
+    mark = "" if row["complete"] else "*"
+    return f"{percent(row['value'])} [{row['low']:.0f}, {row['high']:.0f}] of {row['runs']}{mark}"
+
+
+def _note(data: Sequence[Mapping[str, Any]], *sentences: str) -> str:
+    """How to read a cell, and an asterisk where there is one."""
+    marked = [] if all(row["complete"] for row in data) else [INCOMPLETE]
+    return " ".join([_CELL, *marked, *sentences])
 
 
 # --- ablations
@@ -49,19 +81,18 @@ def _ablation(record: Record) -> str:
 
 def _ablations(records: Sequence[Record]) -> Report:
     groups = grouped(records, _ablation)
-    whole = rates(groups[FULL]) if FULL in groups else {}
+    found, full = _conditions(groups), groups.get(FULL, [])
+    whole, paper = rates(full), whole_average("dsr", _problems(full))
     data = []
     for name in [FULL, *PARTS]:
         if name not in groups:
             continue
-        row = {"ablation": name, **_rate(*recovered(groups[name]))}
-        row["paper"] = published.RECOVERY.averages["dsr"] if name == FULL else None
+        row = {"ablation": name, **found[name], "paper": paper if name == FULL else None}
         data.append(row | {"p": _against(rates(groups[name]), whole) if name != FULL else None})
     rows = [[row["ablation"], _cell(row), _p(row["p"])] for row in data]
-    note = (
-        f"{_CELL} p: the exact test across benchmarks against the full method. {_NO_NUMBERS}"
-        f" Its full method recovers {percent(published.RECOVERY.averages['dsr'])}."
-    )
+    test = "p: the exact test across benchmarks against the full method."
+    theirs = [] if paper is None else [f"Its full method recovers {percent(paper)}."]
+    note = _note(data, test, _NO_NUMBERS, *theirs)
     columns = ["Ablation", "Recovery", "p"]
     table = Table("recovery", "Recovery across Nguyen", columns, rows, data, note)
     return Report([table], [Figure("ablations", data)] if whole else [])
@@ -101,21 +132,32 @@ def _gp_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
 
 def _gp(records: Sequence[Record]) -> Report:
     groups = grouped(records, lambda each: bool(each.spec.settings.get("constraints", False)))
-    paper = {False: published.RECOVERY.averages["gp"], True: published.GP_CONSTRAINED}
+    found = _conditions(groups)
     data = [
-        {"ablation": _GP[key], **_rate(*recovered(groups[key])), "paper": paper[key]}
+        {"ablation": _GP[key], **found[key], "paper": _gp_paper(key, groups[key])}
         for key in _GP
         if key in groups
     ]
     p = _against(rates(groups.get(True, [])), rates(groups.get(False, [])))
-    rows = [[row["ablation"], _cell(row), percent(row["paper"])] for row in data]
-    note = (
-        f"{_CELL} p = {_p(p)}, the exact test across benchmarks. The paper tuned GP anew for its"
-        " constrained runs and does not say to what; here both have the same settings."
+    rows = [[row["ablation"], _cell(row), _paper_cell(row["paper"])] for row in data]
+    note = _note(
+        data,
+        f"p = {_p(p)}, the exact test across benchmarks. The paper tuned GP anew for its"
+        " constrained runs and does not say to what; here both have the same settings.",
     )
     columns = ["Method", "Recovery", "Paper"]
     table = Table("recovery", "Recovery across Nguyen", columns, rows, data, note)
     return Report([table], [Figure("ablations", data)])
+
+
+def _gp_paper(constrained: bool, group: Sequence[Record]) -> float | None:
+    """The paper's average, which is over all of Nguyen."""
+    average = whole_average("gp", _problems(group))
+    return published.GP_CONSTRAINED if constrained and average is not None else average
+
+
+def _paper_cell(average: float | None) -> str:
+    return NOTHING if average is None else percent(average)
 
 
 GP_CONSTRAINTS = Experiment(
@@ -155,10 +197,10 @@ def _condition(record: Record) -> tuple[str, float, int]:
 
 
 def _noise(records: Sequence[Record]) -> Report:
-    groups = grouped(records, _condition)
+    conditions = _conditions(grouped(records, _condition))
     data = [
-        {"method": method, "level": level, "data": factor, **_rate(*recovered(group))}
-        for (method, level, factor), group in groups.items()
+        {"method": method, "level": level, "data": factor, **row}
+        for (method, level, factor), row in conditions.items()
     ]
     data.sort(key=lambda row: (row["data"], row["level"]))
     found = {(row["method"], row["level"], row["data"]): row for row in data}
@@ -168,9 +210,11 @@ def _noise(records: Sequence[Record]) -> Report:
         for factor in FACTORS
         for level in sorted({row["level"] for row in data})
     ]
-    note = (
-        f"{_CELL} Noise in parts of the targets' root mean square; with noise, the formula counts"
-        f" anywhere on the front of reward and complexity. {_NO_NUMBERS}"
+    note = _note(
+        data,
+        "Noise in parts of the targets' root mean square; with noise, the formula counts"
+        " anywhere on the front of reward and complexity.",
+        _NO_NUMBERS,
     )
     columns = ["Noise", "Points", *map(label, methods)]
     table = Table("recovery", "Recovery across Nguyen", columns, rows, data, note)
@@ -210,8 +254,8 @@ def _reward_noise(records: Sequence[Record]) -> Report:
         records, lambda each: (each.spec.method, each.spec.settings.get("reward_noise", 0.0))
     )
     data = [
-        {"method": method, "sigma": sigma, **_rate(*recovered(group))}
-        for (method, sigma), group in groups.items()
+        {"method": method, "sigma": sigma, **row}
+        for (method, sigma), row in _conditions(groups).items()
     ]
     data.sort(key=lambda row: row["sigma"])
     found = {(row["method"], row["sigma"]): row for row in data}
@@ -220,7 +264,7 @@ def _reward_noise(records: Sequence[Record]) -> Report:
         [f"{sigma:g}", *(_cell(found.get((method, sigma))) for method in methods)]
         for sigma in sorted({row["sigma"] for row in data})
     ]
-    note = f"{_CELL} σ: standard deviation of the noise on every reward. {_NO_NUMBERS}"
+    note = _note(data, "σ: standard deviation of the noise on every reward.", _NO_NUMBERS)
     columns = ["σ", *map(label, methods)]
     table = Table("recovery", f"Recovery of {_PROBLEM}", columns, rows, data, note)
     return Report([table], [Figure("reward_noise", data)])

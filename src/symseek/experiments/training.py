@@ -8,10 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.experiments import published, statistics
+from symseek.experiments import statistics
 from symseek.experiments.course import POINTS
 from symseek.experiments.experiment import Experiment, Figure, Report, grouped, specs_for
-from symseek.experiments.measures import label, methods_of, number, percent, problems_of
+from symseek.experiments.measures import (
+    INCOMPLETE,
+    label,
+    methods_of,
+    number,
+    percent,
+    problems_of,
+    whole_average,
+)
 from symseek.experiments.record import Record
 from symseek.experiments.recovery_tables import METHODS, QUICK, nguyen, nguyen_specs
 from symseek.experiments.spec import Spec
@@ -79,21 +87,27 @@ def _checkpoints(
     """Recovery after parts of the budget, over all problems, and the mean of the best reward."""
     data, rows = [], []
     for method in methods_of(records):
-        own = [course[method] for course in courses.values() if method in course]
-        cells = [label(method)]
-        for share in CHECKPOINTS:
-            row = _after(method, share, own)
-            data.append(row)
-            interval = f"[{row['low']:.0f}, {row['high']:.0f}]"
-            cells.append(f"{percent(row['value'])} {interval} / {row['reward']:.3f}")
-        printed = published.RECOVERY.averages.get(method)
-        rows.append([*cells, NOTHING if printed is None else percent(printed)])
-    columns = ["Method", *(f"{100 * share:g} % of the budget" for share in CHECKPOINTS), "Paper"]
+        own = {problem: course[method] for problem, course in courses.items() if method in course}
+        complete = len(own) == len(courses)
+        after = [_after(method, share, list(own.values())) for share in CHECKPOINTS]
+        data += [row | {"problems": len(own), "complete": complete} for row in after]
+        runs = str(after[-1]["runs"]) + ("" if complete else "*")
+        printed = whole_average(method, own)
+        paper = NOTHING if printed is None else percent(printed)
+        rows.append([label(method), runs, *map(_checkpoint, after), paper])
+    shares = [f"{100 * share:g} % of the budget" for share in CHECKPOINTS]
     note = (
         "A cell: recovery in percent, [its 95 % interval] / the mean of the best reward so far."
         " The last column is the paper's recovery at the end: it prints no other numbers."
     )
+    note += "" if all(row["complete"] for row in data) else f" {INCOMPLETE}"
+    columns = ["Method", "Runs", *shares, "Paper"]
     return Table("checkpoints", "Along the way, across Nguyen", columns, rows, data, note)
+
+
+def _checkpoint(row: Mapping[str, Any]) -> str:
+    interval = f"[{row['low']:.0f}, {row['high']:.0f}]"
+    return f"{percent(row['value'])} {interval} / {row['reward']:.3f}"
 
 
 def _after(method: str, share: float, courses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -119,9 +119,9 @@ def reward_noise(rows: Iterable[Row]) -> Figure:
 def _lines(ax: Axes, rows: list[Row], x: str) -> None:
     """A line a method, its intervals a little apart so that none hides another."""
     levels = sorted({float(row[x]) for row in rows})
-    methods = shared.distinct(rows, "method")
+    methods = shared.in_order(shared.distinct(rows, "method"))
     places = _places(ax, levels)
-    step = 0.008 * (places[levels[-1]] - places[levels[0]])
+    step = 0.1 * float(min(np.diff(sorted(places.values())), default=0.0))
     for i, method in enumerate(methods):
         own = sorted((row for row in rows if row["method"] == method), key=lambda row: row[x])
         rates = np.array([wilson(row["recovered"], row["runs"]) for row in own]) * 100

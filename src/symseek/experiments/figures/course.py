@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["curves"]
 
+MARKS = 6  # on a line, in other places than those of the other lines
+
 
 def curves(
     data: Mapping[str, Mapping[str, Row]], show: Sequence[str] = ("reward", "recovery")
@@ -74,11 +76,12 @@ def _course_panels(
 def _course(ax: Axes, problem: str, what: str, methods: Mapping[str, Row], crowded: bool) -> None:
     style.dress(ax, problem, "expressions", _COURSES[what])
     last = max(float(np.max(course["expressions"])) for course in methods.values())
-    for method, course in methods.items():
+    for i, method in enumerate(shared.in_order(methods)):
+        after = (i + 1) / (len(methods) + 1)
         if what == "reward":
-            _best_rewards(ax, method, course)
+            _best_rewards(ax, method, methods[method], after)
         else:
-            _recovered(ax, method, course, last)
+            _recovered(ax, method, methods[method], last, after)
     ax.set_xlim(0, last)
     if what == "recovery":
         ax.set_ylim(-3, 103)
@@ -90,25 +93,34 @@ def _course(ax: Axes, problem: str, what: str, methods: Mapping[str, Row], crowd
     ax.xaxis.set_major_formatter(lambda value, _: shared.count(value))
 
 
-def _best_rewards(ax: Axes, method: str, course: Row) -> None:
+def _best_rewards(ax: Axes, method: str, course: Row, after: float) -> None:
+    """The mean, its first mark `after` such a part of the way between two marks."""
     runs = np.array(course["best"], dtype=np.float64)  # [runs, P]
     x, mean, spread = np.array(course["expressions"]), runs.mean(axis=0), runs.std(axis=0)
-    marker = shared.MARKERS.get(method, "o") if len(x) == 1 else None
-    color = shared.color(method)
-    ax.plot(x, mean, color=color, linewidth=2, label=shared.label(method), marker=marker)
+    step = max(1, len(x) // MARKS)
+    ax.plot(x, mean, markevery=(int(after * step), step), **_look(method))
     if len(runs) > 1:
         low, high = np.clip(mean - spread, 0, None), np.minimum(mean + spread, runs.max(axis=0))
-        ax.fill_between(x, low, high, color=color, alpha=0.15, linewidth=0)
+        ax.fill_between(x, low, high, color=shared.color(method), alpha=0.15, linewidth=0)
 
 
-def _recovered(ax: Axes, method: str, course: Row, last: float) -> None:
-    """A staircase that rises by one run at each recovery."""
+def _recovered(ax: Axes, method: str, course: Row, last: float, after: float) -> None:
+    """A staircase that rises by one run at each recovery; marks as in `_best_rewards`."""
     runs = course["recovered_at"]
     at = np.sort([float(when) for when in runs if when is not None])
-    share = 100 * np.arange(len(at) + 1) / max(len(runs), 1)
-    x, y = np.concatenate([[0.0], at, [last]]), np.append(share, share[-1])
-    look: dict[str, Any] = {"color": shared.color(method), "drawstyle": "steps-post"}
-    ax.plot(x, y, linewidth=2, label=shared.label(method), **look)
+    marks = last * (np.arange(MARKS) + after) / MARKS
+    x = np.unique(np.concatenate([[0.0], at, marks, [last]]))
+    share = 100 * np.searchsorted(at, x, side="right") / max(len(runs), 1)
+    marked = np.flatnonzero(np.isin(x, marks)).tolist()
+    ax.plot(x, share, markevery=marked, drawstyle="steps-post", **_look(method))
+
+
+def _look(method: str) -> dict[str, Any]:
+    """A line of a method's colour with its marks, so that colour is not all that tells it apart."""
+    marks = {"marker": shared.MARKERS.get(method, "o"), "markersize": 6}
+    edge = {"markeredgecolor": style.PAPER, "markeredgewidth": 0.7}
+    label, color = shared.label(method), shared.color(method)
+    return {"label": label, "color": color, "linewidth": 1.8, **marks, **edge}
 
 
 def _curves_title(data: Mapping[str, Mapping[str, Row]]) -> str:

@@ -21,6 +21,7 @@ __all__ = ["density", "distributions"]
 
 BANDWIDTH = 0.25  # of the densities, in parts of the rewards' standard deviation
 _NARROWEST = 1e-3  # a density's standard deviation where all rewards are alike
+_TALLEST = 3.0  # a panel's height, in parts of its lowest peak
 
 
 def density(rewards: Sequence[float] | Floats, at: Floats, bandwidth: float = BANDWIDTH) -> Floats:
@@ -48,7 +49,8 @@ def distributions(data: Mapping[str, Row], title: str = "") -> Figure:
     {"iteration": [P], "mean": [P], "top": [P], "best": [P]}}}`, for "risk-seeking" and "standard":
     the rewards of whole batches at some iterations, and over all of them the mean reward, the mean
     of the top epsilon and the best so far, each averaged over the runs. A density is averaged over
-    the runs too; a triangle is the mean at the last iteration.
+    the runs too; a triangle is the mean at the last iteration. A peak that would leave the others
+    no height, as of a batch whose best are all alike, leaves the panel at its top.
 
     >>> curve = {"iteration": [1, 2], "mean": [0.2, 0.3], "top": [0.5, 0.6], "best": [0.7, 0.8]}
     >>> course = {"epsilon": 0.5, "iterations": [1], "batches": [[[0.1, 0.4]]], "curve": curve}
@@ -95,16 +97,18 @@ def _densities(pair: list[Axes], name: str, course: Row, color: str) -> None:
     shades = _shades(color)
     for ax, title, batches in zip(pair, titles, (whole, best), strict=True):
         style.dress(ax, f"{name.capitalize()}: {title}", "reward", "density", grid="x")
-        at = np.linspace(-0.02, 1.02, 521)
+        at, peaks = np.linspace(-0.02, 1.02, 521), []
         for i, runs in enumerate(batches):
             heights = np.mean([density(run, at) for run in runs], axis=0)
+            peaks.append(float(heights.max()))
             shade = shades(0.2 + 0.8 * (i + 1) / len(batches))
             ax.plot(at, heights, color=shade, linewidth=1.3 + 0.7 * (i == len(batches) - 1))
         mean = float(np.mean([run.mean() for run in batches[-1]]))
-        look: dict[str, Any] = {"marker": "v", "markersize": 9, "color": color, "clip_on": False}
-        ax.plot(mean, 0.96, transform=ax.get_xaxis_transform(), zorder=5, **look)
+        look: dict[str, Any] = {"marker": "v", "markersize": 10, "color": color, "clip_on": False}
+        look |= {"markeredgecolor": style.PAPER, "zorder": 5}  # seen on peaks of its colour too
+        ax.plot(mean, 0.96, transform=ax.get_xaxis_transform(), **look)
         ax.set_xlim(-0.02, 1.02)
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0, 1.05 * min(max(peaks), _TALLEST * min(peaks)))
         ax.set_yticks([])
     _iteration_bar(pair[1], course["iterations"], shades)
 
@@ -124,6 +128,7 @@ def _iteration_bar(ax: Axes, iterations: Sequence[int], shades: Any) -> None:
     colors = ListedColormap([shades(0.2 + 0.8 * (i + 1) / count) for i in range(count)])
     steps = ScalarMappable(BoundaryNorm(np.arange(count + 1), count), colors)
     bar = ax.figure.colorbar(steps, ax=ax, ticks=np.arange(count) + 0.5, pad=0.02, aspect=14)
+    bar.minorticks_off()
     bar.ax.set_yticklabels([shared.count(iteration) for iteration in iterations])
     bar.ax.tick_params(length=0, labelsize=style.SMALL, labelcolor=style.INK)
     bar.set_label("iteration", fontsize=style.SMALL, color=style.INK)

@@ -1,8 +1,8 @@
 """What the figures share: the sheet, its title and key, how a method looks, and the files.
 
 Rates of ours are counts, `recovered` of `runs`, drawn with their intervals of 95 %
-(`statistics.wilson`); the paper's are in percent, as printed. Methods are named as in
-`published.LABELS`, and any other name is drawn as it is.
+(`statistics.wilson`); the paper's are in percent, as printed. Methods are named as in the tables
+(`measures.label`), and any other name is drawn as it is.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
+from symseek.experiments import measures
 from symseek.experiments.published import LABELS
 from symseek.plots import style
 from symseek.writing import write_whole
@@ -28,8 +29,17 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 Row: TypeAlias = Mapping[str, Any]
 
-COLORS = {"dsr": style.ORANGE, "pqt": style.GREEN, "vpg": style.BLUE, "gp": "#AA4499"}
-MARKERS = {"dsr": "o", "pqt": "s", "vpg": "D", "gp": "^"}
+# No two look alike without red or green cones, and marks tell them apart without any colour. The
+# keys stand in the order in which methods are listed.
+COLORS = {
+    "dsr": style.ORANGE,
+    "pqt": style.GREEN,
+    "vpg": style.BLUE,
+    "gp": "#AA3377",
+    "hybrid": style.INK,
+    "evolution": style.SKY,
+}
+MARKERS = {"dsr": "o", "pqt": "s", "vpg": "D", "gp": "^", "hybrid": "v", "evolution": "P"}
 PUBLISHED = style.MUTED  # the colour of the paper's figures
 SMALL: dict[str, Any] = {"fontsize": style.SMALL, "ha": "center", "va": "center"}
 _LEGEND: dict[str, Any] = {"frameon": False, "fontsize": style.TICK, "labelcolor": style.INK}
@@ -91,7 +101,12 @@ def percents(ax: Axes) -> None:
 
 
 def label(method: str) -> str:
-    return style.drawable(LABELS.get(method, str(method)))
+    """How a method is written, as in the tables.
+
+    >>> label("dsr"), label("hybrid")
+    ('DSR', 'Hybrid (ours)')
+    """
+    return style.drawable(measures.label(str(method)))
 
 
 def color(method: str) -> str:
@@ -106,6 +121,16 @@ def color(method: str) -> str:
 def distinct(rows: Iterable[Row], name: str) -> list[Any]:
     """The values under a key, in the order in which they come."""
     return list(dict.fromkeys(row[name] for row in rows))
+
+
+def in_order(methods: Iterable[str]) -> list[str]:
+    """The methods as a key lists them: the paper's, ours, and others as they come.
+
+    >>> in_order(["other", "hybrid", "vpg", "dsr"])
+    ['dsr', 'vpg', 'hybrid', 'other']
+    """
+    places = {method: at for at, method in enumerate(COLORS)}
+    return sorted(methods, key=lambda method: places.get(method, len(places)))
 
 
 def checked(rows: Iterable[Row], *needed: str) -> list[Row]:

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from symseek.experiments.figures import shared
 from symseek.plots import style
 
 if TYPE_CHECKING:
@@ -20,33 +21,32 @@ __all__ = ["errors"]
 
 EXACT = 1e-12  # an error that only rounding has left
 _MEASURE = "error on the test points"
-_MARKERS = "osD^v"
 
 
 def errors(rows: Sequence[Any]) -> Figure:
     """Draw a line for each problem and a mark for each method, with its interval of 95 %.
 
-    A row is `{"problem": "Jin-1", "label": "DSR", "value": 0.5, "low": 0.3, "high": 0.7,
-    "paper": 0.46}`; `value` is None for what was not run here, `paper` for what it does not have.
-    Rows may say what the error is, as `"measure": "log(1 + MSE)"`.
+    A row is `{"problem": "Jin-1", "method": "dsr", "label": "DSR", "value": 0.5, "low": 0.3,
+    "high": 0.7, "paper": 0.46}`; `value` is None for what was not run here, `paper` for what the
+    paper does not have. Rows may say what the error is, as `"measure": "log(1 + MSE)"`.
 
-    >>> row = {"problem": "Jin-1", "label": "DSR", "value": 0.5, "low": 0.0, "high": 0.7}
-    >>> len(errors([{**row, "paper": 0.46}]).axes)
+    >>> row = {"problem": "Jin-1", "method": "dsr", "label": "DSR", "value": 0.5}
+    >>> len(errors([{**row, "low": 0.0, "high": 0.7, "paper": 0.46}]).axes)
     1
     """
     problems = list(dict.fromkeys(row["problem"] for row in rows))
-    methods = list(dict.fromkeys(row["label"] for row in rows))
+    methods = {row["label"]: row["method"] for row in rows}
     size = (7.5, 1.8 + 0.3 * len(problems) * max(2, len(methods) / 2))
     ax = style.axes(None, size)
     measure = next((row["measure"] for row in rows if "measure" in row), _MEASURE)
     style.dress(ax, "Errors, exact ones at the left edge", measure, "", "x")
     ax.set_xscale("log")
-    for i, method in enumerate(methods):
-        color, marker = style.SERIES[2 * i % len(style.SERIES) + 1], _MARKERS[i % len(_MARKERS)]
-        for row in (row for row in rows if row["label"] == method):
+    for i, (label, method) in enumerate(methods.items()):
+        color, marker = shared.color(method), shared.MARKERS.get(method, "X")
+        for row in (row for row in rows if row["label"] == label):
             at = problems.index(row["problem"]) + 0.7 * ((i + 0.5) / len(methods) - 0.5)
             _mark(ax, row, at, color, marker)
-        ax.plot([], [], marker=marker, linestyle="none", color=color, label=method)
+        ax.plot([], [], marker=marker, linestyle="none", color=color, label=label)
     ax.plot(
         [], [], marker="o", linestyle="none", color=style.MUTED, mfc="none", label="the paper's"
     )

@@ -297,9 +297,7 @@ def _harmonic(records: Sequence[Record]) -> Report:
     )
     formulas = Table("formulas", "The best formulas", columns, rows, data, note)
     errors = _harmonic_errors(records)
-    drawn = [
-        {"problem": _HARMONIC, "paper": None, "label": row["method"], **row} for row in errors.data
-    ]
+    drawn = [{"problem": _HARMONIC, "paper": None, **row} for row in errors.data]
     return Report([formulas, errors], [Figure("errors", drawn, module="error_figures")])
 
 
@@ -310,11 +308,11 @@ def _harmonic_errors(records: Sequence[Record]) -> Table:
     for method in methods_of(records):
         errors = [_or_infinite(each.test_rmse) for each in groups[method]]
         value, low, high = statistics.median(errors)
-        row = {"method": label(method), "runs": len(errors), "value": value, "low": low}
-        data.append(row | {"high": high, "best": min(errors)})
+        row = {"method": method, "label": label(method), "runs": len(errors), "value": value}
+        data.append(row | {"low": low, "high": high, "best": min(errors)})
     rows = [
         [
-            row["method"],
+            row["label"],
             str(row["runs"]),
             f"{number(row['value'])} [{number(row['low'])}, {number(row['high'])}]",
             number(row["best"]),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import enum
 import math
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.clock import Clock
 from symseek.constants import FitConfig
 from symseek.constraint_set import ConstraintSet
 from symseek.constraints import Constraint, Custom, paper_constraints
@@ -278,7 +278,7 @@ class Search:
         Ctrl-C ends it with the best so far. If the callback raises, its error passes through and
         the search object keeps its front.
         """
-        config, clock = self.config, _Clock(self)
+        config, clock = self.config, Clock(self)
         try:
             while (stopped := self.finished) is None:
                 batch, entropy = self._batch(clock)
@@ -319,7 +319,7 @@ class Search:
             self.settled = self.expressions
         return graded
 
-    def _batch(self, clock: _Clock) -> tuple[Graded, float]:
+    def _batch(self, clock: Clock) -> tuple[Graded, float]:
         """What an iteration begins with: a sample, graded, and the policy's mean entropy along it.
 
         An evolution that continues brings its own population, of which the policy knows nothing.
@@ -358,7 +358,7 @@ class Search:
         assert score.gradient is not None
         self.policy.ascend(score.gradient, config.learning_rate)
 
-    def _room(self, clock: _Clock) -> Callable[[], int]:
+    def _room(self, clock: Clock) -> Callable[[], int]:
         """How many children may still be graded: none once the search ends or a fit is exact.
 
         A search that goes on after an exact fit, for a simpler one perhaps, evolves on.
@@ -394,7 +394,7 @@ class Search:
             return Stopped.TIME
         return None
 
-    def _record(self, graded: Graded, entropy: float, clock: _Clock) -> Iteration:
+    def _record(self, graded: Graded, entropy: float, clock: Clock) -> Iteration:
         self.iteration += 1
         clock.lap("other")
         epsilon = getattr(self.config.objective, "epsilon", RiskSeeking.epsilon)
@@ -410,20 +410,6 @@ class Search:
         self.history.append(now)
         self.settled = self.expressions
         return now
-
-
-class _Clock:
-    """Adds the time since the last lap to a stage of the search."""
-
-    def __init__(self, search: Search) -> None:
-        self.search = search
-        self.last = time.perf_counter()
-
-    def lap(self, stage: str) -> None:
-        now = time.perf_counter()
-        self.search.timings[stage] += now - self.last
-        self.search.seconds += now - self.last
-        self.last = now
 
 
 def _workers(threads: int) -> Workers:

@@ -10,7 +10,6 @@ It gives the same `Result` as `Search` does, so whatever reads one reads the oth
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.clock import Clock
 from symseek.constants import FitConfig
 from symseek.constraint_set import ConstraintSet
 from symseek.constraints import paper_constraints
@@ -37,7 +37,7 @@ from symseek.tokens import Library
 if TYPE_CHECKING:
     from symseek.baselines.trees import Node, Operators, Tree
 
-__all__ = ["GPConfig", "GeneticProgramming"]
+__all__ = ["GPConfig", "GeneticProgramming", "operators"]
 
 _DEEPEST = 10  # a full tree of binary operators has 2,047 nodes then
 _TRIES = 10_000  # trees drawn in a row, all over the limits, before there seem to be none within
@@ -163,21 +163,21 @@ class GeneticProgramming:
 
         The callback is asked once a generation. Ctrl-C ends it with the best so far.
         """
-        self._last = time.perf_counter()
+        clock = Clock(self)
         try:
             while (stopped := self.finished) is None:
-                self._lap("other")
+                clock.lap("other")
                 trees = self._offspring() if self.population else self._first()
-                self._lap("evolve")
+                clock.lap("evolve")
                 graded = self._grade(trees)
-                self._lap("evaluate")
-                now = self._record(graded)
+                clock.lap("evaluate")
+                now = self._record(graded, clock)
                 if callback is not None and callback(now):
                     stopped = Stopped.CALLBACK
                     break
         except KeyboardInterrupt:
             stopped = Stopped.INTERRUPTED
-        self._lap("other")
+        clock.lap("other")
         return Result(
             self.front,
             self.expressions,
@@ -264,9 +264,9 @@ class GeneticProgramming:
         self.front.update(graded.programs, rewards, self.expressions)
         return graded
 
-    def _record(self, graded: Graded) -> Iteration:
+    def _record(self, graded: Graded, clock: Clock) -> Iteration:
         self.iteration += 1
-        self._lap("other")
+        clock.lap("other")
         now = Iteration.of(
             graded,
             RiskSeeking.epsilon,
@@ -278,13 +278,6 @@ class GeneticProgramming:
         )
         self.history.append(now)
         return now
-
-    def _lap(self, stage: str) -> None:
-        """Add the time since the last lap to a stage."""
-        now = time.perf_counter()
-        self.timings[stage] += now - self._last
-        self.seconds += now - self._last
-        self._last = now
 
 
 def operators() -> type[Operators]:

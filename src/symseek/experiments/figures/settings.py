@@ -75,7 +75,7 @@ def _setting(ax: Axes, name: str, rows: list[Row], marks: Iterable[Mark]) -> Non
             continue
         at = values.index(settings[name])
         ring: dict[str, Any] = {"marker": "o", "markersize": size, "markerfacecolor": "none"}
-        ring |= {"linestyle": "none", "markeredgewidth": 2, "color": color}
+        ring |= {"linestyle": "none", "markeredgewidth": 2, "color": color, "clip_on": False}
         ax.plot(at, means[at], label=label, zorder=5, **ring)
     ax.set_xticks(range(len(values)))
     ax.set_xticklabels([str(value) for value in values])

@@ -6,11 +6,10 @@ import io
 import logging
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pytest
 import scipy.stats
@@ -21,16 +20,9 @@ from symseek.experiments import figures, measures, published
 from symseek.experiments.figures import shared
 from symseek.experiments.recovery_tables import METHODS as ALL_METHODS
 
+pytestmark = pytest.mark.usefixtures("no_trace_of_drawing")
+
 METHODS = ("dsr", "pqt", "vpg", "gp")
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left_behind() -> Iterator[None]:
-    before = dict(matplotlib.rcParams)
-    yield
-    assert dict(matplotlib.rcParams) == before
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    assert pyplot is None or not pyplot.get_fignums()
 
 
 def drawn(figure: Figure, caplog: pytest.LogCaptureFixture | None = None) -> Figure:

@@ -6,11 +6,9 @@ import io
 import logging
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-import matplotlib
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -24,14 +22,7 @@ from symseek import InputError, Library, Program, Token, plots
 from symseek.plots import labels, style, training, trees
 from symseek.tokens import OPERATORS
 
-
-@pytest.fixture(autouse=True)
-def _nothing_left_behind() -> Iterator[None]:
-    before = dict(matplotlib.rcParams)
-    yield
-    assert dict(matplotlib.rcParams) == before
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    assert pyplot is None or not pyplot.get_fignums()
+pytestmark = pytest.mark.usefixtures("no_trace_of_drawing")
 
 
 def drawn(ax: Axes, caplog: pytest.LogCaptureFixture | None = None) -> Axes:

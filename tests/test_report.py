@@ -6,14 +6,11 @@ import base64
 import os
 import re
 import stat
-import sys
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 import pytest
 
@@ -38,16 +35,9 @@ SUMMARY: dict[str, Any] = {
     "expressions": 12_345,
     "stopped": "the time is up",
 }
+pytestmark = pytest.mark.usefixtures("no_trace_of_drawing")
+
 VOID = {"meta", "img", "br", "hr", "link"}
-
-
-@pytest.fixture(autouse=True)
-def _nothing_left_behind() -> Iterator[None]:
-    before = dict(matplotlib.rcParams)
-    yield
-    assert dict(matplotlib.rcParams) == before
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    assert pyplot is None or not pyplot.get_fignums()
 
 
 class Page(HTMLParser):

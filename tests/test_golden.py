@@ -1,49 +1,172 @@
-"""A stored run: the same seed gives the same search, today and next year.
+"""Stored runs: the same seed gives the same bits, today and next year.
 
-After a change that is meant to alter results, write the file anew: python tests/test_golden.py
+A dozen short runs of every method, with and without constants, are kept as their fronts and as
+digests of their rewards and learned weights. Their targets are made by addition and multiplication
+alone, which round alike on every machine.
+
+    python tests/test_golden.py            compare every run with what is stored, as a table
+    python tests/test_golden.py --write    store them anew, after a change meant to alter results
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from symseek import Search, presets, problems
+from symseek import (
+    FitConfig,
+    Library,
+    Novelty,
+    PolicyConfig,
+    RiskSeeking,
+    Search,
+    paper_constraints,
+    presets,
+)
+from symseek.baselines import GeneticProgramming, GPConfig
 
-STORED = Path(__file__).parent / "golden" / "nguyen-5-seed-7.json"
+STORED = Path(__file__).parent / "golden" / "runs.json"
+
+OPERATORS = ["add", "sub", "mul", "div", "sin", "cos", "exp", "log"]
+X = np.random.RandomState(11).uniform(-1, 1, (20, 2))
+PLAIN = X[:, 0] * X[:, 0] * X[:, 0] + X[:, 0] * X[:, 1] - X[:, 1]
+SCALED = 3.39 * X[:, 0] * X[:, 0] - 1.75 * X[:, 1] + 0.5
 
 
-def golden_run() -> dict[str, Any]:
-    problem = problems.load("Nguyen-5")
-    data = problem.data()
-    config = presets.dsr(max_expressions=30_000)
-    search = Search(problem.library(), data.X_train, data.y_train, config, seed=7)
-    first = [program.preorder() for program in search.policy.sample(8, 0).programs]
-    result = search.run()
+def search(method: str, constants: bool, expressions: int, threads: int, **more: Any) -> Search:
+    library = Library([*OPERATORS, *(["const"] if constants else [])], variables=["x", "y"])
+    settings = {"max_expressions": expressions, **more.pop("settings", {})}
+    config = presets.method(method, **settings)
+    target = SCALED if constants else PLAIN
+    return Search(library, X, target, config, seed=7, threads=threads, **more)
+
+
+def genetic_programming(constants: bool, threads: int, **settings: Any) -> GeneticProgramming:
+    library = Library([*OPERATORS, *(["const"] if constants else [])], variables=["x", "y"])
+    config = GPConfig(max_expressions=5_000, **settings)
+    target = SCALED if constants else PLAIN
+    return GeneticProgramming(library, X, target, config, seed=7, threads=threads)
+
+
+class NoLeadingSum:
+    """A constraint of the caller's own."""
+
+    def __call__(self, partial: Any) -> Any:
+        mask = np.ones((len(partial.tokens), len(partial.library)), dtype=bool)
+        if partial.length == 0:
+            mask[:, partial.library.index("add")] = False
+        return mask
+
+
+def absolute_error(y: Any, values: Any, weights: Any) -> Any:
+    return 1 / (1 + np.abs(values - y).max(axis=1))
+
+
+def short_and_even(programs: Any) -> Any:
+    return (programs.lengths % 2 == 0) / programs.lengths
+
+
+def general_trees(threads: int) -> Search:
+    library = Library(["add", "mul", "sin"], variables=["x"])
+    config = presets.dsr(max_expressions=5_000)
+    return Search.for_programs(library, short_and_even, config, seed=7, threads=threads)
+
+
+SMALL = {"settings": {"batch_size": 100, "constants": FitConfig(restarts=1, max_steps=60)}}
+NOVEL = {"settings": {"objective": Novelty(RiskSeeking(0.1)), "policy": PolicyConfig(hidden=16)}}
+OWN = {"constraints": [*paper_constraints(), NoLeadingSum()]}
+
+CASES: dict[str, Callable[[int], Any]] = {
+    "dsr": lambda threads: search("dsr", False, 20_000, threads),
+    "dsr, constants": lambda threads: search("dsr", True, 6_000, threads),
+    "pqt": lambda threads: search("pqt", False, 20_000, threads),
+    "pqt, constants": lambda threads: search("pqt", True, 6_000, threads),
+    "vpg": lambda threads: search("vpg", False, 20_000, threads),
+    "vpg, constants": lambda threads: search("vpg", True, 6_000, threads),
+    "hybrid": lambda threads: search("hybrid", False, 50_000, threads),
+    "hybrid, constants": lambda threads: search("hybrid", True, 24_000, threads),
+    "evolution": lambda threads: search("evolution", False, 50_000, threads),
+    "evolution, constants": lambda threads: search("evolution", True, 24_000, threads),
+    "genetic programming": lambda threads: genetic_programming(False, threads),
+    "genetic programming, constants": lambda threads: genetic_programming(True, threads),
+    "genetic programming, constraints": lambda threads: genetic_programming(
+        False, threads, constraints=True
+    ),
+    "novelty": lambda threads: search("dsr", False, 10_000, threads, **NOVEL),
+    "own constraint": lambda threads: search("hybrid", False, 30_000, threads, **OWN),
+    "own reward, constants": lambda threads: search(
+        "dsr", True, 300, threads, reward=absolute_error, **SMALL
+    ),
+    "absolute error, constants": lambda threads: search(
+        "dsr", True, 300, threads, reward="inverse_mae", **SMALL
+    ),
+    "general trees": general_trees,
+}
+
+
+def digest(values: Iterable[float]) -> str:
+    return hashlib.sha256(np.array(list(values), dtype=np.float64).tobytes()).hexdigest()[:16]
+
+
+def learned(run: Any) -> str | None:
+    """The policy's weights and Adam's moments, as a checkpoint holds them."""
+    if not isinstance(run, Search):
+        return None
+    policy = run.policy
+    arrays = (policy.weights.flat, policy.adam.mean, policy.adam.variance)
+    return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()[:16]
+
+
+def record(case: str, threads: int) -> dict[str, Any]:
+    run = CASES[case](threads)
+    result = run.run()
+    history = result.history
     return {
-        "first_programs": first,
-        "mean_rewards": [now.mean_reward for now in result.history],
-        "entropies": [now.entropy for now in result.history],
+        "expressions": result.expressions,
         "front": [
-            {"program": e.program.preorder(), "reward": e.reward, "complexity": e.complexity}
-            for e in result.front
+            [entry.program.preorder(), float(entry.reward).hex(), entry.complexity, entry.found_at]
+            for entry in result.front
         ],
+        "rewards": digest(now.mean_reward for now in history),
+        "entropies": digest(now.entropy for now in history),
+        "quantiles": digest(value for now in history for value in now.quantiles),
+        "weights": learned(run),
     }
 
 
-def test_the_stored_run_comes_back() -> None:
-    stored, now = json.loads(STORED.read_text()), golden_run()
-    assert now["first_programs"] == stored["first_programs"]
-    assert now["mean_rewards"] == pytest.approx(stored["mean_rewards"], rel=1e-9)
-    assert now["entropies"] == pytest.approx(stored["entropies"], rel=1e-6)
-    assert [e["program"] for e in now["front"]] == [e["program"] for e in stored["front"]]
-    rewards = [e["reward"] for e in stored["front"]]
-    assert [e["reward"] for e in now["front"]] == pytest.approx(rewards, rel=1e-9)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_the_stored_run_comes_back(case: str, threads: int) -> None:
+    assert record(case, threads) == json.loads(STORED.read_text())[case]
+
+
+def compare() -> bool:
+    """Print a line for each run; true if all are as stored."""
+    stored, same = json.loads(STORED.read_text()), True
+    parts = ("front", "rewards", "entropies", "quantiles", "weights")
+    print(f"{'run':<34}threads  expressions  " + "  ".join(parts))
+    for case in CASES:
+        for threads in (1, 2):
+            now = record(case, threads)
+            equal = {part: now[part] == stored[case][part] for part in parts}
+            same &= all(equal.values())
+            marks = [
+                ("–" if now[part] is None else "same" if equal[part] else "OTHER").ljust(len(part))
+                for part in parts
+            ]
+            print(f"{case:<34}{threads:>7}  {now['expressions']:>11,}  {'  '.join(marks)}")
+    return same
 
 
 if __name__ == "__main__":
-    STORED.parent.mkdir(exist_ok=True)
-    STORED.write_text(json.dumps(golden_run(), indent=1) + "\n")
+    if sys.argv[1:] == ["--write"]:
+        runs = {case: record(case, 1) for case in CASES}
+        STORED.write_text(json.dumps(runs, indent=1) + "\n")
+    sys.exit(not compare())

@@ -29,7 +29,7 @@ demo: $(call installed,base) ## install, then find a few formulas before your ey
 
 .PHONY: test
 test: $(call installed,test) ## install, then run the tests
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
 
 .PHONY: lint
 lint: $(call installed,test) $(call installed,lint) ## style and types

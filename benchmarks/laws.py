@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from symseek import FitConfig, Program, Programs, fit_constants
+from symseek.algebra.simplify import rescaled
 from symseek.model import Model, full_library
-from symseek.scaling import Scales
-from symseek.simplify import rescaled
+from symseek.regression.scaling import Scales
 
 ROWS = 200
 EXACT = 1e-6  # NRMSE

@@ -9,7 +9,8 @@ import sys
 
 import pandas as pd
 
-from symseek import SymbolicRegressor, plots
+from symseek import SymbolicRegressor
+from symseek.report import plots
 
 PLANETS = pd.DataFrame(
     {  # mean distance from the sun in million km, length of the year in days

@@ -23,7 +23,7 @@ from symseek import (
     SomeVariable,
     UniformArity,
 )
-from symseek.constraints import RELATIONS
+from symseek.constraints.forms import RELATIONS
 from symseek.engines.native import Policy
 
 NAMED = (NotAllConstants(), NoInverseChild(), NoNestedTrigonometry(), SomeVariable())

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import symseek.recovery
+import symseek.recovery.equivalence
 from symseek import InputError, Program, bench, problems
 from symseek.bench import Job, Outcome, Run, judged
 from symseek.model import full_library
@@ -124,7 +124,7 @@ def record_questions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, dict
         calls.append((found, how))
         return SimpleNamespace(answer="undecided", reason="too hard")
 
-    monkeypatch.setattr(symseek.recovery, "equivalent", undecided)
+    monkeypatch.setattr(symseek.recovery.equivalence, "equivalent", undecided)
     return calls
 
 

@@ -24,8 +24,8 @@ from symseek import (
     paper_constraints,
 )
 from symseek.engines.breeding import Breeder
+from symseek.evaluation import Graded
 from symseek.evolution import Evolver
-from symseek.grading import Graded
 
 CROSSING = Evolution(crossover=1.0, mutation=0.0)
 MUTATING = Evolution(crossover=0.0, mutation=1.0)

@@ -37,12 +37,11 @@ from symseek import (
     SearchConfig,
     Stopped,
     Token,
-    checkpoint,
-    encoding,
     paper_constraints,
     presets,
 )
-from symseek.checkpoint import Checkpointer, restore, save
+from symseek.runs import checkpoint, encoding
+from symseek.runs.checkpoint import Checkpointer, restore, save
 
 PLAIN = Library(["add", "mul", "div", "sin", "exp"], variables=["x", "y"])
 FITTED = Library(["add", "mul", "sin", "exp", "const"], variables=["x", "y"])
@@ -545,7 +544,7 @@ def test_any_plain_state_comes_back(state: Any) -> None:
 @pytest.mark.parametrize(
     "state",
     [object(), {1.5: 0}, {(1,): 0}, np.array([None]), [{1}], (1, lambda: 0), Counts(1, 2.0)],
-    ids=repr,
+    ids=lambda state: type(state).__name__,
 )
 def test_other_states_are_not_guessed_at(state: Any) -> None:
     with pytest.raises(encoding.Unknown, match="is of type"):
@@ -634,7 +633,7 @@ CHILD = """
 import json, pathlib, sys
 import numpy as np
 from symseek import Library, Search, presets
-from symseek.checkpoint import Checkpointer, restore
+from symseek.runs import checkpoint, encoding
 
 path, out = map(pathlib.Path, sys.argv[1:])
 X = np.random.default_rng(0).uniform(-1, 1, (20, 2))

@@ -327,7 +327,7 @@ def test_complexities_are_those_of_the_operator_table() -> None:
 def test_settings_are_told_with_their_defaults() -> None:
     from dataclasses import fields
 
-    from symseek.settings import Settings
+    from symseek.regression.settings import Settings
 
     told = {row[0]: row[1] for row in table_under("getting-started.md", "Every setting")}
     known = {each.name: each.default for each in fields(Settings) if each.name != "config"}

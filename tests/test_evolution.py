@@ -24,8 +24,8 @@ from symseek import (
     presets,
     problems,
 )
+from symseek.evaluation import Graded
 from symseek.evolution import Evolution, fittest
-from symseek.grading import Graded
 
 X = np.random.default_rng(0).uniform(-1, 1, (20, 1))
 HARD = np.sin(X[:, 0] ** 2) * np.cos(X[:, 0]) - 1 + np.exp(X[:, 0]) / 3

@@ -20,8 +20,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from symseek import InputError, delimited
-from symseek.files import LARGEST, MOST_COLUMNS, read_inputs, read_table
+from symseek import InputError
+from symseek.files import delimited
+from symseek.files.tables import LARGEST, MOST_COLUMNS, read_inputs, read_table
 from symseek.model import full_library
 
 GOOD = "a,b,y\n1,2,3\n4,5,6\n7,8,10\n"

@@ -17,8 +17,8 @@ import pytest
 from run_helpers import Answer, answer, write_table
 from symseek import Program
 from symseek.model import Formula, Model, full_library
-from symseek.runs import Question, Run
-from symseek.settings import Settings
+from symseek.regression.settings import Settings
+from symseek.runs.folder import Question, Run
 
 SHORT = ("--max-expressions", "2000", "--quiet")
 

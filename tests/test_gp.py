@@ -35,7 +35,7 @@ from symseek import (
 from symseek.baselines import GeneticProgramming, GPConfig
 from symseek.baselines.trees import Operators, Tree
 from symseek.engines.native import Workers
-from symseek.grading import Graded
+from symseek.evaluation import Graded
 
 X = np.random.default_rng(0).uniform(-1, 1, (20, 1))
 HARD = np.sin(X[:, 0] ** 2) * np.cos(X[:, 0]) - 1 + np.exp(X[:, 0]) / 3

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from plot_helpers import NAMES
 from strategies import COMPOSED, LABELS, any_program
 from symseek import Library, Program
-from symseek.mathml import escaped, mathml
+from symseek.notation.mathml import escaped, mathml
 from symseek.tokens import OPERATORS
 
 CHILDREN = {"mfrac": 2, "msup": 2, "msub": 2}

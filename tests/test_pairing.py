@@ -16,7 +16,7 @@ from symseek import Library, Program, Programs
 from symseek.data import Data
 from symseek.engines.breeding import pair
 from symseek.engines.native import Evaluator
-from symseek.grading import Graded
+from symseek.evaluation import Graded
 from symseek.recombination import Recombiner
 
 # ---- the comparison --------------------------------------------------------------------------

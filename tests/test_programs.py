@@ -12,11 +12,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import symseek.lowering
-import symseek.parse
-import symseek.printing
+import symseek.notation.lowering
+import symseek.notation.parse
+import symseek.notation.printing
+import symseek.notation.sympy_forms
 import symseek.programs
-import symseek.symbolic
 from oracle.evaluate import evaluate
 from strategies import any_program, libraries, programs
 from symseek.errors import InputError
@@ -24,11 +24,11 @@ from symseek.programs import Program, Programs
 from symseek.tokens import EMPTY, OPERATORS, Kind, Library, Token
 
 MODULES = [
-    symseek.lowering,
-    symseek.parse,
-    symseek.printing,
+    symseek.notation.lowering,
+    symseek.notation.parse,
+    symseek.notation.printing,
     symseek.programs,
-    symseek.symbolic,
+    symseek.notation.sympy_forms,
 ]
 EVERYTHING = Library([*OPERATORS, 1, 2, 3, 0.5, "const"], ["x", "y", "flow rate"])
 PAPER = Library(["add", "sub", "mul", "div", "sin", "cos", "exp", "log"], ["x", "y"])

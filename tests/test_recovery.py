@@ -13,18 +13,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import symseek.algebra
-import symseek.polish
-import symseek.precise
-import symseek.recovery
+import symseek.recovery.adjust
+import symseek.recovery.equivalence
+import symseek.recovery.precise
+import symseek.recovery.proof
 from strategies import libraries, programs
 from symseek import problems
-from symseek.algebra import prove_equal
 from symseek.errors import InputError
-from symseek.polish import loosen, polish
-from symseek.precise import NotReal, Precise
 from symseek.programs import Program
-from symseek.recovery import Recovery, equivalent
+from symseek.recovery.adjust import loosen, polish
+from symseek.recovery.equivalence import Recovery, equivalent
+from symseek.recovery.precise import NotReal, Precise
+from symseek.recovery.proof import prove_equal
 from symseek.tokens import OPERATORS, Library, Token
 
 # What searches find, and some that they might: the true formula in other clothes.
@@ -111,7 +111,12 @@ NEAR_MISSES = {
 
 @pytest.mark.parametrize(
     "module",
-    [symseek.recovery, symseek.algebra, symseek.polish, symseek.precise],
+    [
+        symseek.recovery.equivalence,
+        symseek.recovery.proof,
+        symseek.recovery.adjust,
+        symseek.recovery.precise,
+    ],
     ids=lambda m: m.__name__,
 )
 def test_examples_in_the_documentation(module):
@@ -166,7 +171,7 @@ def test_no_comes_without_sympy():
     import sys
 
     code = (
-        "import sys; from symseek.recovery import equivalent\n"
+        "import sys; from symseek.recovery.equivalence import equivalent\n"
         "assert equivalent('x + 1e-9', 'x').answer == 'no'\n"
         "assert 'sympy' not in sys.modules"
     )
@@ -211,7 +216,7 @@ def test_no_time_at_all():
 
 
 def test_the_child_proves_what_the_quick_rules_cannot(monkeypatch):
-    monkeypatch.setattr(symseek.algebra, "_QUICK_RULES", ())
+    monkeypatch.setattr(symseek.recovery.proof, "_QUICK_RULES", ())
     got = equivalent("x*(x + 1)", "x**2 + x", time_limit=60.0)
     assert got == Recovery("yes", "the difference is 0 when expanded")
 
@@ -231,7 +236,7 @@ def test_a_child_that_cannot_start_is_no_error(monkeypatch):
 
 
 def test_a_child_that_fails_is_no_error(monkeypatch):
-    monkeypatch.setattr(symseek.algebra, "_CHILD_CODE", "raise MemoryError('too much')")
+    monkeypatch.setattr(symseek.recovery.proof, "_CHILD_CODE", "raise MemoryError('too much')")
     got = equivalent(*SLOW)
     assert got.answer == "undecided"
     assert "SymPy failed (MemoryError: too much)" in got.reason

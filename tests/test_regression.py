@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from symseek import InputError, Iteration, Library, Program, Stopped, Token, picking, presets
+from symseek import InputError, Iteration, Library, Program, Stopped, Token, presets
 from symseek.data import Data
 from symseek.grade import Grade
 from symseek.model import Formula, Model, full_library
-from symseek.printing import infix
-from symseek.regression import Regression, simple_programs
+from symseek.notation.printing import infix
+from symseek.regression import picking
+from symseek.regression.regression import Regression, simple_programs
+from symseek.regression.scaling import Scales
+from symseek.regression.settings import Settings
 from symseek.rewards import InverseNRMSE
-from symseek.scaling import Scales
-from symseek.settings import Settings
 from symseek.tokens import short_number
 
 Floats = NDArray[np.float64]
@@ -252,7 +253,7 @@ def test_weights_say_what_counts() -> None:
 
 
 def test_rows_of_no_weight_need_no_value_in_large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symseek.regression._MERGED", 10)
+    monkeypatch.setattr("symseek.regression.regression._MERGED", 10)
     table = np.vstack([X, [[-1.0, 1.0]]])
     law = np.append(np.log(X[:, 0]), 99.0)
     found = model(table, law, weights=np.append(np.ones(60), 0.0), max_expressions=20_000)

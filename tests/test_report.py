@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from plot_helpers import NAMES, NASTY, history, model, usual, wave
-from symseek import InputError, plots
-from symseek.page import embedded
-from symseek.report import html, report, table_html
+from symseek import InputError
+from symseek.report import plots
+from symseek.report.html import html, report, table_html
+from symseek.report.page import embedded
 
 SETTINGS: dict[str, Any] = {
     "method": "hybrid",

@@ -7,7 +7,7 @@ import pytest
 
 from symseek import FitConfig, InputError, Library, Search, SearchConfig, fit_constants
 from symseek.data import Data
-from symseek.grading import data_grader
+from symseek.evaluation import data_grader
 from symseek.programs import Program, Programs
 from symseek.rewards import REWARDS, PredictionReward, reward_named
 

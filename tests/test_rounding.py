@@ -11,10 +11,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from strategies import libraries, programs
+from symseek.algebra.rounding import Neat, neat_numbers, rounded
 from symseek.errors import InputError
-from symseek.printing import infix
+from symseek.notation.printing import infix
 from symseek.programs import Program
-from symseek.rounding import Neat, neat_numbers, rounded
 from symseek.tokens import Library
 
 

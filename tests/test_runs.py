@@ -23,12 +23,13 @@ import numpy as np
 import pytest
 
 from run_helpers import answer, write_table
-from symseek import progress, runs
 from symseek.model import Model
-from symseek.progress import Standing, clock, watched
-from symseek.regression import Regression
-from symseek.runs import Question, Run, free_folder, option_words
-from symseek.settings import Settings
+from symseek.regression import progress
+from symseek.regression.progress import Standing, clock, watched
+from symseek.regression.regression import Regression
+from symseek.regression.settings import Settings
+from symseek.runs import folder as runs
+from symseek.runs.folder import Question, Run, free_folder, option_words
 
 FILES = ["checkpoint", "curve.csv", "front.csv", "front.json", "report.html", "settings.json"]
 SHORT = ("--max-expressions", "2000", "--quiet")
@@ -657,7 +658,7 @@ PATIENCE = 120
 
 CHILD = """
 import os, signal, sys, time
-from symseek import runs
+from symseek.runs import folder as runs
 from symseek.cli import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells make it deaf in the background

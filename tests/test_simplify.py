@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from strategies import programs
 from symseek import Library, Program, Token
+from symseek.algebra.simplify import rescaled, simplified
 from symseek.model import full_library
-from symseek.simplify import rescaled, simplified
 
 LIBRARY = full_library(["x", "y"])
 X = np.random.default_rng(0).uniform(0.1, 3, (50, 2))

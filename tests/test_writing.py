@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from symseek.writing import leftovers, write_whole
+from symseek.files.atomic import leftovers, write_whole
 
 
 def full_disk(*_: object) -> NoReturn:

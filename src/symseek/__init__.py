@@ -34,9 +34,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from symseek import presets
+from symseek.algebra.rounding import Rounding, rounded
 from symseek.constants import FitConfig, FitStatus
-from symseek.constraint_set import ConstraintSet
-from symseek.constraints import (
+from symseek.constraints.constraint_set import ConstraintSet
+from symseek.constraints.forms import (
     CloseUnfinished,
     Count,
     Forbid,
@@ -53,9 +54,9 @@ from symseek.constraints import (
     paper_constraints,
 )
 from symseek.errors import InputError
+from symseek.evaluation import Graded, fit_constants
 from symseek.evolution import Evolution
 from symseek.front import Entry, Front
-from symseek.grading import Graded, fit_constants
 from symseek.objectives import Novelty, PriorityQueue, RiskSeeking, Selection, VanillaPolicyGradient
 from symseek.policy import PolicyConfig
 from symseek.programs import Program, Programs
@@ -67,12 +68,11 @@ from symseek.rewards import (
     InverseNRMSE,
     PredictionReward,
 )
-from symseek.rounding import Rounding, rounded
 from symseek.search import Iteration, Result, Search, SearchConfig, Stopped
 from symseek.tokens import EMPTY, Library, Token
 
 if TYPE_CHECKING:
-    from symseek.estimator import SymbolicRegressor
+    from symseek.regression.estimator import SymbolicRegressor
 
 __version__ = "0.1.0"
 
@@ -80,7 +80,7 @@ __version__ = "0.1.0"
 def __getattr__(name: str) -> Any:
     """The estimator, when first used: scikit-learn takes longer to load than all of symseek."""
     if name == "SymbolicRegressor":
-        from symseek.estimator import SymbolicRegressor
+        from symseek.regression.estimator import SymbolicRegressor
 
         return SymbolicRegressor
     raise AttributeError(f"module 'symseek' has no attribute {name!r}")

@@ -20,7 +20,7 @@ from symseek.errors import InputError
 if TYPE_CHECKING:
     from symseek.front import Entry
     from symseek.programs import Program
-    from symseek.recovery import Recovery
+    from symseek.recovery.equivalence import Recovery
     from symseek.search import Iteration, SearchConfig
 
 __all__ = [
@@ -183,7 +183,7 @@ def judged(program: Program, problem: problems.Problem) -> Recovery:
     >>> judged(problem.truth(), problem).answer
     'yes'
     """
-    from symseek.recovery import Recovery
+    from symseek.recovery.equivalence import Recovery
 
     if not problem.closed_form:
         return Recovery("no", "the target has no closed form")
@@ -195,7 +195,7 @@ def judged(program: Program, problem: problems.Problem) -> Recovery:
 
 
 def _compared(program: Program, problem: problems.Problem) -> Recovery:
-    from symseek.recovery import equivalent  # only a finished formula needs SymPy
+    from symseek.recovery.equivalence import equivalent  # only a finished formula needs SymPy
 
     return equivalent(
         program,
@@ -208,9 +208,9 @@ def _compared(program: Program, problem: problems.Problem) -> Recovery:
 
 def _neat(program: Program, problem: problems.Problem) -> Program | None:
     """The program simplified, with neat numbers where the error stays; None if it is as it was."""
+    from symseek.algebra.rounding import rounded
+    from symseek.algebra.simplify import simplified
     from symseek.model import full_library
-    from symseek.rounding import rounded
-    from symseek.simplify import simplified
 
     data, library = problem.data(), full_library(problem.variables)
     simple = simplified(program, library, data.X_train)
@@ -313,7 +313,7 @@ def run_job(job: Job, report: Callable[[Progress], object] = lambda progress: No
 
 def readable(program: Program, data: problems.Data) -> str:
     """The formula with neat numbers where they fit as well as the fitted ones."""
-    from symseek.rounding import rounded
+    from symseek.algebra.rounding import rounded
 
     return str(rounded(program, data.X_train, data.y_train))
 

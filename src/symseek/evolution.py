@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.constraint_set import ConstraintSet
+from symseek.constraints.constraint_set import ConstraintSet
 from symseek.engines.breeding import Breeder
 from symseek.engines.native import Policy, Workers
 from symseek.errors import InputError
-from symseek.grading import Graded
+from symseek.evaluation import Graded
 from symseek.policy import PolicyConfig
 from symseek.programs import Programs
 from symseek.recombination import Recombiner

@@ -71,7 +71,7 @@ class Program:
         >>> Program.parse("x**2 + 1").preorder()
         'add square x 1.0'
         """
-        from symseek.parse import infer_library, parse_infix
+        from symseek.notation.parse import infer_library, parse_infix
 
         return parse_infix(text, infer_library(text) if library is None else library)
 
@@ -82,14 +82,14 @@ class Program:
         >>> str(Program.from_preorder("mul x 1.5", Library(["mul", "const"], variables=["x"])))
         'x*1.5'
         """
-        from symseek.parse import parse_preorder
+        from symseek.notation.parse import parse_preorder
 
         return parse_preorder(names, library)
 
     @classmethod
     def from_sympy(cls, expression: Expr | float, library: Library | None = None) -> Program:
         """Read a SymPy expression, its symbols matched to variables by name."""
-        from symseek.symbolic import from_sympy
+        from symseek.notation.sympy_forms import from_sympy
 
         return from_sympy(expression, library)
 
@@ -157,7 +157,7 @@ class Program:
 
     def infix(self) -> str:
         """Readable text that `parse` reads back to this very program."""
-        from symseek.printing import infix
+        from symseek.notation.printing import infix
 
         return infix(self)
 
@@ -168,19 +168,19 @@ class Program:
 
     def preorder(self) -> str:
         """The tokens' names with spaces between, constants as numbers; `from_preorder` reads it."""
-        from symseek.printing import preorder
+        from symseek.notation.printing import preorder
 
         return preorder(self)
 
     def latex(self) -> str:
         """LaTeX for mathematics mode."""
-        from symseek.printing import latex
+        from symseek.notation.printing import latex
 
         return latex(self)
 
     def tree(self) -> str:
         """The tree, drawn with lines."""
-        from symseek.printing import tree
+        from symseek.notation.printing import tree
 
         return tree(self)
 
@@ -192,7 +192,7 @@ class Program:
         """
         from sympy import Symbol
 
-        from symseek.symbolic import to_sympy
+        from symseek.notation.sympy_forms import to_sympy
 
         # Built over the reals, where |e^x| is e^x, and handed out with plain symbols if none are
         # asked for, so that they equal those the caller makes.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from symseek.data import Data
 from symseek.engines.breeding import PAIRS, PAIRS_SWAPPED, pair
 from symseek.engines.native import Evaluator, Workers
-from symseek.grading import Graded
+from symseek.evaluation import Graded
 from symseek.programs import Programs
 from symseek.tokens import EMPTY, Library
 

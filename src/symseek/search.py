@@ -18,14 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from symseek.clock import Clock
 from symseek.constants import FitConfig
-from symseek.constraint_set import ConstraintSet
-from symseek.constraints import Constraint, Custom, paper_constraints
+from symseek.constraints.constraint_set import ConstraintSet
+from symseek.constraints.forms import Constraint, Custom, paper_constraints
 from symseek.data import Data
 from symseek.engines.native import Policy, Sample, Workers
 from symseek.errors import InputError, unknown_name
+from symseek.evaluation import Graded, Grader, ScoreFunction, data_grader, score_grader
 from symseek.evolution import Evolution, Evolver
 from symseek.front import Entry, Front
-from symseek.grading import Graded, Grader, ScoreFunction, data_grader, score_grader
 from symseek.objectives import Objective, RiskSeeking, Selection, top_quantile
 from symseek.policy import PolicyConfig
 from symseek.programs import Programs

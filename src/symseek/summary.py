@@ -15,7 +15,7 @@ from typing import Any
 
 from symseek import problems
 from symseek.bench import Outcome, Run
-from symseek.writing import write_whole
+from symseek.files.atomic import write_whole
 
 __all__ = ["Summary", "average_recovery", "summarise", "write_json"]
 

@@ -140,7 +140,7 @@ class _Composed:
         return self.program.apply(*arguments)
 
     def sympy(self, *arguments: Any) -> Any:
-        from symseek.symbolic import to_sympy
+        from symseek.notation.sympy_forms import to_sympy
 
         named = dict(zip(ARGUMENTS, arguments, strict=False))
         return to_sympy(self.program, named.__getitem__)
@@ -148,7 +148,7 @@ class _Composed:
 
 @lru_cache(maxsize=1024)
 def _composed(name: str, arity: int, formula: str) -> _Composed:
-    from symseek.parse import parse_infix
+    from symseek.notation.parse import parse_infix
 
     library = Library([*OPERATORS, "const"], variables=tuple(ARGUMENTS[:arity]))
     try:

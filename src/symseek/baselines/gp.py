@@ -19,14 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from symseek.clock import Clock
 from symseek.constants import FitConfig
-from symseek.constraint_set import ConstraintSet
-from symseek.constraints import paper_constraints
+from symseek.constraints.constraint_set import ConstraintSet
+from symseek.constraints.forms import paper_constraints
 from symseek.data import Data
 from symseek.engines.native import Policy, Workers
 from symseek.errors import InputError, unknown_name
+from symseek.evaluation import Graded, data_grader
 from symseek.evolution import fitness
 from symseek.front import Front
-from symseek.grading import Graded, data_grader
 from symseek.objectives import RiskSeeking
 from symseek.policy import PolicyConfig
 from symseek.programs import Programs

@@ -17,7 +17,7 @@ from symseek.errors import InputError
 from symseek.programs import Programs
 
 if TYPE_CHECKING:
-    from symseek.constraint_set import ConstraintSet
+    from symseek.constraints.constraint_set import ConstraintSet
 
 __all__ = ["PAIRS", "PAIRS_SWAPPED", "Breeder", "Breeding", "pair"]
 

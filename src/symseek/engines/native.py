@@ -22,7 +22,7 @@ from symseek.programs import Programs
 from symseek.tokens import ARGUMENTS, Kind, Library, Token
 
 if TYPE_CHECKING:
-    from symseek.constraint_set import ConstraintSet
+    from symseek.constraints.constraint_set import ConstraintSet
 
 __all__ = [
     "Derivatives",

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from symseek.experiments.figures import shared
-from symseek.plots import style
+from symseek.report.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

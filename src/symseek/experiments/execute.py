@@ -23,7 +23,7 @@ from symseek.experiments.spec import Spec
 if TYPE_CHECKING:
     from symseek.baselines.gp import GeneticProgramming
     from symseek.front import Entry
-    from symseek.recovery import Recovery
+    from symseek.recovery.equivalence import Recovery
     from symseek.search import Iteration, Result, Search
 
     Run: TypeAlias = Search | GeneticProgramming

@@ -19,7 +19,7 @@ from symseek.experiments.experiment import Experiment, Figure, Report
 from symseek.experiments.record import Record
 from symseek.experiments.spec import Spec, canonical
 from symseek.experiments.tables import to_csv, to_latex, to_markdown
-from symseek.writing import write_whole
+from symseek.files.atomic import write_whole
 
 __all__ = ["Request", "by_seeds", "selected", "write_report"]
 

@@ -15,7 +15,7 @@ from symseek.experiments.spec import Spec, canonical
 
 if TYPE_CHECKING:
     from symseek.baselines.gp import GPConfig
-    from symseek.constraints import Constraint
+    from symseek.constraints.forms import Constraint
     from symseek.objectives import Objective
     from symseek.search import SearchConfig
 
@@ -112,7 +112,7 @@ class Plan:
 
     def constraints(self) -> list[Constraint] | None:
         """What replaces the paper's constraints, where they are taken away."""
-        from symseek.constraints import CloseUnfinished, MaxConstants
+        from symseek.constraints.forms import CloseUnfinished, MaxConstants
 
         if "constraints" not in self.without:
             return None

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from symseek.errors import InputError, unknown_name
 from symseek.export.tree import exportable
 from symseek.export.writer import ARITHMETIC, Form, Language, Piece, call, literal, write
-from symseek.printing import ATOM, POWER, PRODUCT, SIGN
+from symseek.notation.printing import ATOM, POWER, PRODUCT, SIGN
 from symseek.programs import Program
 from symseek.tokens import number_name
 

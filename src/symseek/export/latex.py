@@ -8,7 +8,7 @@ from dataclasses import replace
 from symseek.errors import InputError
 from symseek.export.tree import checked
 from symseek.model import Formula, Model
-from symseek.printing import ATOM, _latex, _Text, latex_name
+from symseek.notation.printing import ATOM, _latex, _Text, latex_name
 from symseek.programs import Program
 from symseek.tokens import number_name
 

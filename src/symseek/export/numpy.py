@@ -14,7 +14,7 @@ from symseek.export.names import (
 from symseek.export.python import docstring
 from symseek.export.tree import exportable
 from symseek.export.writer import ARITHMETIC, Form, Language, Piece, call, literal, write
-from symseek.printing import POWER, PRODUCT, SIGN
+from symseek.notation.printing import POWER, PRODUCT, SIGN
 from symseek.programs import Program
 
 __all__ = ["FORMS", "to_numpy"]

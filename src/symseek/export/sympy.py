@@ -8,7 +8,7 @@ import re
 from symseek.export.names import PYTHON_RESERVED, function_name, identifiers, python_identifier
 from symseek.export.tree import exportable
 from symseek.export.writer import ARITHMETIC, Form, Language, Piece, call, literal, write
-from symseek.printing import ATOM, POWER, PRODUCT, SIGN
+from symseek.notation.printing import ATOM, POWER, PRODUCT, SIGN
 from symseek.programs import Program
 
 __all__ = ["FORMS", "to_sympy"]

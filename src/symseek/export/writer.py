@@ -13,7 +13,7 @@ from itertools import count
 
 from symseek.errors import InputError
 from symseek.export.tree import work
-from symseek.printing import ATOM, LOOSE, POWER, PRODUCT, SIGN, SUM
+from symseek.notation.printing import ATOM, LOOSE, POWER, PRODUCT, SIGN, SUM
 from symseek.programs import Program
 from symseek.tokens import ARGUMENTS
 

@@ -11,7 +11,7 @@ import numpy as np
 from symseek.experiments.figures import shared
 from symseek.experiments.figures.shared import Floats, Row
 from symseek.objectives import top_quantile
-from symseek.plots import style
+from symseek.report.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import numpy as np
 from symseek.experiments.figures import shared
 from symseek.experiments.figures.shared import Row
 from symseek.experiments.statistics import wilson
-from symseek.plots import style
+from symseek.report.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

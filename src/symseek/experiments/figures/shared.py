@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from symseek.errors import InputError
 from symseek.experiments import measures
 from symseek.experiments.published import LABELS
-from symseek.plots import style
-from symseek.writing import write_whole
+from symseek.files.atomic import write_whole
+from symseek.report.plots import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,1 @@
+"""Formulas changed without changing what they say: normal form, simplification, neat numbers."""

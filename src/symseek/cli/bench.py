@@ -1,0 +1,138 @@
+"""`symseek bench` and `symseek problems`: the benchmark problems, run and listed."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from symseek.cli.options import (
+    FAILED,
+    INTERRUPTED,
+    Commands,
+    check_writable,
+    natural,
+    new_command,
+    parse_seeds,
+    positive,
+)
+
+__all__ = ["add_bench", "add_problems"]
+
+BENCH_DESCRIPTION = """\
+Run benchmark problems and say how often the true formula was recovered.
+
+Each run searches until its best formula is proved equal to the true one, or until its budget of
+expressions is spent. A table shows the running searches; every finished run prints a line with its
+seed and the command that repeats it exactly. Ctrl-C ends early and keeps the finished runs.
+Where the paper grades a problem by its error on test points, that is shown as well.
+"""
+
+BENCH_EXAMPLES = """\
+examples:
+  symseek bench Nguyen-1 --seeds 1
+  symseek bench Nguyen-5 --seeds 10 --jobs 2 --method hybrid
+  symseek bench Nguyen --jobs 2 --json nguyen.json
+  symseek bench Nguyen-1 Nguyen-6 --method hybrid,dsr
+  symseek bench Nguyen-7 Nguyen-8 --seeds 3,5,8-10 --max-expressions 500000
+"""
+
+PROBLEMS_DESCRIPTION = """\
+List the benchmark problems: formula, training and test points, library.
+
+U(a, b, c): c points drawn uniformly between a and b for each variable.
+E(a, b, c): c evenly spaced values of each variable from a to b.
+
+A prime may be written as a letter p: Nguyen-8'' is also Nguyen-8pp.
+"""
+
+
+def add_bench(commands: Commands) -> None:
+    """The command `bench`."""
+    bench = new_command(
+        commands,
+        "bench",
+        "run benchmark problems",
+        description=BENCH_DESCRIPTION,
+        epilog=BENCH_EXAMPLES,
+    )
+    add = bench.add_argument
+    add("problems", nargs="+", metavar="PROBLEM", help="a problem (Nguyen-5) or a suite (Nguyen)")
+    add(
+        "--method",
+        default="dsr",
+        help="dsr (risk-seeking policy gradient), pqt (priority queue training) and vpg "
+        "(vanilla policy gradient); hybrid (with evolution in the loop); evolution (alone); "
+        "several, separated by commas, are compared; default dsr",
+    )
+    seeds = bench.add_mutually_exclusive_group()
+    seeds.add_argument(
+        "--seeds",
+        type=parse_seeds,
+        default=parse_seeds("10"),
+        metavar="N|LIST",
+        help="how many seeds, counted from 0 (10), or which ones (3,5,8-10); default 10",
+    )
+    seeds.add_argument("--seed", type=natural, metavar="S", help="one run with this seed")
+    add("--jobs", type=positive, default=1, metavar="N", help="runs at a time; default 1")
+    add(
+        "--threads",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="threads of each run; they change its speed, never its result; default 1",
+    )
+    add(
+        "--max-expressions",
+        type=positive,
+        metavar="N",
+        help="budget of a run in graded expressions; default: 2,000,000, or 1,000,000 for a "
+        "problem with constants to fit",
+    )
+    add("--json", type=Path, metavar="FILE", help="also write runs and summary here as data")
+    bench.set_defaults(command=_bench)
+
+
+def add_problems(commands: Commands) -> None:
+    """The command `problems`."""
+    listing = new_command(
+        commands, "problems", "list the benchmark problems", description=PROBLEMS_DESCRIPTION
+    )
+    add = listing.add_argument
+    add("problems", nargs="*", metavar="PROBLEM", help="only these problems or suites; default all")
+    listing.set_defaults(command=_problems)
+
+
+def _problems(options: argparse.Namespace) -> int:
+    from symseek import problems
+    from symseek.display import show_problems
+
+    show_problems(problems.select(*(options.problems or problems.suites())))
+    return 0
+
+
+def _bench(options: argparse.Namespace) -> int:
+    from symseek.bench import Outcome, make_jobs
+    from symseek.display import open_display
+    from symseek.summary import write_json
+    from symseek.workers import run_jobs
+
+    check_writable(options.json)
+    jobs = make_jobs(
+        options.problems,
+        options.method,
+        options.seeds if options.seed is None else [options.seed],
+        options.max_expressions,
+        options.threads,
+    )
+
+    def save(outcome: Outcome) -> None:
+        if options.json is not None:
+            write_json(options.json, outcome)
+
+    methods = list(dict.fromkeys(job.method for job in jobs))
+    with open_display(len(jobs), methods=methods) as display:
+        outcome = run_jobs(jobs, options.jobs, display, save)
+        display.summary(outcome)
+    if outcome.interrupted:
+        return INTERRUPTED
+    return FAILED if outcome.failures else 0

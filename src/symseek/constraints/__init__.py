@@ -1,0 +1,46 @@
+"""What a program may look like: constraints, priors, and their tables for the engines.
+
+- `forms`: the constraints and priors themselves; to add one, write a class there
+- `constraint_set`: several of them composed for one library
+- `tables`, `room`: what they come to at each open position of a program
+"""
+
+from symseek.constraints.constraint_set import ConstraintSet
+from symseek.constraints.forms import (
+    CloseUnfinished,
+    Constraint,
+    Count,
+    Custom,
+    Forbid,
+    Length,
+    MaxConstants,
+    NoInverseChild,
+    NoNestedTrigonometry,
+    NotAll,
+    NotAllConstants,
+    Partial,
+    SoftLength,
+    SomeVariable,
+    UniformArity,
+    paper_constraints,
+)
+
+__all__ = [
+    "CloseUnfinished",
+    "Constraint",
+    "ConstraintSet",
+    "Count",
+    "Custom",
+    "Forbid",
+    "Length",
+    "MaxConstants",
+    "NoInverseChild",
+    "NoNestedTrigonometry",
+    "NotAll",
+    "NotAllConstants",
+    "Partial",
+    "SoftLength",
+    "SomeVariable",
+    "UniformArity",
+    "paper_constraints",
+]

@@ -1,0 +1,200 @@
+"""Constraints composed for one library: compiled for the engine, asked by it, judging programs.
+
+What can be known when they are put together is said then: bounds that no program can meet, or
+relations that leave no way to finish. What shows only while sampling is explained by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.constraints.forms import (
+    CloseUnfinished,
+    Constraint,
+    Count,
+    Custom,
+    Forbid,
+    Length,
+    NotAll,
+    Partial,
+)
+from symseek.constraints.tables import CountTable, Tables
+from symseek.errors import InputError
+from symseek.programs import Program
+from symseek.tokens import Library
+
+__all__ = ["ConstraintSet"]
+
+
+class ConstraintSet:
+    """Constraints composed for one library: compiled for the engine, asked by it, and judging.
+
+    >>> from symseek import Library, Program, paper_constraints
+    >>> library = Library(["add", "sin", "exp", "log"], variables=["x"])
+    >>> rules = ConstraintSet(library, paper_constraints())
+    >>> rules.violations(Program.parse("sin(x + sin(x))", library))
+    ['NoNestedTrigonometry()']
+    """
+
+    def __init__(self, library: Library, constraints: Iterable[Constraint | Custom]) -> None:
+        self.library = library
+        self.constraints = tuple(constraints)
+        for constraint in self.constraints:
+            unusable = not isinstance(constraint, Constraint) and not callable(constraint)
+            if unusable or isinstance(constraint, type):
+                raise InputError(
+                    f"{constraint!r} is not a constraint: it has neither `narrow` and `violated_by`"
+                    " nor can it be called with the programs under way"
+                )
+        self.built_in = [each for each in self.constraints if isinstance(each, Constraint)]
+        self.custom = [each for each in self.constraints if not isinstance(each, Constraint)]
+        self._tables = self._narrowed(self.built_in)
+        if not self._tables.max_length:
+            raise InputError("the constraints set no maximum length; add Length(low, high)")
+        self.compiled: dict[str, Any] = self._tables.compiled()
+        self._check_possible()
+
+    def _narrowed(self, constraints: Iterable[Constraint]) -> Tables:
+        tables = Tables(self.library)
+        for constraint in constraints:
+            constraint.narrow(tables)
+        return tables
+
+    @property
+    def max_length(self) -> int:
+        """T: the most tokens a program can have."""
+        return self._tables.capacity
+
+    def violations(self, program: Program) -> list[str]:
+        """Which constraints the finished program breaks (custom ones cannot tell)."""
+        return [_label(each) for each in self.built_in if each.violated_by(program)]
+
+    def ask(
+        self,
+        tokens: NDArray[np.int16],
+        parent: NDArray[np.int16],
+        sibling: NDArray[np.int16],
+        open_slots: NDArray[np.int32],
+    ) -> NDArray[np.float32]:
+        """What the custom constraints add to the logits [B, L]; -inf forbids."""
+        # Copies: the engine goes on to use its own arrays.
+        partial = Partial(
+            self.library, tokens.copy(), parent.copy(), sibling.copy(), open_slots.copy()
+        )
+        shape = (len(tokens), len(self.library))
+        logits = np.zeros(shape, dtype=np.float32)
+        for constraint in self.custom:
+            answer = np.asarray(constraint(partial))
+            if answer.shape != shape:
+                raise InputError(
+                    f"the constraint {_label(constraint)} answered with shape {answer.shape};"
+                    f" it must be {shape}: programs under way by tokens of the library"
+                )
+            if answer.dtype == bool:
+                logits[~answer] = -np.inf
+            else:
+                logits += answer.astype(np.float32)
+        if np.any(np.isnan(logits)) or np.any(logits == np.inf):
+            raise InputError("a custom constraint answered with NaN or +infinity logits")
+        return logits
+
+    def _check_possible(self) -> None:
+        """Refuse, by name, constraints that leave no program at all."""
+        for at, rule in enumerate(self.compiled["counts"]):
+            if rule["allowed"][0, 1, 0]:
+                continue
+            what = [_label(each) for each in self.built_in if isinstance(each, Length)]
+            if self._tables.counts:
+                member = self._tables.counts[at].member
+                what += [
+                    _label(each)
+                    for each in self.built_in
+                    if any(np.array_equal(c.member, member) for c in self._narrowed([each]).counts)
+                ]
+            arities = sorted(set(self.library.arity.tolist()))
+            raise InputError(
+                f"no program can satisfy {' and '.join(what)} with tokens of arity"
+                f" {', '.join(map(str, arities))}; loosen a bound or add tokens"
+            )
+        root = len(self.library)
+        least = self.compiled["slot_least"][0, root, 0]
+        most = self.compiled["slot_most"][0, root, 0]
+        if least > self._tables.capacity or most < self._tables.min_length:
+            names = ", ".join(_label(each) for each in self.built_in)
+            raise InputError(
+                f"the constraints collide: {names} leave no program of"
+                f" {self._tables.min_length} to {self._tables.capacity} tokens; loosen one of them"
+            )
+
+    def explain_dead_end(self, prefix: Sequence[int]) -> str:
+        """Say which constraints rule out which tokens after this unfinished program."""
+        blame: dict[str, list[str]] = {}
+        position = _Position(self.library, prefix)
+        for constraint in self.built_in:
+            for token in position.forbidden_by(self._alone(constraint)):
+                blame.setdefault(_label(constraint), []).append(self.library.names[token])
+        so_far = " ".join(self.library.names[token] for token in prefix) or "the empty program"
+        parts = [f"{name} rules out {', '.join(tokens)}" for name, tokens in blame.items()]
+        if self.custom:
+            own = ", ".join(map(_label, self.custom))
+            parts.append(f"the custom constraints ({own}) may add to it")
+        reason = "; ".join(parts) or "together they leave no way to reach a valid length"
+        return f"after {so_far} no token is allowed: {reason}"
+
+    def _alone(self, constraint: Constraint) -> Tables:
+        """The tables under one constraint and the length limit, which every table needs."""
+        lengths = [each for each in self.built_in if isinstance(each, Length | CloseUnfinished)]
+        return self._narrowed([constraint] if constraint in lengths else [*lengths, constraint])
+
+
+@dataclass
+class _Position:
+    """The next open position after an unfinished program."""
+
+    library: Library
+    prefix: Sequence[int]
+
+    def forbidden_by(self, tables: Tables) -> list[int]:
+        """Tokens that these tables rule out here."""
+        library = self.library
+        waiting: list[list[int]] = []  # open operators: token, then the children so far
+        for token in self.prefix:
+            if waiting:
+                waiting[-1].append(token)
+            if library.arity[token]:
+                waiting.append([token])
+            while waiting and len(waiting[-1]) - 1 == library.arity[waiting[-1][0]]:
+                waiting.pop()
+        parent, *left = waiting[-1] if waiting else [len(library)]
+        allowed = tables.child[parent, len(left)].copy()
+        for sibling in left:
+            allowed &= tables.sibling[sibling]
+        if waiting and len(left) == library.arity[parent] - 1:
+            for alike in tables.not_all:
+                if all(alike[sibling] for sibling in left):
+                    allowed &= ~alike
+        for ancestors, forbidden in tables.descendants:
+            if any(ancestors[open_[0]] for open_ in waiting):
+                allowed &= ~forbidden
+        open_slots = 1 + sum(int(library.arity[token]) - 1 for token in self.prefix)
+        nothing = CountTable(np.zeros(len(library), dtype=bool), 0, 0)
+        for rule in tables.counts or [nothing]:
+            bits = tables.count_feasibility(rule)
+            counted = min(sum(rule.member[token] for token in self.prefix), bits.shape[2] - 1)
+            classes = int(bits[len(self.prefix), open_slots, counted])
+            number = library.arity + (tables.max_arity + 1) * rule.member
+            allowed &= (classes >> number.astype(np.int64)) & 1 == 1
+        return np.flatnonzero(~allowed).tolist()
+
+
+def _label(constraint: object) -> str:
+    if isinstance(constraint, Forbid | Count | NotAll):
+        return str(constraint)
+    if isinstance(constraint, Constraint):
+        return repr(constraint)
+    return type(constraint).__name__ if not hasattr(constraint, "__name__") else constraint.__name__

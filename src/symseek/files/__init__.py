@@ -1,0 +1,1 @@
+"""Files in and out: tables read with care, results written whole or not at all."""

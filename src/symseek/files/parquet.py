@@ -1,0 +1,109 @@
+"""Parquet tables: the columns' names and their numbers, by pyarrow, which is an extra."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.errors import InputError
+from symseek.files.delimited import Complain, tidy
+
+__all__ = ["Parquet"]
+
+ROWS_AT_A_TIME = 1 << 16  # bounds the memory that pyarrow's own copy takes
+
+# How pandas calls an index without a name: it numbers the rows and is not a column.
+_INDEX = re.compile(r"__index_level_\d+__")
+
+
+@dataclass(frozen=True)
+class Parquet:
+    """A Parquet table that has been opened: everything but its numbers."""
+
+    path: Path
+    names: tuple[str, ...]  # of the columns, tidy
+    fields: tuple[str, ...]  # the same names as the file has them
+    notes: tuple[str, ...]
+    header = "the schema"  # where the names are
+
+    @classmethod
+    def opened(cls, path: Path) -> Parquet:
+        """Look at the schema."""
+        with _file(path) as file:
+            stored = tuple(file.schema_arrow.names)
+        fields = tuple(name for name in stored if not _INDEX.fullmatch(name))
+        notes = ("left out the index that pandas saved",) if fields != stored else ()
+        return cls(path, tuple(map(tidy, fields)), fields, notes)
+
+    def misread(self) -> None:
+        """Nothing separates the columns, so nothing can be wrong with that."""
+
+    def floats(self, columns: Sequence[int], complain: Complain) -> NDArray[np.float64]:
+        """The numbers [N, k] of some columns; nan where one is missing."""
+        for column in columns:
+            self._refuse_other_types(column, complain)
+        wanted = [self.fields[column] for column in columns]
+        blocks = [np.empty((0, len(wanted)))]
+        with _file(self.path) as file:
+            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=wanted):
+                blocks.append(np.column_stack([_numbers(batch, name) for name in wanted]))
+        return np.concatenate(blocks)
+
+    def where(self, row: int) -> str:
+        """The place in the file of a row, in words."""
+        return f"row {row} (the first is 0)"
+
+    def _refuse_other_types(self, column: int, complain: Complain) -> None:
+        """Complain about the first value of a column that holds something else than numbers."""
+        from pyarrow import types
+
+        name = self.fields[column]
+        with _file(self.path) as file:
+            kind = file.schema_arrow.field(name).type
+            numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
+            if any(is_kind(kind) for is_kind in numeric):
+                return
+            row = 0
+            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=[name]):
+                for value in batch.column(0):
+                    if value.is_valid:
+                        raise complain(column, self.where(row), value.as_py())
+                    row += 1
+
+
+@contextmanager
+def _file(path: Path) -> Iterator[Any]:
+    """The opened file; what is wrong with it is told in a sentence."""
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise InputError(
+            f"reading {path} needs pyarrow; run pip install 'symseek[parquet]', or save the table"
+            " as CSV"
+        ) from None
+    try:
+        with path.open("rb") as file, ParquetFile(file) as table:
+            yield table
+    except (ArrowException, OSError) as error:
+        if isinstance(error, PermissionError):
+            raise InputError(f"{path} cannot be read ({error.strerror}); check the file") from None
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise InputError(f"{path} is not a whole Parquet file ({reason}); save it again") from None
+
+
+def _numbers(batch: Any, name: str) -> NDArray[np.float64]:
+    """One column of a batch; nan where it has no value."""
+    import pyarrow
+
+    column = batch.column(batch.schema.get_field_index(name))
+    # An integer above 2**53 loses its last digits, which is no reason to refuse it.
+    column = column.cast(pyarrow.float64(), safe=False)
+    return np.asarray(column.to_numpy(zero_copy_only=False))

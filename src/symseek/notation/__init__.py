@@ -1,0 +1,1 @@
+"""Formulas as text: read, written, and to and from SymPy."""

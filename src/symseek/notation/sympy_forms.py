@@ -1,0 +1,194 @@
+"""Programs to SymPy and back.
+
+SymPy keeps sums and products flat, subtraction and division as signs and powers; on the way back
+they become the operators that a library has. SymPy is imported when first used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from symseek.errors import InputError
+from symseek.notation.lowering import Lowering, Piece
+from symseek.programs import Program
+from symseek.tokens import ARGUMENTS, OPERATORS, Kind, Library
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+__all__ = ["from_sympy", "to_sympy"]
+
+_REWRITTEN = {"sinh": "exp", "cosh": "exp", "coth": "exp", "sec": "cos", "csc": "sin", "cot": "tan"}
+_FUNCTIONS = {"Abs": "abs", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh"}
+
+
+def plain_number(value: float) -> Expr:
+    """A SymPy number: an integer where the value is one, else a float of the same value."""
+    import sympy
+
+    whole = value.is_integer() and abs(value) < 2**53
+    return sympy.Integer(int(value)) if whole else sympy.Float(value)
+
+
+def to_sympy(
+    program: Program,
+    symbol: Callable[[str], Any],
+    number: Callable[[float], Any] = plain_number,
+    constants: Sequence[Any] = (),
+) -> Any:
+    """The SymPy expression; the caller says how names become symbols and floats numbers.
+
+    `constants` stand for the `const` tokens in their order, instead of their values.
+
+    >>> import sympy
+    >>> to_sympy(Program.parse("x*x + 1"), sympy.Symbol)
+    x**2 + 1
+    >>> to_sympy(Program.parse("3.14*x"), sympy.Symbol, constants=[sympy.pi])
+    pi*x
+    """
+    import sympy
+
+    given = list(constants)  # the tree is worked from its end, and so are they
+
+    def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
+        this = program.library.tokens[token]
+        if this.kind is Kind.VARIABLE:
+            return symbol(this.name)
+        if constant is not None and given:
+            return given.pop()
+        if this.kind is not Kind.OPERATOR:
+            value = this.value if constant is None else constant
+            assert value is not None
+            return number(value)
+        if this.expansion is not None:
+            named = dict(zip(ARGUMENTS, arguments, strict=False))
+            return to_sympy(this.expansion, named.__getitem__, number)
+        form = sympy.Function(this.name) if this.sympy is None else this.sympy
+        return form(*arguments)
+
+    return program.fold(combine)
+
+
+def from_sympy(expression: Expr | float, library: Library | None = None) -> Program:
+    """Read a SymPy expression in the tokens of a library, its symbols matched by name.
+
+    >>> import sympy
+    >>> x = sympy.Symbol("x")
+    >>> str(from_sympy((1 - x) / sympy.sqrt(x)))
+    '(1.0 - x)/sqrt(x)'
+    """
+    import sympy
+
+    try:
+        whole = sympy.sympify(expression)
+    except sympy.SympifyError:
+        raise InputError(f"SymPy cannot make an expression of {expression!r}") from None
+    # SymPy leaves open whether a part is real, as in Abs(exp(x)) = exp(re(x)); here all parts are.
+    for part in (sympy.re, sympy.conjugate):
+        whole = whole.replace(part, lambda inside: inside)
+    whole = whole.replace(sympy.im, lambda inside: sympy.Integer(0))
+    if library is None:
+        names = sorted(symbol.name for symbol in whole.free_symbols)
+        library = Library([*OPERATORS, "const"], names)
+    return Lowering(library).program(_Reader(library).read(whole))
+
+
+class _Reader:
+    """Walks a SymPy expression from its leaves."""
+
+    def __init__(self, library: Library) -> None:
+        self.lower = Lowering(library)
+
+    def read(self, expression: Any) -> Piece:
+        if expression.is_Symbol:
+            return self.lower.name(expression.name, quoted=True)
+        if expression.is_number and expression.is_Atom:
+            return self.number(expression)
+        if expression.is_Add:
+            return self.sum(expression)
+        if expression.is_Mul:
+            return self.product(expression)
+        if expression.is_Pow:
+            return self.power(*expression.args)
+        return self.function(expression)
+
+    def number(self, expression: Any) -> Piece:
+        if expression.is_Rational and expression.q != 1:
+            known = self.lower.library.number_ids
+            if float(expression.p) in known and float(expression.q) in known:
+                whole = self.lower.literal(float(expression.p))
+                return self.lower.divide(whole, self.lower.literal(float(expression.q)))
+        if not (expression.is_real and expression.is_finite):
+            raise InputError(f"{expression} is not a finite real number")
+        return self.lower.literal(float(expression))
+
+    def sum(self, expression: Any) -> Piece:
+        """A sum with its negative terms last, as differences: a sum needs no sign to start with."""
+        terms = expression.as_ordered_terms()
+        positive = [term for term in terms if not term.could_extract_minus_sign()]
+        negative = [-term for term in terms if term.could_extract_minus_sign()]
+        if positive:
+            total = self.read(positive[0])
+        else:
+            total = self.lower.negate(self.read(negative[0]))
+            negative = negative[1:]
+        for term in positive[1:]:
+            total = self.lower.infix("+", total, self.read(term))
+        for term in negative:
+            total = self.lower.infix("-", total, self.read(term))
+        return total
+
+    def product(self, expression: Any) -> Piece:
+        """A product as one quotient at most, with its sign in front."""
+        import sympy
+
+        if expression.could_extract_minus_sign():
+            return self.lower.negate(self.read(-expression))
+        above: list[Any] = []
+        below: list[Any] = []
+        for factor in expression.as_ordered_factors():
+            base, exponent = factor.as_base_exp()
+            if factor.is_Rational:
+                above += [sympy.Integer(factor.p)] * (factor.p != 1)
+                below += [sympy.Integer(factor.q)] * (factor.q != 1)
+            elif factor.is_Pow and exponent.is_number and exponent.is_negative:
+                below.append(base**-exponent)
+            else:
+                above.append(factor)
+        return self.quotient(above, below)
+
+    def quotient(self, above: list[Any], below: list[Any]) -> Piece:
+        upper = self.factors(above) if above else self.lower.literal(1.0)
+        return self.lower.divide(upper, self.factors(below)) if below else upper
+
+    def factors(self, factors: list[Any]) -> Piece:
+        total = self.read(factors[0])
+        for factor in factors[1:]:
+            total = self.lower.infix("*", total, self.read(factor))
+        return total
+
+    def power(self, base: Any, exponent: Any) -> Piece:
+        import sympy
+
+        if base is sympy.E:
+            return self.lower.call("exp", self.read(exponent))
+        if exponent == sympy.Rational(1, 2) and "sqrt" in self.lower.library:
+            return self.lower.operator("sqrt", self.read(base))
+        if exponent.is_negative:
+            return self.lower.divide(self.lower.literal(1.0), self.read(base ** (-exponent)))
+        if exponent.is_Rational and exponent.q == 2 and "sqrt" in self.lower.library:
+            root = self.lower.operator("sqrt", self.read(base))
+            return self.lower.power(root, self.lower.literal(float(exponent.p)))
+        return self.lower.power(self.read(base), self.read(exponent))
+
+    def function(self, expression: Any) -> Piece:
+        name = type(expression).__name__
+        if name == "exp":
+            return self.lower.call("exp", self.read(expression.args[0]))
+        if name in _REWRITTEN:
+            return self.read(expression.rewrite(_REWRITTEN[name]))
+        known = _FUNCTIONS.get(name, name)
+        if not expression.args or known not in {*_FUNCTIONS.values(), *self.lower.library.names}:
+            raise InputError(f"{expression} is a SymPy {name}, which no operator here stands for")
+        return self.lower.call(known, *(self.read(each) for each in expression.args))

@@ -1,0 +1,165 @@
+"""What a person sees while a search runs: a bar, the time left, the rate, and the front so far.
+
+In a terminal or a notebook the picture is redrawn in place; anywhere else a line is printed now and
+then. rich is loaded only when there is something to draw.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO
+
+from symseek.model import Model
+from symseek.regression.regression import Regression
+from symseek.search import Iteration, Result
+
+if TYPE_CHECKING:
+    from rich.console import Console, Group
+
+__all__ = ["watched"]
+
+_REDRAW = 0.5  # seconds between two pictures
+_LINE = 5.0  # seconds between two lines
+_SHARE = 9  # the search runs at least so many times as long as it takes to write the front
+_MOST_ROWS = 12  # of the front that are drawn: the last ones, which fit best
+
+Callback = Callable[[Iteration], object]
+
+
+def watched(
+    regression: Regression, out: TextIO | None = None, callback: Callback | None = None
+) -> Result:
+    """Run the search, showing how it stands."""
+    out = out or sys.stderr
+    if _drawable(out):
+        with _Picture(regression, out) as picture:
+            return regression.run(_both(picture, callback))
+    return regression.run(_both(_Lines(regression, out), callback))
+
+
+def _both(first: Callback, second: Callback | None) -> Callback:
+    def call(now: Iteration) -> object:
+        first(now)
+        return second(now) if second is not None else None
+
+    return call
+
+
+def _drawable(out: TextIO) -> bool:
+    if "ipykernel" in sys.modules:
+        return True
+    return out.isatty() and os.environ.get("TERM") != "dumb"
+
+
+class Standing:
+    """How far a search is, in numbers that a person asks for."""
+
+    def __init__(self, regression: Regression, now: Iteration) -> None:
+        config = regression.search.config
+        shares = [now.expressions / config.max_expressions]
+        if config.max_seconds is not None:
+            shares.append(now.seconds / config.max_seconds)
+        self.share = min(1.0, max(shares))
+        self.expressions = now.expressions
+        self.rate = now.expressions / max(now.seconds, 1e-9)
+        self.left = now.seconds / self.share - now.seconds if self.share else None
+
+    def __str__(self) -> str:
+        left = "" if self.left is None else f", {clock(self.left)} left at most"
+        return f"{self.expressions:,} expressions, {self.rate:,.0f}/s{left}"
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds.
+
+    >>> clock(75), clock(4000)
+    ('1:15', '1:06:40')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def _next(began: float, pause: float) -> float:
+    """When to show the front again: with many rows that takes a while, and the search is first."""
+    now = time.monotonic()
+    return now + max(pause, _SHARE * (now - began))
+
+
+class _Lines:
+    """A line now and then, with the best formula so far."""
+
+    def __init__(self, regression: Regression, out: TextIO) -> None:
+        self.regression = regression
+        self.out = out
+        self.due = time.monotonic() + _LINE
+
+    def __call__(self, now: Iteration) -> None:
+        if time.monotonic() < self.due:
+            return
+        began = time.monotonic()
+        best = self.regression.model(final=False).best
+        standing = Standing(self.regression, now)
+        print(f"{standing}; R2 {best.r2:.6f}: {best.text}", file=self.out, flush=True)
+        self.due = _next(began, _LINE)
+
+
+class _Picture:
+    """A bar, and the front under it."""
+
+    def __init__(self, regression: Regression, out: TextIO) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        self.regression = regression
+        self.console: Console = Console(file=None if "ipykernel" in sys.modules else out)
+        self.live = Live(console=self.console, auto_refresh=False, transient=True)
+        self.due = 0.0
+
+    def __enter__(self) -> _Picture:
+        self.live.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.live.__exit__(*error)
+
+    def __call__(self, now: Iteration) -> None:
+        if time.monotonic() < self.due:
+            return
+        began = time.monotonic()
+        self.live.update(self._drawn(now), refresh=True)
+        self.due = _next(began, _REDRAW)
+
+    def _drawn(self, now: Iteration) -> Group:
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        standing = Standing(self.regression, now)
+        head = Table.grid(padding=(0, 1))
+        bar = ProgressBar(total=1.0, completed=standing.share, width=30)
+        head.add_row(bar, Text(f"{standing.share:4.0%}  {standing}"))
+        return Group(head, front_table(self.regression.model(final=False), _MOST_ROWS))
+
+
+def front_table(model: Model, most: int | None = None) -> Any:
+    """The front as a rich table, the picked row marked; the best rows if there are too many."""
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("", "row", "complexity", "R2"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(Text(f"{model.target} ="), overflow="fold")
+    first = max(0, len(model.formulas) - most) if most else 0
+    for row in range(first, len(model.formulas)):
+        each = model.formulas[row]
+        picked = row == model.picked
+        cells = [">" if picked else "", str(row), str(each.complexity), f"{each.r2:.6f}"]
+        table.add_row(*map(Text, cells), Text(each.text), style="bold" if picked else "")
+    return table

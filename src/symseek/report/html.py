@@ -1,0 +1,327 @@
+"""The report: all there is to say about a fit, in one HTML file that opens anywhere.
+
+Pictures are embedded and formulas are MathML, so it needs neither a script nor a network. Every
+word that comes from the user's table is escaped.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from symseek.errors import InputError
+from symseek.files.atomic import write_whole
+from symseek.model import Formula, Model
+from symseek.notation.mathml import escaped, mathml
+from symseek.notation.typeset import readable
+from symseek.report.page import document, embedded
+from symseek.report.plots.style import brief, counted, r2_text
+from symseek.search import Iteration
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["html", "report", "table_html"]
+
+History = Sequence[Iteration]
+Figures = Iterator[tuple["Axes", str]]
+
+APART = ("data", "command", "seed", "versions")  # of the summary: these have places of their own
+
+_AS_AROUND = "font-weight:inherit"
+
+
+def report(
+    models: Model | Sequence[Model],
+    X: ArrayLike,
+    y: ArrayLike,
+    history: History | Sequence[History],
+    settings: Mapping[str, Any],
+    summary: Mapping[str, Any],
+    path: str | PathLike[str],
+) -> None:
+    """Write the report to a file, whole or not at all. The arguments are those of `html`."""
+    write_whole(path, html(models, X, y, history, settings, summary))
+
+
+def html(
+    models: Model | Sequence[Model],
+    X: ArrayLike,
+    y: ArrayLike,
+    history: History | Sequence[History],
+    settings: Mapping[str, Any],
+    summary: Mapping[str, Any],
+) -> str:
+    """Write the report as the text of an HTML document.
+
+    Args:
+        models: the model, or one for each target.
+        X: the inputs [N, n].
+        y: the target [N], or the targets [N, targets].
+        history: the iterations of the search, or those of each target's search.
+        settings: what the search was told, listed as it is.
+        summary: what it came to, listed as well, except for a few entries which have their own
+            places if they are there: "data" (the name of the table), "command" (what repeats the
+            run), "seed", and "versions" (names and versions of software).
+    """
+    every = [models] if isinstance(models, Model) else list(models)
+    inputs = np.asarray(X, dtype=np.float64)
+    targets = _targets(y, len(every))
+    histories = _histories(history, len(every))
+    several = len(every) > 1
+    sections = [
+        _section(model, inputs, target, one, several)
+        for model, target, one in zip(every, targets, histories, strict=True)
+    ]
+    body = _head(every, inputs, summary) + "".join(sections) + _foot(settings, summary)
+    return document(_title(every), body)
+
+
+def table_html(model: Model) -> str:
+    """The front as a small table for a notebook, which brings its own fonts and colours."""
+    heads = [*_headings(model), f"{escaped(model.target)} ="]
+    lines = [_notebook_row("th", ["", *heads], "bold")]
+    for row, each in enumerate(model.formulas):
+        picked = row == model.picked
+        formula = mathml(readable(each)).replace("<math", f'<math style="{_AS_AROUND}"', 1)
+        cells = ["▸" if picked else "", *_numbers(model, each), formula]
+        lines.append(_notebook_row("td", cells, "bold" if picked else "normal"))
+    head, *rows = lines
+    return (
+        '<table style="border-collapse:collapse">'
+        f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def _notebook_row(tag: str, cells: Sequence[str], weight: str) -> str:
+    """Numbers to the right and the formula, which comes last, to the left."""
+    sides = ["right"] * (len(cells) - 1) + ["left"]
+    style = f"padding:.25em .7em;white-space:nowrap;{_AS_AROUND};text-align:"
+    inner = "".join(
+        f'<{tag} style="{style}{side}">{cell}</{tag}>'
+        for side, cell in zip(sides, cells, strict=True)
+    )
+    return f'<tr style="font-weight:{weight}">{inner}</tr>'
+
+
+def _targets(y: ArrayLike, count: int) -> list[NDArray[np.float64]]:
+    values = np.asarray(y, dtype=np.float64)
+    columns = values[:, None] if values.ndim == 1 else values
+    if columns.ndim != 2 or columns.shape[1] != count:
+        raise InputError(
+            f"y has shape {values.shape}; it must have one column for each of {count} models"
+        )
+    return list(columns.T)
+
+
+def _histories(history: History | Sequence[History], count: int) -> list[History]:
+    """A history for each model."""
+    nested: list[Any] = list(history)
+    if count == 1 and not (nested and isinstance(nested[0], Sequence)):
+        nested = [nested]
+    if len(nested) != count or any(isinstance(each, Iteration) for each in nested):
+        raise InputError(f"there are {count} models; give a list of as many histories")
+    return nested
+
+
+def _title(models: Sequence[Model]) -> str:
+    names = ", ".join(model.target for model in models)
+    return f"{'A formula' if len(models) == 1 else 'Formulas'} for {names}"
+
+
+def _head(models: Sequence[Model], inputs: NDArray[np.float64], summary: Mapping[str, Any]) -> str:
+    rows, columns = inputs.shape
+    source = f"<code>{escaped(str(summary['data']))}</code>: " if "data" in summary else ""
+    size = f"{counted(rows, 'row')}, {counted(columns, 'input column')}"
+    return f'<h1>{escaped(_title(models))}</h1>\n<p class="muted">From {source}{size}.</p>\n'
+
+
+def _section(
+    model: Model,
+    inputs: NDArray[np.float64],
+    target: NDArray[np.float64],
+    history: History,
+    several: bool,
+) -> str:
+    """Everything about one target."""
+    heading = f"<h2>{escaped(model.target)}</h2>\n" if several else ""
+    if not model.formulas:
+        return f"<section>{heading}<p>The search found no formula.</p></section>\n"
+    figures = "\n".join(_figure(ax, text) for ax, text in _figures(model, inputs, target, history))
+    level = 3 if several else 2
+    return f"""<section>
+{heading}{_picked(model)}
+<h{level}>Every formula on the front</h{level}>
+{_front(model)}
+<h{level}>Pictures</h{level}>
+<div class="figures">
+{figures}
+</div>
+</section>
+"""
+
+
+def _picked(model: Model) -> str:
+    best = model.best
+    facts = zip(_headings(model), _numbers(model, best), strict=True)
+    listed = " · ".join(f"{name} {value}" for name, value in facts)
+    return f"""<div class="formula">
+<div class="typeset">{mathml(readable(best), model.target)}</div>
+<p><code class="copy">{escaped(best.text)}</code></p>
+<p class="muted">{listed} · picked by {escaped(model.rule)}</p>
+</div>"""
+
+
+def _headings(model: Model) -> list[str]:
+    return ["complexity", "NRMSE", "R²", *["validation R²"] * _validated(model)]
+
+
+def _numbers(model: Model, formula: Formula) -> list[str]:
+    """The cells under the headings."""
+    texts = [str(formula.complexity), brief(formula.nrmse, padded=True), r2_text(formula.r2)]
+    if _validated(model):
+        texts.append(r2_text(formula.validation_r2))
+    return [escaped(text) for text in texts]
+
+
+def _validated(model: Model) -> bool:
+    return any(each.validation_r2 is not None for each in model.formulas)
+
+
+def _front(model: Model) -> str:
+    head = "".join(f'<th class="number" scope="col">{text}</th>' for text in _headings(model))
+    rows = []
+    for row, each in enumerate(model.formulas):
+        picked = row == model.picked
+        cells = "".join(f'<td class="number">{text}</td>' for text in _numbers(model, each))
+        mark = '<td title="picked" aria-label="picked">▸</td>' if picked else "<td></td>"
+        text = f'{mathml(readable(each))}<code class="copy">{escaped(each.text)}</code>'
+        opening = '<tr class="picked">' if picked else "<tr>"
+        rows.append(f'{opening}{mark}{cells}<td class="text">{text}</td></tr>')
+    lines = "\n".join(rows)
+    return f"""<div class="wide"><table class="front">
+<thead><tr><th></th>{head}<th scope="col">{escaped(model.target)} =</th></tr></thead>
+<tbody>
+{lines}
+</tbody>
+</table></div>"""
+
+
+def _figures(
+    model: Model, inputs: NDArray[np.float64], target: NDArray[np.float64], history: History
+) -> Figures:
+    """The pictures, each with a sentence about it."""
+    from symseek.report import plots
+
+    predicted = model.predict(inputs)
+    yield (
+        plots.front(model),
+        "Error against complexity: each point is the best formula of its size, the picked one is"
+        " orange.",
+    )
+    if inputs.shape[1] == 1:
+        yield plots.data(model, inputs, target), "The data and the curve of the picked formula."
+    else:
+        yield (
+            plots.parity(target, predicted),
+            "Predictions of the picked formula against the data: on the line both are equal.",
+        )
+    yield (
+        plots.residuals(target, predicted),
+        "What the picked formula leaves over, and its distribution; a pattern here is something"
+        " the formula misses.",
+    )
+    yield plots.tree(model.best.program), "The picked formula as the tree that is evaluated."
+    if not history:
+        return
+    yield (
+        plots.curves(history),
+        "Rewards during the search: the best so far, and the means of each batch of formulas.",
+    )
+    yield (
+        plots.rewards(history),
+        "How the rewards of a batch are distributed, and how that changes as the search learns.",
+    )
+    names = _library_names(history)
+    if names is not None:
+        yield plots.tokens(history, names), "Which tokens the search wrote, as shares of all."
+
+
+def _library_names(history: History) -> Sequence[str] | None:
+    """The tokens that were searched, known from any program that was found."""
+    found = [now.best for now in history if now.best is not None]
+    return found[-1].program.library.names if found else None
+
+
+def _figure(ax: Axes, caption: str) -> str:
+    figure = ax.figure.figure
+    width, height = (round(96 * inches) for inches in figure.get_size_inches())
+    title = ax.get_title("left")
+    alt = escaped(f"{title}. {caption}" if title else caption)
+    return (
+        f'<figure><img src="{embedded(figure)}" width="{width}" height="{height}" alt="{alt}">'
+        f"<figcaption>{escaped(caption)}</figcaption></figure>"
+    )
+
+
+def _foot(settings: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
+    listed = {name: value for name, value in summary.items() if name not in APART}
+    parts = []
+    if listed:
+        parts.append(f"<h2>The run</h2>\n{_listing(listed)}")
+    if settings:
+        parts.append(f"<h2>Settings</h2>\n{_listing(settings)}")
+    parts.append(_repeat(summary))
+    return "<section>\n" + "\n".join(parts) + "\n</section>"
+
+
+def _listing(entries: Mapping[str, Any]) -> str:
+    rows = "\n".join(
+        f'<tr><th scope="row">{escaped(str(name))}</th><td>{escaped(_plain(value))}</td></tr>'
+        for name, value in entries.items()
+    )
+    return f'<div class="wide"><table>\n{rows}\n</table></div>'
+
+
+def _plain(value: Any) -> str:
+    """A value as a reader writes it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_plain(each)}" for name, each in value.items())
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return ", ".join(_plain(each) for each in value)
+    return str(value)
+
+
+def _repeat(summary: Mapping[str, Any]) -> str:
+    versions = _versions() | dict(summary.get("versions", {}))
+    parts = ["<h2>How to repeat it</h2>"]
+    if "command" in summary:
+        command = escaped(str(summary["command"]))
+        parts.append(f'<pre><code class="copy">{command}</code></pre>')
+    told = ", ".join(f"{name} {version}" for name, version in versions.items())
+    seed = f"Seed {summary['seed']}; " if "seed" in summary else ""
+    parts.append(f'<p class="muted">{escaped(seed + told)}.</p>')
+    return "\n".join(parts)
+
+
+def _versions() -> dict[str, str]:
+    from symseek import __version__
+
+    return {
+        "symseek": __version__,
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+    }

@@ -1,0 +1,20 @@
+"""Pictures of a model, its fit and its search; Matplotlib is imported when one is drawn.
+
+- `front`: error against complexity, and the picked formula
+- `data`, `parity`, `residuals`: formula and data, predictions against the truth, what is left over
+- `tree`: a formula as a tree
+- `curves`, `rewards`, `tokens`: how the search went
+
+Each draws on the axes it is given, or on a figure of its own, and returns the axes:
+`front(model).figure.savefig("front.png")`. Nothing is shown, and no global setting is changed. In a
+notebook, end a cell with `front(model).figure` to see it.
+"""
+
+from __future__ import annotations
+
+from symseek.report.plots.fits import data, parity, residuals
+from symseek.report.plots.fronts import front
+from symseek.report.plots.training import curves, rewards, tokens
+from symseek.report.plots.trees import tree
+
+__all__ = ["curves", "data", "front", "parity", "residuals", "rewards", "tokens", "tree"]

@@ -86,7 +86,7 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=str(rest.get("help")))
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from symseek import __version__
+        from symseek.version import __version__
 
         print(f"symseek {__version__}")
         parser.exit()

@@ -22,6 +22,7 @@ from symseek.notation.typeset import readable
 from symseek.report.page import document, embedded
 from symseek.report.plots.style import brief, counted, r2_text
 from symseek.search import Iteration
+from symseek.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -318,8 +319,6 @@ def _repeat(summary: Mapping[str, Any]) -> str:
 
 
 def _versions() -> dict[str, str]:
-    from symseek import __version__
-
     return {
         "symseek": __version__,
         "Python": platform.python_version(),

@@ -7,6 +7,7 @@ So the source is parsed, and every import counts, except those for type checkers
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Set
@@ -151,6 +152,26 @@ def test_no_module_imports_itself_through_others() -> None:
 def test_only_engines_import_native_code() -> None:
     tied = {name for name, others in package_imports().items() if others & NATIVE}
     assert {name for name in tied if not name.startswith("symseek.engines")} == TIED_TO_NATIVE
+
+
+def error_texts(source: str) -> list[str]:
+    """The texts in calls of `InputError`."""
+    return [
+        part.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "InputError"
+        for part in ast.walk(node)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+
+
+def test_errors_of_the_library_do_not_speak_of_the_command_line() -> None:
+    """They name parameters, which the command line shows as its options."""
+    command_line = re.compile(r"(?<!\S)--[a-z]|symseek [a-z]+`")
+    paths = [path for path in SOURCE.rglob("*.py") if path.parent.name != "cli"]
+    texts = [text for path in paths for text in error_texts(path.read_text())]
+    assert len(texts) > 100
+    assert [text for text in texts if command_line.search(text)] == []
 
 
 @pytest.mark.parametrize(

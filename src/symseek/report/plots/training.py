@@ -157,19 +157,7 @@ def _frame(ax: Axes, last: float, values: Floats) -> None:
 def _thousands(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter
 
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
-
-
-def _count(value: float) -> str:
-    """A count in few characters.
-
-    >>> _count(500.0), _count(150_000.0), _count(2_500_000.0)
-    ('500', '150k', '2.5M')
-    """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: style.count(value)))
 
 
 def _percent(ax: Axes) -> None:

@@ -75,7 +75,7 @@ def test_a_pickled_model_predicts_and_prints_the_same() -> None:
         assert np.array_equal(again.predict(X), model.predict(X))
         assert str(again) == str(model)
         assert again.history_ == model.history_
-        assert again.fit(X, Y).score(X, Y) > 0.9  # begins anew
+        assert again.fit(X, Y).score(X, Y) > 0.9  # starts again
 
 
 # --- names
@@ -210,7 +210,7 @@ def test_a_warm_start_with_other_settings_begins_a_search_of_its_own(
     assert model.history_[0][-1].expressions <= 2_000
 
 
-def test_a_warm_start_with_another_network_is_no_trouble() -> None:
+def test_a_warm_start_with_another_network_works() -> None:
     small = presets.dsr(max_expressions=1_000)
     large = replace(small, policy=replace(small.policy, hidden=8))
     model = regressor(warm_start=True, config=small).fit(X, Y)

@@ -106,7 +106,7 @@ def test_weights_are_not_a_feature_by_default() -> None:
     assert read_table(write(GOOD), "y", weights="b").features == ("a",)
 
 
-def test_columns_that_nobody_wants_may_hold_anything() -> None:
+def test_unused_columns_may_hold_anything() -> None:
     rows = 'x,name,name,,y\n1,"a ""b"", c",True,,1\n2,"two\nlines",,é,2\n3,,,,4\n'
     assert read_table(write(rows), "y", ["x"]).X.tolist() == [[1.0], [2.0], [3.0]]
 
@@ -647,7 +647,7 @@ def test_inputs_are_found_by_name_and_the_rest_is_ignored() -> None:
     assert (inputs.features, inputs.path) == (("a", "b"), Path(path))
 
 
-def test_one_row_and_one_column_are_enough_inputs() -> None:
+def test_inputs_may_be_one_row_and_one_column() -> None:
     assert read_inputs(write('"p, Pa"\n1\n'), ["p, Pa"], delimiter=",").X.tolist() == [[1.0]]
 
 
@@ -702,7 +702,7 @@ def test_parquet_reads_like_text() -> None:
     assert inputs.ignored == ("a.b", "short", "money", "y", "w")
 
 
-def test_the_index_of_a_data_frame_is_no_column() -> None:
+def test_the_index_of_a_data_frame_is_not_a_column() -> None:
     table = read_table(parquet({"x": [1, 2, 3], "y": [1, 2, 4]}, index=["p", "q", "r"]), "y")
     assert table.features == ("x",)
     assert table.notes == ("left out the index that pandas saved",)

@@ -112,7 +112,7 @@ def test_huge_and_tiny_numbers(inputs: float, output: float, here: Path, capsys:
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_weights_column_counts_and_is_no_feature(here: Path, capsys: Capture) -> None:
+def test_a_weights_column_counts_and_is_not_a_feature(here: Path, capsys: Capture) -> None:
     lines = [f"{x},{2 * x + 1 if x < 9 else 99},{1 if x < 9 else 0}" for x in range(12)]
     (here / "data.csv").write_text("\n".join(["x,y,w", *lines]))
     words = ("--target", "y", "--weights", "w", "--out", "run")
@@ -419,7 +419,7 @@ def test_unknown_targets(target: str, near: str, run: Path, capsys: Capture) -> 
 # --- where output goes
 
 
-def test_a_reader_that_is_gone_is_no_traceback(run: Path) -> None:
+def test_a_closed_pipe_gives_no_traceback(run: Path) -> None:
     command = [sys.executable, "-m", "symseek", "show", str(run)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

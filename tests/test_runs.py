@@ -341,7 +341,7 @@ def test_a_run_of_less_than_a_batch_cannot_grow(capsys: Capture) -> None:
     assert "began with 500 expressions, less than a batch, and cannot go on" in said.err
 
 
-def test_a_run_killed_before_its_first_checkpoint_begins_anew(
+def test_a_run_killed_before_its_first_checkpoint_starts_again(
     folder: Path, capsys: Capture
 ) -> None:
     wanted = (folder / "front.json").read_bytes()

@@ -180,7 +180,7 @@ def say(text: str) -> None:
 
 
 def check_writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written before the hours of work, not after them."""
+    """Refuse a file that cannot be written before hours of work, not after them."""
     if path is None:
         return
     if path.is_dir():

@@ -1,7 +1,7 @@
 """Text tables: what separates the columns, what they are called, and the numbers in them.
 
-pandas reads the numbers at full speed. Only when it stumbles is the file walked again, record by
-record, to name the line.
+pandas reads the numbers at full speed. Only when it fails is the file read again, record by record,
+to name the line.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Delimited:
             header=None,
             names=range(len(self.names)),
             index_col=False,
-            # Columns that nobody wants are read too: else lines that are too long would pass.
+            # All columns are read, wanted or not: only then are lines that are too long noticed.
             dtype={i: np.float64 if i in wanted else object for i in range(len(self.names))},
             keep_default_na=False,
             na_values=[*MISSING, *_BOOLEANS],

@@ -104,6 +104,6 @@ def _numbers(batch: Any, name: str) -> NDArray[np.float64]:
     import pyarrow
 
     column = batch.column(batch.schema.get_field_index(name))
-    # An integer above 2**53 loses its last digits, which is no reason to refuse it.
+    # An integer above 2**53 loses its last digits; that is allowed.
     column = column.cast(pyarrow.float64(), safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -143,7 +143,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self) -> Settings:
-        # One draw for all targets: each is then found as it would be alone.
+        # One seed for all targets, so that each has the same result as alone.
         state = self.random_state
         seed = int(state) if _is_seed(state) else _drawn_seed(state)
         if isinstance(self.operators, str):
@@ -205,7 +205,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "models_")
         names = [each.target for each in self.models_]
         if target not in names and target not in range(len(names)):
-            raise InputError(f"there is no target {target!r}; there is {', '.join(names)}")
+            raise InputError(f"there is no target {target!r}; choose from {', '.join(names)}")
         return self.models_[names.index(target) if isinstance(target, str) else target]
 
     @property
@@ -237,7 +237,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
-        # A search for a few seconds finds no formula in noise, and should not.
+        # scikit-learn tests on noise, in which a search should find no formula.
         tags.regressor_tags.poor_score = True
         return tags
 

@@ -84,7 +84,7 @@ def html(
 
 
 def table_html(model: Model) -> str:
-    """The front as a small table for a notebook, which brings its own fonts and colours."""
+    """The front as a small table for a notebook, with the notebook's fonts and colours."""
     heads = [*_headings(model), f"{escaped(model.target)} ="]
     lines = [_notebook_row("th", ["", *heads], "bold")]
     for row, each in enumerate(model.formulas):
@@ -234,7 +234,7 @@ def _figures(
         )
     yield (
         plots.residuals(target, predicted),
-        "What the picked formula leaves over, and its distribution; a pattern here is something"
+        "The residuals of the picked formula, and their distribution; a pattern here is something"
         " the formula misses.",
     )
     yield plots.tree(model.best.program), "The picked formula as the tree that is evaluated."
@@ -254,7 +254,7 @@ def _figures(
 
 
 def _library_names(history: History) -> Sequence[str] | None:
-    """The tokens that were searched, known from any program that was found."""
+    """The names in the library of the search, taken from any program that was found."""
     found = [now.best for now in history if now.best is not None]
     return found[-1].program.library.names if found else None
 
@@ -290,7 +290,7 @@ def _listing(entries: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A value as a reader writes it."""
+    """A value as people write it."""
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -48,7 +48,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most so many characters: of a longer text, its beginning and its end.
+    """At most `most` characters: of a longer text, its beginning and its end.
 
     >>> shortened("temperature of the inner wall", 15)
     'tempera…er wall'

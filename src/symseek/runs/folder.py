@@ -146,7 +146,7 @@ class RunFolder:
         return Checkpointer(regression.search, self.checkpoint, SAVE_EVERY)
 
     def remove_leftovers(self) -> None:
-        """Remove what a killed process was writing; nobody else may be writing here."""
+        """Remove the files of a process that was killed while writing; no other may be writing."""
         with suppress(OSError):
             for left in _leftovers(self.path):
                 left.unlink()

@@ -1,7 +1,7 @@
-"""The house style: colours, type sizes, and what every plot does with its axes.
+"""The style of all plots: colours, type sizes, axes, and how a figure is saved.
 
 Everything is set on the artists themselves. No global setting of Matplotlib is changed, and figures
-are made without pyplot, so a plot leaves nothing behind but what it returns.
+are made without pyplot, so a plot changes nothing but what it returns.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def note(ax: Axes, text: str, x: float, y: float, **style: Any) -> Text:
 
 
 def message(ax: Axes, text: str) -> Axes:
-    """Axes that say in words why there is nothing to see."""
+    """Axes with a sentence instead of a plot."""
     ax.set_facecolor(PAPER)
     ax.set_axis_off()
     note(ax, text, 0.5, 0.5, ha="center", fontsize=LABEL)
@@ -122,7 +122,7 @@ def legend(ax: Axes, columns: int, size: float = TICK) -> None:
         handlelength=1.6,
         columnspacing=1.6,
     )
-    drawn.set_in_layout(False)  # a wide legend shall not make narrow axes narrower
+    drawn.set_in_layout(False)  # a wide legend must not make narrow axes narrower
     box, room = drawn.get_window_extent(), ax.get_window_extent().width
     if box.width > room and size > _SMALLEST:
         legend(ax, columns, max(_SMALLEST, 0.97 * size * room / box.width))

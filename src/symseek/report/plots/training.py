@@ -85,7 +85,7 @@ def tokens(
         return style.message(ax, _NOTHING if not history else "The search sampled no token.")
     if counts.shape[1] != len(library_names):
         raise InputError(
-            f"the history counts {counts.shape[1]} tokens and {len(library_names)} names came;"
+            f"the history counts {counts.shape[1]} tokens and there are {len(library_names)} names;"
             " give the names of the library that was searched"
         )
     x, totals = _stretches(history, counts, _TREND)
@@ -118,7 +118,7 @@ def _programs(now: Iteration) -> float:
 
 
 def _stretches(history: Sequence[Iteration], values: Floats, most: int) -> tuple[Floats, Floats]:
-    """Means over at most so many equal stretches: expressions at each one's end, values [., k]."""
+    """Means over at most `most` equal stretches: expressions at each one's end, values [., k]."""
     count = len(values)
     starts = np.unique(np.linspace(0, count, min(most, count), endpoint=False).astype(int))
     sizes = np.diff(np.append(starts, count))

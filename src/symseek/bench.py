@@ -19,9 +19,10 @@ from symseek.errors import InputError
 
 if TYPE_CHECKING:
     from symseek.front import Entry
+    from symseek.loop import Iteration
     from symseek.programs import Program
     from symseek.recovery.equivalence import Recovery
-    from symseek.search import Iteration, SearchConfig
+    from symseek.search import SearchConfig
 
 __all__ = [
     "Job",
@@ -284,7 +285,8 @@ def run_job(job: Job, report: Callable[[Progress], object] = lambda progress: No
     >>> run.recovered
     'yes'
     """
-    from symseek.search import Search, Stopped
+    from symseek.loop import Stopped
+    from symseek.search import Search
 
     problem = problems.load(job.problem)
     data = problem.data()

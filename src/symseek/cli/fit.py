@@ -12,10 +12,10 @@ from symseek.cli.settings import add_settings, fit_command, given_settings
 
 if TYPE_CHECKING:
     from symseek.files.tables import TrainingTable
+    from symseek.loop import Result
     from symseek.regression.regression import Regression
     from symseek.regression.settings import Settings
     from symseek.runs.folder import RunFolder
-    from symseek.search import Result
 
 __all__ = ["add_fit", "make_regression", "search"]
 
@@ -100,8 +100,8 @@ def make_regression(table: TrainingTable, settings: Settings) -> Regression:
 
 def search(run: RunFolder, regression: Regression, table: TrainingTable, quiet: bool) -> int:
     """Search, print what was found, write it to the folder, and return the exit code."""
+    from symseek.loop import Stopped
     from symseek.regression.progress import run_with_progress
-    from symseek.search import Stopped
 
     checkpointer = run.checkpointer(regression)
     warned = False

@@ -53,7 +53,7 @@ def _resume(options: argparse.Namespace) -> int:
 
 
 def _refuse_finished(run: RunFolder, regression: Regression) -> None:
-    from symseek.search import Stopped
+    from symseek.loop import Stopped
 
     reason = regression.search.finished
     if reason is None or not run.complete:

@@ -23,11 +23,11 @@ from typing import Any
 from symseek.errors import InputError
 from symseek.files.atomic import leftovers, write_whole
 from symseek.files.tables import TrainingTable, read_table
+from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.checkpoint import Checkpointer, restore
-from symseek.search import Iteration, Result
 from symseek.version import __version__
 
 __all__ = ["FitRequest", "RunFolder", "free_folder"]

@@ -87,14 +87,14 @@ def pictures(page: Page) -> list[bytes]:
 
 
 @cache
-def usual_text(validation: bool = False) -> str:
+def usual_text() -> str:
     """The report of the usual model, made once: its pictures take a while."""
     X, y = wave()
-    return html(usual(validation=validation), X, y, history(8, tokens=5), SETTINGS, SUMMARY)
+    return html(usual(), X, y, history(8, tokens=5), SETTINGS, SUMMARY)
 
 
-def usual_page(validation: bool = False) -> Page:
-    return Page(usual_text(validation))
+def usual_page() -> Page:
+    return Page(usual_text())
 
 
 def test_the_report_says_everything() -> None:
@@ -174,9 +174,18 @@ def test_names_are_harmless_in_pictures(name: str) -> None:
         ET.fromstring(picture)
 
 
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For what is not about them: they take a while."""
+    monkeypatch.setattr(report_html, "_figures", lambda *_: [])
+
+
+@pytest.mark.usefixtures("no_pictures")
 def test_validation_is_shown_where_there_is_any() -> None:
-    assert "validation R²" not in usual_page().text
-    assert "validation R²" in usual_page(validation=True).text
+    X, y = wave()
+    without, with_it = (html(usual(validation=each), X, y, [], {}, {}) for each in (False, True))
+    assert "validation R²" not in Page(without).text
+    assert "validation R²" in Page(with_it).text
 
 
 def test_several_targets_are_several_sections() -> None:
@@ -226,6 +235,7 @@ def test_the_same_run_gives_the_same_bytes() -> None:
     assert html(usual(), X, y, history(8, tokens=5), SETTINGS, SUMMARY) == usual_text()
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_file_is_written_whole_or_not_at_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,7 @@
 """Formulas for a cell of a spreadsheet: Excel, LibreOffice and Google Sheets read the same text.
 
-No function in it takes two arguments, so it does not matter whether a comma or a semicolon stands
-between them; numbers have a decimal point. Where a formula has no value, or one too large, the cell
-shows an error.
+Numbers have a decimal point, and the arguments of MIN, MAX and ATAN2 a comma between them; no other
+function takes two. Where a formula has no value, or one too large, the cell shows an error.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _sign(a):
 """
 _FLOOR = """\
 def _floor(a):
-    return float(math.floor(a)) if math.isfinite(a) else a
+    return math.copysign(math.floor(a), a) if math.isfinite(a) else a
 """
 
 
@@ -175,6 +175,29 @@ _BASIC = [
 ]
 # A column with one of these names takes the operator out of the libraries of its table.
 _MORE = [
+    Token.function("asin", 1, 4, np.arcsin, r"\arcsin", domain="-1.0 <= a <= 1.0", parity="odd",
+                   aliases=("arcsin",)),
+    Token.function("acos", 1, 4, np.arccos, r"\arccos", domain="-1.0 <= a <= 1.0",
+                   aliases=("arccos",)),
+    Token.function("atan", 1, 4, np.arctan, r"\arctan", parity="odd", aliases=("arctan",)),
+    Token.function("sinh", 1, 4, np.sinh, parity="odd", spelling="(exp(a) - exp(-a))/2",
+                   helper=_unbounded("sinh", "math.copysign(math.inf, a)")),
+    Token.function("cosh", 1, 4, np.cosh, parity="even", spelling="(exp(a) + exp(-a))/2",
+                   helper=_unbounded("cosh")),
+    Token.function("asinh", 1, 4, np.arcsinh, r"\operatorname{arsinh}", parity="odd",
+                   spelling="log(a + sqrt(a**2 + 1))", aliases=("arcsinh",)),
+    Token.function("atan2", 2, 4, np.arctan2, r"\operatorname{atan2}", excel="ATAN2({b}, {a})",
+                   aliases=("arctan2",)),
+    Token.function("min", 2, 2, np.minimum, helper=_MIN, sympy="Min", mpmath=min,
+                   spelling="(a + b - abs(a - b))/2", c="({b} < {a} || isnan({b}) ? {b} : {a})"),
+    Token.function("max", 2, 2, np.maximum, helper=_MAX, sympy="Max", mpmath=max,
+                   spelling="(a + b + abs(a - b))/2", c="({b} > {a} || isnan({b}) ? {b} : {a})"),
+    Token.function("sign", 1, 2, np.sign, r"\operatorname{sgn}", parity="odd", helper=_SIGN,
+                   c="({a} > 0.0 ? 1.0 : {a} < 0.0 ? -1.0 : {a})"),
+    Token.function("floor", 1, 2, np.floor, r"\left\lfloor{a}\right\rfloor", helper=_FLOOR,
+                   excel="INT", label="⌊ ⌋"),
+    Token.function("erf", 1, 4, _erf, r"\operatorname{erf}", parity="odd", torch="erf",
+                   numpy="np.vectorize(math.erf, otypes=[float])", jax="scipy.special.erf"),
     Token("hypot", 2, 4, formula="sqrt(a**2 + b**2)"),
     Token("gauss", 1, 4, formula="exp(-a**2)"),
     Token("logistic", 1, 4, formula="1/(1 + exp(-a))"),

@@ -23,12 +23,6 @@ SOURCE = Path(symseek.__file__).parent
 CIRCULAR = {
     "symseek.experiments.cluster",
     "symseek.experiments.runner",
-    "symseek.notation.lowering",
-    "symseek.notation.parse",
-    "symseek.notation.printing",
-    "symseek.notation.sympy_forms",
-    "symseek.programs",
-    "symseek.tokens",
 }
 
 # What only symseek.engines may import.

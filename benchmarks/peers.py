@@ -74,7 +74,9 @@ def timed(run: Run, problem: problems.Problem, seed: int, limit: int) -> float:
     return seconds if normalised_error(predict, data) < ENOUGH and seconds <= limit else np.inf
 
 
-def normalised_error(predict: Callable[[np.ndarray], np.ndarray], data: problems.Data) -> float:
+def normalised_error(
+    predict: Callable[[np.ndarray], np.ndarray], data: problems.TrainTest
+) -> float:
     return float(np.mean((predict(data.X_test) - data.y_test) ** 2) / np.var(data.y_test))
 
 

@@ -13,8 +13,8 @@ import sys
 import time
 
 from symseek import Search, presets, problems, rounded
-from symseek.bench import judged
 from symseek.errors import InputError
+from symseek.experiments.runs.judge import judged
 from symseek.search import Iteration, Result
 
 PROBLEMS = ("Nguyen-1", "Nguyen-5", "Nguyen-8", "Nguyen-7c")

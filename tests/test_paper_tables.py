@@ -8,14 +8,20 @@ from typing import Any
 
 import pytest
 
-from symseek.experiments import Record, Spec, error_figures, published
-from symseek.experiments.catalogue import experiment
-from symseek.experiments.experiment import Report
-from symseek.experiments.grids import chosen
-from symseek.experiments.literature import log_error
-from symseek.experiments.measures import INCOMPLETE, error_table, recovery_table, significance_table
-from symseek.experiments.statistics import median, wilson
-from symseek.experiments.tables import Table
+from symseek.experiments import Record, Spec, figures
+from symseek.experiments.paper import published
+from symseek.experiments.paper.catalogue import experiment
+from symseek.experiments.paper.experiment import Report
+from symseek.experiments.paper.grids import chosen
+from symseek.experiments.paper.literature import log_error
+from symseek.experiments.paper.measures import (
+    INCOMPLETE,
+    error_table,
+    recovery_table,
+    significance_table,
+)
+from symseek.experiments.paper.statistics import median, wilson
+from symseek.experiments.paper.tables import ResultTable
 
 NGUYEN = list(published.RECOVERY.rows)
 
@@ -41,7 +47,7 @@ def on_all(method: str, problems: Iterable[str], count: int = 10, **settings: An
     ]
 
 
-def row_of(table: Table, first: str) -> list[str]:
+def row_of(table: ResultTable, first: str) -> list[str]:
     return next(list(row) for row in table.rows if row[0] == first)
 
 
@@ -209,9 +215,9 @@ def test_a_median_has_no_deviation_to_explain() -> None:
 def test_an_error_figure_says_what_the_error_is() -> None:
     records = with_errors("dsr", "GrammarVAE-1", [0.1, 0.2])
     (figure,) = report("grammarvae", records).figures
-    assert error_figures.errors(figure.data).axes[0].get_xlabel() == "log(1 + MSE)"
+    assert figures.errors(figure.data).axes[0].get_xlabel() == "log(1 + MSE)"
     (other,) = report("bsr", with_errors("dsr", "Jin-1", [0.1, 0.2])).figures
-    assert error_figures.errors(other.data).axes[0].get_xlabel() == "error on the test points"
+    assert figures.errors(other.data).axes[0].get_xlabel() == "error on the test points"
 
 
 # --- comparisons

@@ -14,7 +14,7 @@ The modules in the order of the pipeline:
 - `front`: the best programs found
 - `search`, `presets`: the loop that ties them together, and the paper's settings
 - `rounding`: fitted constants as neat numbers
-- `problems`, `recovery`, `bench`: was the true formula found?
+- `problems`, `recovery`: was the true formula found?
 - `baselines`: genetic programming on DEAP, to compare with
 - `experiments`: thousands of runs, on one machine or a cluster, each done once and remembered
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
-from symseek.experiments import measures
-from symseek.experiments.published import LABELS
+from symseek.experiments.paper import measures
+from symseek.experiments.paper.published import LABELS
 from symseek.files.atomic import write_whole
 from symseek.report.plots import style
 

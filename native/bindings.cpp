@@ -30,8 +30,9 @@ std::vector<T> copied(const nb::dict& tables, const char* name) {
   return {array.data(), array.data() + array.size()};
 }
 
-Rules read_rules(const nb::dict& tables) {
-  Rules rules;
+std::shared_ptr<Rules> read_rules(const nb::dict& tables) {
+  auto made = std::make_shared<Rules>();
+  Rules& rules = *made;
   rules.arity = copied<int8_t>(tables, "arity");
   rules.tokens = static_cast<int>(rules.arity.size());
   rules.words = (rules.tokens + 63) / 64;
@@ -58,7 +59,11 @@ Rules read_rules(const nb::dict& tables) {
     rules.counts.push_back({copied<uint32_t>(rule, "allowed"), copied<Word>(rule, "class_sets"),
                             copied<uint8_t>(rule, "member"), nb::cast<int>(rule["cap"])});
   }
-  return rules;
+  return made;
+}
+
+Traversals read_traversals(const In<TokenId>& tokens, const In<int32_t>& lengths) {
+  return {tokens.data(), lengths.data(), static_cast<int>(tokens.shape(0)), static_cast<int>(tokens.shape(1))};
 }
 
 // A user's constraint as the core sees it: numpy arrays out, logits [n, L] back, under the interpreter lock.
@@ -103,11 +108,20 @@ TokenCode read_code(const std::vector<std::vector<std::tuple<std::string, int, d
   return out;
 }
 
+// The lists that Python reads, so that an order or a name is written once.
+#define X(NAME) #NAME,
+const std::vector<std::string> FIT_METHODS = {SYMSEEK_FIT_METHODS(X)};
+const std::vector<std::string> FIT_STATUSES = {SYMSEEK_FIT_STATUSES(X)};
+#undef X
+#define X(OPERATOR, SWAPPED, RESIDUAL) {#OPERATOR, SWAPPED},
+const std::vector<std::pair<std::string, bool>> PAIR_KIND_NAMES = {SYMSEEK_PAIR_KINDS(X)};
+#undef X
+
 FitMethod read_method(const std::string& name) {
-  if (name == "mixed") return FitMethod::mixed;
-  if (name == "least_squares") return FitMethod::least_squares;
-  if (name == "bfgs") return FitMethod::bfgs;
-  throw std::invalid_argument("the native engine has no method of fitting named '" + name + "'");
+  const auto found = std::find(FIT_METHODS.begin(), FIT_METHODS.end(), name);
+  if (found == FIT_METHODS.end())
+    throw std::invalid_argument("the native engine has no method of fitting named '" + name + "'");
+  return static_cast<FitMethod>(found - FIT_METHODS.begin());
 }
 
 // Lets Ctrl-C through during long work.
@@ -135,6 +149,10 @@ NB_MODULE(_native, m) {
     for (const auto& [name, arity] : operations()) out[name.c_str()] = arity;
     return out;
   }, "Names and arities of the operations the evaluator has.");
+  m.def("fit_methods", [] { return FIT_METHODS; }, "The ways to fit constants, by name.");
+  m.def("fit_statuses", [] { return FIT_STATUSES; }, "How a fit can end: the name of each status code.");
+  m.def("pair_kinds", [] { return PAIR_KIND_NAMES; },
+        "The ways in which `pair` combines two values: operator, and whether the operands are swapped.");
   m.def("adam", [](Out<float> weights, Out<float> mean, Out<float> variance, In<float> gradient, float step,
                    float beta1, float beta2, float epsilon) {
     kernels().adam(static_cast<int>(weights.size()), weights.data(), mean.data(), variance.data(), gradient.data(),
@@ -144,7 +162,21 @@ NB_MODULE(_native, m) {
 
   nb::class_<Pool>(m, "Pool", "Threads that serve all stages of one search.").def(nb::init<int>(), "threads"_a);
 
+  nb::class_<Rules>(m, "Rules", "Compiled constraints, which several objects may share.")
+      .def(nb::new_([](const nb::dict& tables) { return read_rules(tables); }), "tables"_a)
+      .def("permits", [](const Rules& self, In<TokenId> tokens, In<int32_t> lengths, Pool& pool, Out<bool> ok,
+                         const nb::object& ask) {
+        const Ask question = read_ask(ask, self.tokens);
+        const Traversals programs = read_traversals(tokens, lengths);
+        nb::gil_scoped_release unlock;
+        permits(self, programs, pool, question, ok.data());
+      }, "tokens"_a, "lengths"_a, "pool"_a, "ok"_a, "ask"_a = nb::none(),
+      "Which programs are complete and obey the constraints at every step, the custom ones too if `ask` is given.");
+
   nb::class_<Policy>(m, "Policy")
+      .def("__init__", [](Policy* self, std::shared_ptr<Rules> rules, int hidden, std::shared_ptr<Pool> pool) {
+        new (self) Policy(std::move(rules), hidden, std::move(pool));
+      }, "rules"_a, "hidden"_a, "pool"_a)
       .def("__init__", [](Policy* self, const nb::dict& tables, int hidden, std::shared_ptr<Pool> pool) {
         new (self) Policy(read_rules(tables), hidden, std::move(pool));
       }, "tables"_a, "hidden"_a, "pool"_a)
@@ -171,8 +203,7 @@ NB_MODULE(_native, m) {
                        const nb::object& gradient, const nb::object& ask) {
         const Ask question = read_ask(ask, self.rules().tokens);
         float* gradient_data = gradient.is_none() ? nullptr : nb::cast<Out<float>>(gradient).data();
-        const Traversals programs{tokens.data(), lengths.data(), static_cast<int>(tokens.shape(0)),
-                                  static_cast<int>(tokens.shape(1))};
+        const Traversals programs = read_traversals(tokens, lengths);
         nb::gil_scoped_release unlock;
         self.score(weights.data(), programs, weight.data(), entropy_weight.data(), entropy_decay, question, log_probability.data(),
                    entropy.data(), gradient_data);
@@ -180,9 +211,9 @@ NB_MODULE(_native, m) {
       "gradient"_a.none(), "ask"_a.none(),
       "Log-probability and entropy of programs; with `gradient`, also that of their weighted sum.")
       .def("allows", [](Policy& self, In<TokenId> tokens, In<int32_t> lengths, Out<bool> ok) {
+        const Traversals programs = read_traversals(tokens, lengths);
         nb::gil_scoped_release unlock;
-        self.allows({tokens.data(), lengths.data(), static_cast<int>(tokens.shape(0)),
-                     static_cast<int>(tokens.shape(1))}, ok.data());
+        permits(self.rules(), programs, self.pool(), {}, ok.data());
       }, "tokens"_a, "lengths"_a, "ok"_a, "Which programs are complete and could have been sampled.");
 
   m.def("pair", [](In<double> values, In<double> candidates, In<double> inverses, In<double> target, In<double> weight,
@@ -200,6 +231,9 @@ NB_MODULE(_native, m) {
   "For each row of values [P, N] the candidate [N, Q] that completes it best, by each way to combine two.");
 
   nb::class_<Breeder>(m, "Breeder")
+      .def("__init__", [](Breeder* self, std::shared_ptr<Rules> rules, int constant, std::shared_ptr<Pool> pool) {
+        new (self) Breeder(std::move(rules), constant, std::move(pool));
+      }, "rules"_a, "constant"_a, "pool"_a)
       .def("__init__", [](Breeder* self, const nb::dict& tables, int constant, std::shared_ptr<Pool> pool) {
         new (self) Breeder(read_rules(tables), constant, std::move(pool));
       }, "tables"_a, "constant"_a, "pool"_a)

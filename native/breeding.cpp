@@ -48,8 +48,8 @@ class Breeder::Dice {
   int used_ = 4;
 };
 
-Breeder::Breeder(Rules rules, int constant, std::shared_ptr<Pool> pool)
-    : rules_(std::move(rules)), constant_(constant), pool_(std::move(pool)), scratch_(pool_->threads()) {
+Breeder::Breeder(std::shared_ptr<const Rules> rules, int constant, std::shared_ptr<Pool> pool)
+    : shared_rules_(std::move(rules)), rules_(*shared_rules_), constant_(constant), pool_(std::move(pool)), scratch_(pool_->threads()) {
   of_arity_.resize(rules_.max_arity + 1);
   for (int token = 0; token < rules_.tokens; ++token) {
     of_arity_[rules_.arity[token]].push_back(static_cast<TokenId>(token));

@@ -26,7 +26,7 @@ struct Draw {
 class Breeder {
  public:
   // `constant` is the id of the placeholder, -1 if there is none.
-  Breeder(Rules rules, int constant, std::shared_ptr<Pool> pool);
+  Breeder(std::shared_ptr<const Rules> rules, int constant, std::shared_ptr<Pool> pool);
   ~Breeder();
   Breeder(const Breeder&) = delete;
   Breeder& operator=(const Breeder&) = delete;
@@ -59,7 +59,8 @@ class Breeder {
   int constants_before(const Child& child, int at) const;
   void splice(Child& child, int begin, int end, const Child& from, int from_begin, int from_end, Scratch& scratch) const;
 
-  Rules rules_;
+  std::shared_ptr<const Rules> shared_rules_;
+  const Rules& rules_;
   int constant_;
   std::shared_ptr<Pool> pool_;
   std::vector<std::vector<TokenId>> of_arity_;  // tokens of each arity

@@ -1,5 +1,5 @@
-// Remembers the errors of programs seen before, and the constants fitted to them, in a table of fixed size: four entries to a set, the oldest gives
-// way. Programs are known by a 128-bit hash; two different ones collide with a chance of about 1e-26 in a run of
+// Remembers the errors of programs seen before, and the constants fitted to them, in a table of fixed size: four
+// entries to a set, the oldest gives way. Programs are known by a 128-bit hash; two different ones collide with a chance of about 1e-26 in a run of
 // two million.
 #pragma once
 
@@ -82,14 +82,24 @@ class Cache {
       }
     return nullptr;
   }
-  void insert(const Key& key, const Errors& errors, const double* constants = nullptr, int count = 0) {
-    if (tags_.empty()) return;
-    const size_t set = set_of(key), way = set * WAYS + next_[set];
+  // Inserts where the set of the key is in the range given, and does nothing elsewhere: threads with ranges of their
+  // own do not meet.
+  void insert(const Key& key, int begin, int end, const Errors& errors, const double* constants = nullptr,
+              int count = 0) {
+    const size_t set = set_of(key);
+    if (set < size_t(begin) || set >= size_t(end)) return;
+    const size_t way = set * WAYS + next_[set];
     tags_[way] = key.high;
     entries_[way] = {key.low, errors, true};
     std::copy_n(constants, count, constants_.data() + way * width_);
     next_[set] = static_cast<uint8_t>((next_[set] + 1) % WAYS);
   }
+  // Asks memory for what an insertion will write.
+  void prefetch_insertion(const Key& key, int begin, int end) const {
+    const size_t set = set_of(key);
+    if (set >= size_t(begin) && set < size_t(end)) __builtin_prefetch(&entries_[set * WAYS + next_[set]], 1);
+  }
+  int sets() const { return static_cast<int>(next_.size()); }
 
  private:
   static constexpr size_t WAYS = 4;

@@ -117,35 +117,46 @@ int Evaluator::recognise(const Batch& batch, uint64_t purpose, double* fitted) {
   keys_.resize(count);
   first_.resize(count);
   results_.resize(count);
+  known_.resize(count);
   slots_.assign(table, -1);
   distinct_.clear();
-  int distinct = 0;
-  for (int i = 0; i < count; ++i) {
-    keys_[i] = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i],
-                           batch.constants + size_t(i) * batch.constant_width, constants_in(batch, i), purpose);
-    cache_.prefetch(keys_[i]);
-  }
+  pool_->divide(count, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i)
+      keys_[i] = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i],
+                             batch.constants + size_t(i) * batch.constant_width, constants_in(batch, i), purpose);
+  });
   for (int i = 0; i < count; ++i) {
     size_t slot = keys_[i].high & (table - 1);
     while (slots_[slot] >= 0 && !(keys_[slots_[slot]] == keys_[i])) slot = (slot + 1) & (table - 1);
     if (slots_[slot] < 0) {
       slots_[slot] = i;
-      ++distinct;
-      double* constants = fitted ? fitted + size_t(i) * batch.constant_width : nullptr;
-      if (const Errors* known = cache_.find(keys_[i], constants, fitted ? constants_in(batch, i) : 0))
-        results_[i] = *known;
-      else
-        distinct_.push_back(i);
+      distinct_.push_back(i);
     }
     first_[i] = slots_[slot];
   }
+  const int distinct = static_cast<int>(distinct_.size());
+  pool_->divide(distinct, [&](int begin, int end) {
+    for (int at = begin; at < end; ++at) cache_.prefetch(keys_[distinct_[at]]);
+    for (int at = begin; at < end; ++at) {
+      const int i = distinct_[at];
+      double* constants = fitted ? fitted + size_t(i) * batch.constant_width : nullptr;
+      const Errors* found = cache_.find(keys_[i], constants, fitted ? constants_in(batch, i) : 0);
+      known_[i] = found != nullptr;
+      if (found) results_[i] = *found;
+    }
+  });
+  std::erase_if(distinct_, [&](int i) { return known_[i]; });
   return distinct;
 }
 
+// Each thread has a range of the cache to itself, and fills it in the order of the batch.
 void Evaluator::remember(const Batch& batch, const double* fitted) {
-  for (int i : distinct_)
-    cache_.insert(keys_[i], results_[i], fitted ? fitted + size_t(i) * batch.constant_width : nullptr,
-                  fitted ? constants_in(batch, i) : 0);
+  pool_->divide(cache_.sets(), [&](int begin, int end) {
+    for (int i : distinct_) cache_.prefetch_insertion(keys_[i], begin, end);
+    for (int i : distinct_)
+      cache_.insert(keys_[i], begin, end, results_[i], fitted ? fitted + size_t(i) * batch.constant_width : nullptr,
+                    fitted ? constants_in(batch, i) : 0);
+  });
 }
 
 void Evaluator::report(int programs, double* squared, double* absolute, bool* ok) const {

@@ -86,6 +86,7 @@ class Evaluator {
   // Reused between batches, so that grading allocates nothing once it has warmed up.
   std::vector<Key> keys_;
   std::vector<int> slots_, first_, distinct_, alive_, fixed_, fittable_;
+  std::vector<char> known_;  // [B] whether the cache had it
   std::vector<Errors> results_;
 };
 

@@ -12,8 +12,14 @@
 
 namespace symseek {
 
-enum class FitMethod : int { mixed = 0, least_squares = 1, bfgs = 2 };
-enum class FitStatus : uint8_t { converged = 0, limit = 1, invalid = 2 };
+// How constants are fitted and how a fit can end, by name and in order: Python reads these lists from the module.
+#define SYMSEEK_FIT_METHODS(X) X(mixed) X(least_squares) X(bfgs)
+#define SYMSEEK_FIT_STATUSES(X) X(converged) X(limit) X(invalid)
+
+#define X(NAME) NAME,
+enum class FitMethod : int { SYMSEEK_FIT_METHODS(X) };
+enum class FitStatus : uint8_t { SYMSEEK_FIT_STATUSES(X) };
+#undef X
 
 struct FitOptions {
   FitMethod method = FitMethod::mixed;

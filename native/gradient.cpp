@@ -8,20 +8,14 @@ namespace symseek {
 
 // Sorts the programs, so that those which begin alike lie together, and merges equal ones.
 void Policy::find_distinct(const Traversals& programs, const float* weight, const float* entropy_weight) {
-  const auto row = [&](int i) { return programs.tokens + size_t(i) * programs.width; };
   order_.resize(programs.programs);
   copy_of_.resize(programs.programs);
   std::iota(order_.begin(), order_.end(), 0);
-  std::sort(order_.begin(), order_.end(), [&](int a, int b) {
-    const int length = std::min(programs.lengths[a], programs.lengths[b]);
-    const auto [x, y] = std::mismatch(row(a), row(a) + length, row(b));
-    if (x != row(a) + length) return *x < *y;
-    return programs.lengths[a] != programs.lengths[b] ? programs.lengths[a] < programs.lengths[b] : a < b;
-  });
+  sort_by_prefix(programs, order_);
   distinct_.clear();
   for (int i : order_) {
     const bool fresh = distinct_.empty() || programs.lengths[distinct_.back().program] != programs.lengths[i] ||
-                       std::memcmp(row(distinct_.back().program), row(i), sizeof(TokenId) * programs.lengths[i]) != 0;
+                       std::memcmp(programs.row(distinct_.back().program), programs.row(i), sizeof(TokenId) * programs.lengths[i]) != 0;
     if (fresh) distinct_.push_back({i, 0.0f, 0.0f});
     distinct_.back().weight += weight[i];
     distinct_.back().entropy_weight += entropy_weight[i];
@@ -65,16 +59,16 @@ void Policy::forward(const Traversals& programs, const Distinct* first, int coun
   const int hidden = weights_.hidden_p, tokens = weights_.tokens_p, words = rules_.words;
   s.may_skip = !ask;
   s.start(count, rules_.max_length, hidden, tokens, words);
-  const auto row = [&](int i) { return programs.tokens + size_t(first[i].program) * programs.width; };
+  const auto row = [&](int i) { return programs.row(first[i].program); };
   for (int i = 0; i < count; ++i) log_probability[first[i].program] = entropy[first[i].program] = 0.0f;
-  float heed = 1.0f;
+  float decay = 1.0f;
   for (int depth = 0; s.open_level(rules_, depth, count, row, [&](int i) { return programs.lengths[first[i].program]; });
-       ++depth, heed *= entropy_decay) {
+       ++depth, decay *= entropy_decay) {
     const float* said = ask ? s.consult(rules_, ask, depth, row) : nullptr;
     s.bias.start(rules_, weights_.output_bias(), tokens, depth);
     const int begin = s.level_start[depth], n = s.level_start[depth + 1] - begin;
     for (int i = 0; i < n; ++i) {
-      Trail& node = s.trail[begin + i];
+      TreeNode& node = s.nodes[begin + i];
       Word* allowed = &s.allowed[size_t(begin + i) * words];
       allowed_next(rules_, s.frames, node.prefix, depth, allowed);
       s.bias.write(rules_, node.prefix, said ? said + size_t(i) * rules_.tokens : nullptr,
@@ -98,12 +92,12 @@ void Policy::forward(const Traversals& programs, const Distinct* first, int coun
       const bool allowed = s.allowed[size_t(node) * words + token / 64] >> (token % 64) & 1;
       if (!allowed) {  // nothing that follows has a place in the tables
         log_probability[first[i].program] = -std::numeric_limits<float>::infinity();
-        s.settled[i] = 1;
+        s.done[i] = 1;
         continue;
       }
       log_probability[first[i].program] += s.logits[size_t(node) * tokens + token];
-      entropy[first[i].program] += heed * s.entropy[node];
-      s.choices.push_back({i, node, static_cast<TokenId>(token), heed});
+      entropy[first[i].program] += decay * s.entropy[node];
+      s.choices.push_back({i, node, static_cast<TokenId>(token), decay});
     }
   }
 }

@@ -64,9 +64,20 @@ struct Derivation {
   double* adjoint(int node) const { return adjoints + int64_t(node) * stride; }
 };
 
+// The ways to combine a program a with a candidate b, in order: the operator, whether b comes first, and how far the
+// result is from the target y. Python reads operators and order from the module.
+#define SYMSEEK_PAIR_KINDS(X)       \
+  X(add, false, b + (a - y))        \
+  X(sub, false, (a - y) - b)        \
+  X(sub, true, b - (a + y))         \
+  X(mul, false, a * b - y)          \
+  X(div, false, a * inverse - y)    \
+  X(div, true, b * (1.0 / a) - y)
+#define X(OPERATOR, SWAPPED, RESIDUAL) +1
+constexpr int PAIR_KINDS = SYMSEEK_PAIR_KINDS(X);
+#undef X
+
 // One program a and many candidates b: for each way to combine them the candidate that comes nearest to the target.
-// The ways: a + b, a - b, b - a, a * b, a / b, b / a.
-constexpr int PAIR_KINDS = 6;
 struct Pairing {
   int rows, candidates;     // candidates: a multiple of DOUBLE_LANES
   const double* value;      // [rows] of a

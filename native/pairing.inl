@@ -17,7 +17,9 @@ static void pair(Pairing& task) {
       const f64x8 b = f64x8::load(task.values + size_t(n) * task.candidates + first);
       const f64x8 inverse = f64x8::load(task.inverses + size_t(n) * task.candidates + first);
       const double a = task.value[n], y = task.target[n], w = task.weight[n];
-      const f64x8 off[PAIR_KINDS] = {b + (a - y), (a - y) - b, b - (a + y), a * b - y, a * inverse - y, b * (1.0 / a) - y};
+#define X(OPERATOR, SWAPPED, RESIDUAL) RESIDUAL,
+      const f64x8 off[PAIR_KINDS] = {SYMSEEK_PAIR_KINDS(X)};
+#undef X
       for (int k = 0; k < PAIR_KINDS; ++k) sum[k] = sum[k] + w * (off[k] * off[k]);
     }
     for (int k = 0; k < PAIR_KINDS; ++k) {

@@ -56,8 +56,9 @@ void Weights::add(const Weights& other) {
   for (size_t i = 0; i < values_.size(); ++i) values_[i] += other.values_[i];
 }
 
-Policy::Policy(Rules rules, int hidden, std::shared_ptr<Pool> pool)
-    : rules_(std::move(rules)),
+Policy::Policy(std::shared_ptr<const Rules> rules, int hidden, std::shared_ptr<Pool> pool)
+    : shared_rules_(std::move(rules)),
+      rules_(*shared_rules_),
       hidden_(hidden),
       pool_(std::move(pool)),
       weights_(rules_.tokens, hidden),
@@ -65,13 +66,6 @@ Policy::Policy(Rules rules, int hidden, std::shared_ptr<Pool> pool)
       score_scratch_(pool_->threads()) {}
 
 Policy::~Policy() = default;
-
-void Policy::allows(const Traversals& programs, bool* ok) {
-  Frames frames;
-  std::vector<Word> allowed(rules_.words);
-  for (int i = 0; i < programs.programs; ++i)
-    ok[i] = obeys(rules_, frames, allowed.data(), programs.tokens + size_t(i) * programs.width, programs.lengths[i]);
-}
 
 // One step of the network for n prefixes. logits come in holding whatever is to be added to them. Without
 // `squashed` the gates are not needed afterwards, as when sampling.

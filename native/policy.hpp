@@ -5,26 +5,15 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <vector>
 
+#include "constraints.hpp"
 #include "kernels.hpp"
 #include "pool.hpp"
-#include "rules.hpp"
 
 namespace symseek {
-
-// A user's own constraint, asked once a step about all distinct prefixes: adds to logits [n, L], -inf forbids.
-struct Question {
-  int depth, prefixes;
-  const TokenId* tokens;    // [prefixes, depth]
-  const TokenId* parent;    // [prefixes], -1 for none
-  const TokenId* sibling;   // [prefixes], -1 for none
-  const int32_t* open;      // [prefixes]
-};
-using Ask = std::function<void(const Question&, float* logits)>;
 
 // No token may follow this prefix.
 struct DeadEnd : std::runtime_error {
@@ -60,15 +49,9 @@ class Weights {
   std::vector<float> values_, recurrent_t_, output_t_;
 };
 
-struct Traversals {
-  const TokenId* tokens;   // [n, width]
-  const int32_t* lengths;  // [n]
-  int programs, width;
-};
-
 class Policy {
  public:
-  Policy(Rules rules, int hidden, std::shared_ptr<Pool> pool);
+  Policy(std::shared_ptr<const Rules> rules, int hidden, std::shared_ptr<Pool> pool);
   ~Policy();
   Policy(const Policy&) = delete;
   Policy& operator=(const Policy&) = delete;
@@ -82,10 +65,8 @@ class Policy {
   void score(const float* weights, const Traversals& programs, const float* weight, const float* entropy_weight,
              float entropy_decay, const Ask& ask, float* log_probability, float* entropy, float* gradient);
 
-  // Which programs are complete and obey the tables at every step.
-  void allows(const Traversals& programs, bool* ok);
-
   const Rules& rules() const { return rules_; }
+  Pool& pool() { return *pool_; }
 
  private:
   struct SampleScratch;
@@ -110,7 +91,8 @@ class Policy {
   void backward(const Distinct* programs, ScoreScratch& scratch, Weights& gradient);
   void find_distinct(const Traversals& programs, const float* weight, const float* entropy_weight);
 
-  Rules rules_;
+  std::shared_ptr<const Rules> shared_rules_;
+  const Rules& rules_;
   int hidden_;
   std::shared_ptr<Pool> pool_;
   Weights weights_;

@@ -61,6 +61,16 @@ class Pool {
     if (error_) std::rethrow_exception(error_);
   }
 
+  // Calls work(begin, end) for as many equal parts of 0 ... count - 1 as there are threads.
+  template <class Work>
+  void divide(int count, const Work& work) {
+    const int64_t parts = threads();
+    if (parts == 1) return work(0, count);
+    each(static_cast<int>(parts), [&](int part, int) {
+      work(static_cast<int>(count * part / parts), static_cast<int>(count * (part + 1) / parts));
+    });
+  }
+
  private:
   // Items are few and large, so taking one under the lock costs nothing that can be measured.
   void take(std::unique_lock<std::mutex>& lock, int thread) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <vector>
 
+#include "policy.hpp"
 #include "prefixes.hpp"
 #include "rng.hpp"
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from engine_helpers import Policy
 from symseek import (
     ConstraintSet,
     Count,
@@ -24,7 +25,6 @@ from symseek import (
     UniformArity,
 )
 from symseek.constraints.forms import RELATIONS
-from symseek.engines.native import Policy
 
 NAMED = (NotAllConstants(), NoInverseChild(), NoNestedTrigonometry(), SomeVariable())
 PRIORS = (SoftLength(6.0, 3.0), UniformArity())

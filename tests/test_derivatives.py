@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from oracle.constants import expect
 from symseek import Program, Programs
-from symseek.engines.native import operations
+from symseek.engines.packing import operations
 from test_constants import (
     GENTLE,
     LIBRARY,
@@ -21,7 +21,7 @@ from test_constants import (
     TABLE,
     TARGET,
     WEIGHTS,
-    evaluator,
+    on_table,
     with_constants,
 )
 
@@ -30,7 +30,7 @@ def check_derivatives(program: Program, rows: int) -> bool:
     """Compare the sums that a fit goes by, if rounding errors leave anything to compare."""
     whole = max(ROWS)
     expected = expect(program, TABLE[:whole], TARGET[:whole], WEIGHTS[:whole], rows)
-    found = evaluator(rows, program.library).derivatives(Programs.from_list([program]))
+    found = on_table(rows, program.library).derivatives(Programs.from_list([program]))
     if expected.valid is False:
         assert not found.ok[0]
     if expected.sums is None or expected.off is None:

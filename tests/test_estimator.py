@@ -210,8 +210,8 @@ def test_a_warm_start_with_another_network_is_no_trouble() -> None:
 def test_a_warm_start_after_rows_kept_aside_have_changed_is_no_continuation() -> None:
     model = regressor(warm_start=True, validation=0.25).fit(X, Y + NOISE)
     last = model._regressions[0]
-    assert last.aside is not None
-    changed = np.where(np.isin(Y + NOISE, last.aside.y), Y + NOISE + 1.0, Y + NOISE)
+    assert last.validation is not None
+    changed = np.where(np.isin(Y + NOISE, last.validation.y), Y + NOISE + 1.0, Y + NOISE)
     model.fit(X, changed)
     assert model._regressions[0] is not last
 

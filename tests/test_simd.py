@@ -19,11 +19,11 @@ X = np.random.default_rng(0).uniform(0.1, 4, (37, 2))
 search = Search(library, X, np.sin(X[:, 0]) * X[:, 1], SearchConfig(max_expressions=10_000))
 digest = hashlib.sha256()
 def listen(now):
-    sample = search.policy.sample(1000, now.iteration)
+    sample = search.sample(1000, now.iteration)
     rewards = search.grader(sample.programs).rewards
     digest.update(sample.programs.tokens.tobytes() + rewards.tobytes())
 search.run(listen)
-digest.update(search.policy.weights.flat.tobytes())
+digest.update(search.state.weights.tobytes())
 print(simd(), digest.hexdigest())
 """
 

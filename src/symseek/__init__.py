@@ -57,6 +57,7 @@ from symseek.errors import InputError
 from symseek.evaluation import Graded, fit_constants
 from symseek.evolution import Evolution
 from symseek.front import Entry, Front
+from symseek.loop import Iteration, Result, Stopped
 from symseek.objectives import Novelty, PriorityQueue, RiskSeeking, Selection, VanillaPolicyGradient
 from symseek.policy import PolicyConfig
 from symseek.programs import Program, Programs
@@ -68,7 +69,7 @@ from symseek.rewards import (
     InverseNRMSE,
     PredictionReward,
 )
-from symseek.search import Iteration, Result, Search, SearchConfig, Stopped
+from symseek.search import Search, SearchConfig
 from symseek.tokens import EMPTY, Library, Token
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The native core's face: arrays in, arrays filled. `engines` is what the package calls."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 def simd() -> str: ...
 def simd_variants() -> list[str]: ...
 def operations() -> dict[str, int]: ...
+def fit_methods() -> list[str]: ...
+def fit_statuses() -> list[str]: ...
+def pair_kinds() -> list[tuple[str, bool]]: ...
 def adam(
     weights: NDArray[np.float32],
     mean: NDArray[np.float32],
@@ -23,7 +26,21 @@ def adam(
 class Pool:
     def __init__(self, threads: int) -> None: ...
 
+class Rules:
+    def __init__(self, tables: dict[str, Any]) -> None: ...
+    def permits(
+        self,
+        tokens: NDArray[np.int16],
+        lengths: NDArray[np.int32],
+        pool: Pool,
+        ok: NDArray[np.bool_],
+        ask: Callable[..., NDArray[np.float32]] | None = None,
+    ) -> None: ...
+
 class Policy:
+    @overload
+    def __init__(self, rules: Rules, hidden: int, pool: Pool) -> None: ...
+    @overload
     def __init__(self, tables: dict[str, Any], hidden: int, pool: Pool) -> None: ...
     def sample(
         self,
@@ -65,6 +82,9 @@ def pair(
 ) -> None: ...
 
 class Breeder:
+    @overload
+    def __init__(self, rules: Rules, constant: int, pool: Pool) -> None: ...
+    @overload
     def __init__(self, tables: dict[str, Any], constant: int, pool: Pool) -> None: ...
     def begin(self, tokens: NDArray[np.int16], lengths: NDArray[np.int32]) -> None: ...
     def admit(

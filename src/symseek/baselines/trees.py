@@ -2,7 +2,7 @@
 
 A tree is a list of nodes in pre-order, and a node is the id of its token, which also knows what
 DEAP asks about it. So DEAP's own operators apply as they are, and a population is one step away
-from the arrays that the native core grades.
+from the arrays that an engine grades.
 
 Only this module imports DEAP.
 """
@@ -19,7 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from deap import algorithms, base, gp, tools
 
-from symseek.engines.native import unfitted
+from symseek.engines.interface import unfitted_constants
 from symseek.programs import Programs
 from symseek.tokens import EMPTY, Library
 
@@ -162,7 +162,9 @@ class Operators:
         tokens = np.full((len(trees), longest), EMPTY, dtype=np.int16)  # [B, T]
         filled = np.arange(longest) < lengths[:, None]
         tokens[filled] = np.fromiter(chain.from_iterable(trees), dtype=np.int16, count=total)
-        return Programs._trusted(self.library, tokens, lengths, unfitted(self.library, tokens))
+        return Programs._trusted(
+            self.library, tokens, lengths, unfitted_constants(self.library, tokens)
+        )
 
 
 def _limited(

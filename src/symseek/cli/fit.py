@@ -14,10 +14,10 @@ from symseek.errors import InputError
 
 if TYPE_CHECKING:
     from symseek.files.tables import Table
+    from symseek.loop import Result
     from symseek.regression.regression import Regression
     from symseek.regression.settings import Settings
     from symseek.runs.folder import Run
-    from symseek.search import Result
 
 __all__ = ["add_fit", "add_resume"]
 
@@ -200,7 +200,7 @@ def _resume(options: argparse.Namespace) -> int:
 
 
 def _refuse_finished(run: Run, regression: Regression) -> None:
-    from symseek.search import Stopped
+    from symseek.loop import Stopped
 
     why = regression.search.finished
     if why is None or not run.complete:
@@ -228,8 +228,8 @@ def _regression(table: Table, settings: Settings) -> Regression:
 
 def _search(run: Run, regression: Regression, table: Table, quiet: bool) -> int:
     """Search, print what was found and put it into the folder."""
+    from symseek.loop import Stopped
     from symseek.regression.progress import watched
-    from symseek.search import Stopped
 
     keeper = run.keeper(regression)
     told: list[str] = []

@@ -18,19 +18,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.data import FEWEST_ROWS, LARGEST
 from symseek.errors import InputError, suggestion
 from symseek.files.delimited import COMPRESSED, Delimited, as_delimiter, tidy
 from symseek.files.parquet import Parquet
 from symseek.tokens import OPERATORS
 
-__all__ = ["FEWEST_ROWS", "LARGEST", "MOST_COLUMNS", "Inputs", "Table", "read_inputs", "read_table"]
+__all__ = ["MOST_COLUMNS", "Inputs", "Table", "read_inputs", "read_table"]
 
 Floats = NDArray[np.float64]
 Source = Delimited | Parquet
 
 MOST_COLUMNS = 500  # features; a search among more finds nothing in any reasonable time
-FEWEST_ROWS = 3  # through two points goes a line, whatever they mean
-LARGEST = 1e150  # the squares of larger numbers overflow
 
 TEXT = (".csv", ".tsv", ".tab", ".txt")
 TABBED = (".tsv", ".tab")

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
+from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.search import Iteration, Result
 
 if TYPE_CHECKING:
     from rich.console import Console, Group

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from symseek import presets
+from symseek.data import FEWEST_ROWS
 from symseek.errors import InputError, unknown_name
-from symseek.files.tables import FEWEST_ROWS
 from symseek.regression import picking
 from symseek.rewards import reward_named
 from symseek.search import SearchConfig

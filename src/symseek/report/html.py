@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from symseek.errors import InputError
 from symseek.files.atomic import write_whole
+from symseek.loop import Iteration
 from symseek.model import Formula, Model
 from symseek.notation.mathml import escaped, mathml
 from symseek.notation.typeset import readable
 from symseek.report.page import document, embedded
 from symseek.report.plots.style import brief, counted, r2_text
-from symseek.search import Iteration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

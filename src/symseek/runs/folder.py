@@ -24,11 +24,11 @@ from symseek import __version__
 from symseek.errors import InputError
 from symseek.files.atomic import leftovers, write_whole
 from symseek.files.tables import Table, read_table
+from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.checkpoint import Checkpointer, restore
-from symseek.search import Iteration, Result
 
 __all__ = ["Run", "free_folder"]
 

@@ -24,8 +24,9 @@ from symseek.experiments.runs.training_curve import NoisyRewards, RewardRecorder
 if TYPE_CHECKING:
     from symseek.baselines.gp import GeneticProgramming
     from symseek.front import Entry
+    from symseek.loop import Iteration, Result
     from symseek.recovery.equivalence import Recovery
-    from symseek.search import Iteration, Result, Search
+    from symseek.search import Search
 
     AnySearch: TypeAlias = Search | GeneticProgramming
 
@@ -45,7 +46,7 @@ def execute(spec: Spec) -> Record:
     >>> record.recovered
     'yes'
     """
-    from symseek.search import Stopped
+    from symseek.loop import Stopped
 
     plan, problem = Plan.of(spec), problems.load(spec.problem)
     data = training_data(problem, plan)

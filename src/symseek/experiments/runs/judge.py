@@ -16,10 +16,10 @@ from symseek.errors import InputError
 
 if TYPE_CHECKING:
     from symseek.front import Entry
+    from symseek.loop import Iteration
     from symseek.problems import Problem, TrainTest
     from symseek.programs import Program
     from symseek.recovery.equivalence import Recovery
-    from symseek.search import Iteration
 
 __all__ = ["Judge", "StopAtRecovery", "errors_on_test", "judged", "readable"]
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.loop import Iteration
 from symseek.objectives import Objective, RiskSeeking, Selection
 from symseek.programs import Programs
-from symseek.search import Iteration
 
 __all__ = ["DISTRIBUTIONS", "POINTS", "NoisyRewards", "RewardRecorder", "TrainingCurve"]
 

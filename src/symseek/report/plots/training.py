@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
+from symseek.loop import QUANTILES
 from symseek.report.plots import style
-from symseek.search import QUANTILES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from symseek.search import Iteration
+    from symseek.loop import Iteration
 
 __all__ = ["curves", "rewards", "tokens"]
 

@@ -20,6 +20,7 @@ from symseek.experiments import figures
 from symseek.experiments.figures import shared
 from symseek.experiments.paper import measures, published
 from symseek.experiments.paper.recovery_tables import METHODS as ALL_METHODS
+from symseek.experiments.runs.plan import ABLATIONS
 
 pytestmark = pytest.mark.usefixtures("no_trace_of_drawing")
 
@@ -164,7 +165,7 @@ def test_runtimes_tell_how_many_times_faster() -> None:
 
 
 def test_ablations_are_bars_with_intervals_in_the_order_given() -> None:
-    names = ("DSR", *published.ABLATIONS.conditions)
+    names = ("DSR", *ABLATIONS)
     rows = [{"ablation": n, "recovered": 80 - 10 * i, "runs": 100} for i, n in enumerate(names)]
     figure = drawn(figures.ablations(rows))
     ax = figure.axes[0]

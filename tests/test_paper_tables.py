@@ -137,18 +137,18 @@ def test_of_conditions_on_different_problems_none_is_complete() -> None:
     assert [row[1][-1] for row in table.rows] == ["*", "*"]
 
 
-@pytest.mark.parametrize(("problems", "told"), [(NGUYEN, True), (NGUYEN[:11], False)])
+@pytest.mark.parametrize(("problems", "shown"), [(NGUYEN, True), (NGUYEN[:11], False)])
 def test_the_papers_average_stands_beside_all_twelve_problems(
-    problems: list[str], told: bool
+    problems: list[str], shown: bool
 ) -> None:
     (ablations,) = report("ablations", on_all("dsr", problems)).tables
-    assert ("Its full method recovers 83.6." in ablations.note) == told
-    assert ablations.data[0]["paper"] == (83.6 if told else None)
+    assert ("Its full method recovers 83.6." in ablations.note) == shown
+    assert ablations.data[0]["paper"] == (83.6 if shown else None)
     gp = on_all("gp", problems) + on_all("gp", problems, constraints=True)
     (constrained,) = report("gp-constraints", gp).tables
-    assert [row[-1] for row in constrained.rows] == (["60.1", "32.3"] if told else ["–", "–"])
+    assert [row[-1] for row in constrained.rows] == (["60.1", "32.3"] if shown else ["–", "–"])
     (checkpoints,) = report("curves", with_curves(on_all("dsr", problems))).tables
-    assert checkpoints.rows[0][-1] == ("83.6" if told else "–")
+    assert checkpoints.rows[0][-1] == ("83.6" if shown else "–")
 
 
 def test_noise_tells_its_runs_and_marks_what_is_incomplete() -> None:
@@ -277,7 +277,7 @@ def test_what_only_rounding_tells_apart_is_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "told"),
+    ("counts", "shown"),
     [
         ((10, 12), "10 trials"),
         ((4, 4), "4 trials"),
@@ -285,15 +285,15 @@ def test_what_only_rounding_tells_apart_is_the_same() -> None:
         ((3, 50), "3 to 10 trials"),
     ],
 )
-def test_trials_are_counted(counts: tuple[int, int], told: str) -> None:
+def test_trials_are_counted(counts: tuple[int, int], shown: str) -> None:
     records = [
         record
         for method, count in zip(("dsr", "hybrid"), counts, strict=True)
         for record in with_errors(method, "GrammarVAE-1", [0.1] * count)
     ]
     error, expressions, _ = report("grammarvae", records).tables
-    assert error.title == f"log(1 + MSE) of {told}"
-    assert f"of {told}." in expressions.note
+    assert error.title == f"log(1 + MSE) of {shown}"
+    assert f"of {shown}." in expressions.note
     assert error.data[0]["value"] == pytest.approx(log_error(records[0]) or math.nan)
 
 

@@ -39,7 +39,7 @@ from symseek.experiments.runs.perform import failure
 SPECS = some_specs(6)
 
 
-def dead_owner() -> Owner:
+def ended_owner() -> Owner:
     """A process of this machine that has ended."""
     with subprocess.Popen([sys.executable, "-c", ""]) as child:
         pid = child.pid
@@ -66,8 +66,10 @@ def test_a_key_is_the_same_in_every_process() -> None:
         "from symseek.experiments import Spec;"
         "print(Spec('dsr', 'Nguyen-5', 3, {'a': 'é', 'b': (1, {'a': 0.1, 'z': None})}).key)"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == spec.key
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert printed.stdout.strip() == spec.key
     text = (
         b'{"method":"dsr","problem":"Nguyen-5","seed":3,'
         b'"settings":{"a":"\\u00e9","b":[1,{"a":0.1,"z":null}]}}'
@@ -271,21 +273,21 @@ def test_many_runs_are_found(store: Store) -> None:
     assert store.counts(specs) == Counts(done=1_999, running=1)
 
 
-# --- who is dead
+# --- which processes have ended
 
 
 def test_a_process_is_known_by_its_number_and_start() -> None:
     me = Owner.this_process()
     assert me.alive(10 * STALE)
     assert not replace(me, started="1").alive(0.0)
-    assert not dead_owner().alive(0.0)
+    assert not ended_owner().alive(0.0)
     far = replace(me, host="elsewhere", pid=1)
     assert far.alive(STALE - 1)
     assert not far.alive(STALE + 1)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads Linux's /proc")
-def test_a_process_that_nobody_waited_for_is_dead() -> None:
+def test_a_process_that_nobody_waited_for_has_ended() -> None:
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
         owner = replace(Owner.this_process(), pid=child.pid, started=start_of(child.pid) or "")
         assert owner.alive(0.0)
@@ -297,16 +299,16 @@ def test_a_process_that_nobody_waited_for_is_dead() -> None:
 
 def test_the_claims_of_ended_processes_are_free(store: Store, path: Path) -> None:
     store.finish(Record(SPECS[1], "failed", error="before"))
-    dead = Store(path, owner=dead_owner())
-    assert dead.claim(SPECS) == SPECS[0]
-    assert dead.claim(SPECS[1:2], failed_before=time.time() + 1) == SPECS[1]
+    ended = Store(path, owner=ended_owner())
+    assert ended.claim(SPECS) == SPECS[0]
+    assert ended.claim(SPECS[1:2], failed_before=time.time() + 1) == SPECS[1]
     assert store.counts(SPECS) == Counts(failed=1, missing=5)
     assert store.claim(SPECS) == SPECS[0]
     assert store.counts(SPECS) == Counts(failed=1, running=1, missing=4)
-    dead.finish(Record(SPECS[0], expression="late"))  # it had not ended after all
+    ended.finish(Record(SPECS[0], expression="late"))  # it had not ended after all
     store.finish(Record(SPECS[0], expression="again"))
     assert [each.expression for each in store.records(status="done")] == ["late"]
-    dead.close()
+    ended.close()
 
 
 def test_a_machine_elsewhere_is_judged_by_its_heartbeat(store: Store, path: Path) -> None:
@@ -338,7 +340,7 @@ def claims(store: Store) -> dict[str, str]:
 
 
 class Model(RuleBasedStateMachine):
-    """Three processes, any of which may die, against a dictionary that says what should be."""
+    """Three processes, any of which may end, against a dictionary that says what should be."""
 
     folder = Path()
     examples = 0
@@ -564,13 +566,13 @@ def test_failed_runs_are_shown_with_their_errors(
     bad = Record(SPECS[3], "failed", error="Traceback (most recent call last)\nKeyError: 'a'\n")
     store.finish(Record(SPECS[0]), bad)
     assert show([str(path)]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("1 runs done, 1 failed, 0 running\n")
-    assert f"{bad.spec.short}  m1 on P-0, seed 3: KeyError: 'a'" in told
+    printed = capsys.readouterr().out
+    assert printed.startswith("1 runs done, 1 failed, 0 running\n")
+    assert f"{bad.spec.short}  m1 on P-0, seed 3: KeyError: 'a'" in printed
     assert show([str(path), bad.spec.short]) == 0
-    told = capsys.readouterr().out
-    assert '"seed": 3' in told
-    assert told.endswith("\n\nTraceback (most recent call last)\nKeyError: 'a'\n\n")
+    printed = capsys.readouterr().out
+    assert '"seed": 3' in printed
+    assert printed.endswith("\n\nTraceback (most recent call last)\nKeyError: 'a'\n\n")
     for words, message in (([str(path), "zz"], "none of its"), ([f"{path}x"], "there is no store")):
         assert show(words) == 2
         assert message in capsys.readouterr().err

@@ -75,7 +75,7 @@ class Tree(list[Node]):
         self.fitness = Fitness()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tree:
-        """A copy that is yet to be graded; nodes are shared, as nothing changes them."""
+        """A copy that is not graded; nodes are shared, as nothing changes them."""
         return Tree(self)
 
     @property

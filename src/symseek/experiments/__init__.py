@@ -7,8 +7,8 @@
 - `figures`: their pictures
 
 `Spec` is what to run, `Record` what a run left, `Snapshot` how a running one stands, `Store` keeps
-records, `run` does the runs that a store does not have and returns an `Outcome`, and a `Listener`
-is told how they go.
+records, `run` does the runs that a store does not have and returns an `Outcome`, and
+reports to a `Listener`.
 
 >>> specs = [Spec("dsr", "Nguyen-11", seed, {"max_expressions": 20_000}) for seed in range(2)]
 >>> with Store() as store:

@@ -53,7 +53,7 @@ class Progress(Listener):
         self.left: dict[Spec, None] = {}
         self.running: dict[Spec, tuple[float, Snapshot]] = {}  # since when, and how it stands
         self.size = 1
-        self._begun = False
+        self._counted = False
 
     def __enter__(self) -> Progress:
         if is_terminal(self.out):
@@ -89,8 +89,8 @@ class Progress(Listener):
     def counted(self, counts: Counts, left: list[Spec], size: int) -> None:
         self.counts, self.size, self.failures = counts, size, counts.failed
         self.left = dict.fromkeys(left)
-        if not self._begun:
-            self._begun = True
+        if not self._counted:
+            self._counted = True
             self.begin()
 
     def started(self, spec: Spec) -> None:

@@ -142,7 +142,7 @@ class Problem:
     def truth(self) -> Program:
         """The formula as a program over every operator: a problem's own library may lack some.
 
-        A problem without a closed form has none and says so; `closed_form` tells beforehand.
+        A problem without a closed form has none, which is an error; see `closed_form`.
         """
         from symseek.programs import Program
         from symseek.tokens import OPERATORS, Library

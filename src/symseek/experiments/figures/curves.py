@@ -114,7 +114,7 @@ def _recovered(ax: Axes, method: str, curve: Row, last: float, after: float) -> 
 
 
 def _look(method: str) -> dict[str, Any]:
-    """A line of a method's colour with its marks, so that colour is not all that tells it apart."""
+    """A line of a method's colour with its marks, so that colour is not the only difference."""
     marks = {"marker": shared.MARKERS.get(method, "o"), "markersize": 6}
     edge = {"markeredgecolor": style.PAPER, "markeredgewidth": 0.7}
     label, color = shared.label(method), shared.color(method)

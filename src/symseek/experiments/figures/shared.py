@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 Row: TypeAlias = Mapping[str, Any]
 
-# No two look alike without red or green cones, and marks tell them apart without any colour. The
+# No two look the same to a colour-blind eye, and marks distinguish them without any colour. The
 # keys stand in the order in which methods are listed.
 COLORS = {
     "dsr": style.ORANGE,

@@ -2,8 +2,8 @@
 
 Petersen et al., "Deep symbolic regression", ICLR 2021. A `PublishedTable` has the figures of one
 table for one set of benchmarks; what the benchmark list already holds (the recovery of DSR, PQT and
-VPG, and DSR's errors) is read from there. Rates are in percent, as printed. Where the paper shows a
-picture without numbers, the conditions are here and the values are not.
+VPG, and DSR's errors) is read from there. Rates are in percent, as printed. What the paper
+shows only as a picture is not here.
 
 Recovery is exact symbolic equivalence; with constants it is the right form, found by inspection.
 
@@ -21,7 +21,6 @@ from typing import Any
 from symseek.problems import suite
 
 __all__ = [
-    "ABLATIONS",
     "ALTERED",
     "BSR",
     "CONSTANTS",
@@ -33,12 +32,10 @@ __all__ = [
     "LABELS",
     "METHODS",
     "NEAT",
-    "NOISE",
     "NRMSE",
     "NRMSE_ALTERED",
     "NRMSE_CONSTANTS",
     "RECOVERY",
-    "REWARD_NOISE",
     "RUNTIMES",
     "RUNTIMES_TO_RECOVERY",
     "SIGNIFICANCE",
@@ -46,7 +43,6 @@ __all__ = [
     "TUNED",
     "TUNING",
     "Harmonic",
-    "PublishedFigure",
     "PublishedTable",
     "Tuning",
 ]
@@ -388,48 +384,14 @@ class Harmonic:
 HARMONIC = Harmonic()
 
 
-@dataclass(frozen=True)
-class PublishedFigure:
-    """An experiment of which the paper prints a picture and no numbers."""
-
-    source: str
-    problems: str
-    runs: int
-    conditions: tuple[Any, ...]
-    bars: str = "standard error"
-
-
-#: Figure 3: what is taken away from DSR, whose other settings stay. Without risk, the baseline is a
-#: moving average of weight 0.5.
-ABLATIONS = PublishedFigure(
-    "Figure 3",
-    "Nguyen",
-    100,
-    (
-        "No risk",
-        "No entropy",
-        "No constraints",
-        "No risk/ent.",
-        "No risk/con.",
-        "No ent./con.",
-        "All ablations",
-    ),
-)
-#: Figure 4: noise on the targets in parts of their root mean square, from none to a tenth; which
-#: levels lie between, the text does not say. Each with as many points, and with ten times as many.
-#: A run counts as recovered where any expression on its front is the benchmark's.
-NOISE = PublishedFigure("Figure 4", "Nguyen", 100, (0.0, 0.1))
-#: Figure 5: noise on the rewards, DSR and PQT. The text names no level.
-REWARD_NOISE = PublishedFigure("Figure 5", "Nguyen-4", 100, ())
-
 _SHARED = {
     "batch_size": (250, 500, 1000),
     "learning_rate": (0.0003, 0.0005, 0.001),
     "entropy_weight": (0.01, 0.05, 0.1),
 }
 #: The grids that were searched, by the names that settings have in this package, from the appendix
-#: on experiments. The tuned entropy weights, and
-#: the learning rate of VPG, are not on them; the paper does not say why.
+#: on experiments. The tuned entropy weights and the learning rate of VPG are not on them; the paper
+#: does not say why.
 GRIDS: Mapping[str, Mapping[str, tuple[Any, ...]]] = MappingProxyType(
     {
         "dsr": {**_SHARED, "epsilon": (0.05, 0.10, 0.15)},

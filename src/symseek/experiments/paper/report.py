@@ -91,12 +91,12 @@ def by_seeds(request: Request, specs: Iterable[Spec], records: Iterable[Record])
     for record in records:
         seeds.setdefault(record.spec.method, set()).add(record.spec.seed)
     all_ = {spec.method for spec in specs}
-    alike: dict[tuple[int, ...], list[str]] = {}
+    groups: dict[tuple[int, ...], list[str]] = {}
     for method, own in seeds.items():
-        alike.setdefault(tuple(sorted(own)), []).append(method)
+        groups.setdefault(tuple(sorted(own)), []).append(method)
     return [
         replace(request, seeds=own, only=request.only if set(methods) == all_ else tuple(methods))
-        for own, methods in sorted(alike.items(), key=lambda item: -len(item[0]))
+        for own, methods in sorted(groups.items(), key=lambda item: -len(item[0]))
     ]
 
 

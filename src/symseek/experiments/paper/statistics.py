@@ -103,7 +103,7 @@ def median(values: Sequence[float]) -> Interval:
 
 
 def p_value(ours: RunCounts, theirs: RunCounts) -> float:
-    """How likely a difference this large is if both methods recover each benchmark alike.
+    """How likely a difference this large is if both methods recover each benchmark equally often.
 
     The paper calls a difference significant at p < 0.001 across the benchmarks of a table, and
     does not say by which test. This one is exact: given how many runs recovered each benchmark,

@@ -1,6 +1,6 @@
 """The SQLite database under a store, opened with care and changed in transactions.
 
-Whatever is wrong with the file, from another kind of file to a full disk, is said in one sentence.
+What is wrong with the file, from another kind of file to a full disk, is said in one sentence.
 A transaction has the file to itself, is whole or not there at all, and is on the disk when it ends.
 SQLite's rollback journal is used, as its faster log does not work where machines share a folder.
 """

@@ -1,6 +1,6 @@
 """Was the formula found?  How a program is judged, and when a search may stop for it.
 
-The reward alone does not tell: another formula may fit the points as well. So a program that fits
+The reward alone does not decide: another formula may fit the points as well. So a program that fits
 exactly is compared with the true formula by algebra (`symseek.recovery`).
 """
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 __all__ = ["STALE", "Owner"]
 
-STALE = 300.0  # seconds without a heartbeat after which a process elsewhere counts as dead
+STALE = 300.0  # seconds without a heartbeat after which a process elsewhere counts as ended
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class Terminated(BaseException):
 
 
 def report(snapshot: Snapshot) -> None:
-    """Say how the run stands, to whoever asked for it."""
+    """Report how the run stands, to the receiver of `perform`."""
     _receiver.get()(snapshot)
 
 

@@ -106,7 +106,7 @@ class Plan:
         if self.data_factor < 1:
             raise InputError(f"data_factor is {self.data_factor}; it must be at least 1")
         if self.noise and self.early_stop:
-            raise InputError("a run on noisy targets cannot stop early: no reward tells when")
+            raise InputError("a run on noisy targets cannot stop early, as no reward is exact")
         if self.threads not in THREADS:
             raise InputError(f"threads is {self.threads}; it must be from 1 to {THREADS[-1]}")
 

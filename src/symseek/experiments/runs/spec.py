@@ -19,7 +19,7 @@ from symseek.errors import InputError
 __all__ = ["Spec", "canonical", "known_fields"]
 
 SEEDS = range(2**64)
-SHORT = 10  # digits of a key that tell the runs of one store apart
+SHORT = 10  # digits of a key, sufficient in one store
 
 
 @dataclass(frozen=True, eq=False)

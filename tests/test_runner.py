@@ -280,7 +280,7 @@ def test_no_record_is_lost_to_a_store_in_trouble(
 
 
 def fake_runner(
-    path: Path, log: Path, jobs: int = 2, runs: int = 30, sleep: float = 0.05
+    path: Path, log: Path, jobs: int = 2, runs: int = 30, sleep: float = 0.15
 ) -> subprocess.Popen[str]:
     script = Path(__file__).with_name("fake_experiments.py")
     return subprocess.Popen(

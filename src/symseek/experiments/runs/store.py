@@ -146,17 +146,12 @@ class Store:
         self.finish(*new)
         return len(new)
 
-    def release(self, *specs: Spec) -> None:
-        """Give back these runs, or all that this store's owner has claimed and not finished."""
-        if not self._registered:
-            return
-        with self._db.writing():
-            if specs:
-                for spec in specs:
-                    self._free("owner = ? AND key = ?", self.owner.token, spec.key)
-            else:
-                self._remove(self.owner.token)
-                self._registered = False
+    def release(self) -> None:
+        """Give back all runs that this store's owner has claimed and not finished."""
+        if self._registered:
+            with self._db.writing():
+                self._remove(self.owner)
+            self._registered = False
 
     def heartbeat(self) -> None:
         """Show other machines that the owner of the claims is alive; they wait for `STALE`."""
@@ -276,16 +271,16 @@ class Store:
     def _free_claims_of_ended_processes(self) -> None:
         for owner, alive in self._owners():
             if owner.token != self.owner.token and not alive:
-                self._remove(owner.token)
+                self._remove(owner)
 
-    def _remove(self, token: str) -> None:
-        self._free("owner = ?", token)
-        self._db.execute("DELETE FROM owners WHERE token = ?", (token,))
-
-    def _free(self, where: str, *values: str) -> None:
-        """End claims; a run that has never been finished leaves no row."""
-        self._db.execute(f"DELETE FROM runs WHERE {where} AND status IS NULL", values)
-        self._db.execute(f"UPDATE runs SET owner = NULL WHERE {where}", values)
+    def _remove(self, owner: Owner) -> None:
+        """End the owner's claims; a run that has never been finished leaves no row."""
+        for statement in (
+            "DELETE FROM runs WHERE owner = ? AND status IS NULL",
+            "UPDATE runs SET owner = NULL WHERE owner = ?",
+            "DELETE FROM owners WHERE token = ?",
+        ):
+            self._db.execute(statement, (owner.token,))
 
 
 def _columns(spec: Spec) -> tuple[str, str, str, str]:

@@ -71,11 +71,10 @@ from symseek.rewards import (
 )
 from symseek.search import Search, SearchConfig
 from symseek.tokens import EMPTY, Library, Token
+from symseek.version import __version__
 
 if TYPE_CHECKING:
     from symseek.regression.estimator import SymbolicRegressor
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

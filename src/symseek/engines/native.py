@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek import _native
-from symseek.constants import FitConfig
+from symseek.constants import FIT_METHODS, FitConfig, FitStatus
 from symseek.constraints import ConstraintSet
 from symseek.constraints.tables import RuleTables
 from symseek.engines.interface import (
@@ -34,9 +34,9 @@ from symseek.engines.interface import (
     filled_constants,
     unfitted_constants,
 )
-from symseek.engines.packing import instructions, packed_rules
+from symseek.engines.packing import instructions, operations, packed_rules
 from symseek.errors import InputError
-from symseek.policy import AdamState, PolicyWeights
+from symseek.policy import AdamState
 from symseek.programs import Programs
 from symseek.tokens import Library
 
@@ -46,6 +46,7 @@ __all__ = [
     "NativeEngine",
     "NativeEvaluator",
     "NativePolicy",
+    "operations",
     "simd",
     "simd_variants",
 ]
@@ -66,6 +67,21 @@ def simd_variants() -> list[str]:
     return list(_native.simd_variants())
 
 
+def _check_contract() -> None:
+    """Refuse a core that counts fit methods, fit statuses or pairs otherwise than this package."""
+    core = _native.fit_methods(), _native.fit_statuses(), _native.pair_kinds()
+    here = (
+        list(FIT_METHODS),
+        [status.name.lower() for status in FitStatus],
+        [(pair.operator, pair.swapped) for pair in PAIRS],
+    )
+    if core != here:
+        raise ImportError(f"the native module is of another version: {core}, not {here}; reinstall")
+
+
+_check_contract()
+
+
 class NativeEngine:
     """The C++ core on a number of threads, which all that it makes share.
 
@@ -82,13 +98,13 @@ class NativeEngine:
 
     def __init__(self, threads: int = 1) -> None:
         self._pool = _native.Pool(threads)
-        self._packed: WeakKeyDictionary[RuleTables, dict[str, Any]] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[RuleTables, _native.Rules] = WeakKeyDictionary()
 
-    def _rules(self, rules: ConstraintSet) -> dict[str, Any]:
-        """The rule tables as the core reads them, packed once."""
-        if rules.tables not in self._packed:
-            self._packed[rules.tables] = packed_rules(rules.tables)
-        return self._packed[rules.tables]
+    def _rules(self, rules: ConstraintSet) -> _native.Rules:
+        """The rule tables in the core, made once."""
+        if rules.tables not in self._known:
+            self._known[rules.tables] = _native.Rules(packed_rules(rules.tables))
+        return self._known[rules.tables]
 
     def policy(self, rules: ConstraintSet, hidden: int) -> NativePolicy:
         """A network with `hidden` units."""
@@ -97,12 +113,14 @@ class NativeEngine:
     def permits(self, rules: ConstraintSet, programs: Programs) -> NDArray[np.bool_]:
         """Which programs [B] are complete and obey all constraints, custom ones included."""
         check_library(rules.library, programs)
-        if rules.custom:
-            weights = PolicyWeights.start(len(rules.library), 1, 0).flat
-            return self.policy(rules, 1).score(weights, programs).log_probability > -np.inf
         ok = np.empty(len(programs), dtype=bool)
-        core = _native.Policy(self._rules(rules), 1, self._pool)
-        core.allows(tokens=programs.tokens, lengths=programs.lengths, ok=ok)
+        self._rules(rules).permits(
+            tokens=programs.tokens,
+            lengths=programs.lengths,
+            pool=self._pool,
+            ok=ok,
+            ask=rules.ask if rules.custom else None,
+        )
         return ok
 
     def evaluator(

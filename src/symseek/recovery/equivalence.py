@@ -20,12 +20,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from symseek.errors import InputError, unknown_name
-from symseek.notation.parse import infer_library, parse_infix
 from symseek.notation.sympy_forms import to_sympy
+from symseek.operators.record import missing_form
 from symseek.programs import Program
 from symseek.recovery.adjust import LEAST_SIZE, Loose, Polished, loosen, polish
 from symseek.recovery.precise import NotReal, Precise
-from symseek.tokens import OPERATORS, Kind, Library
+from symseek.tokens import Kind, Library, every_operator
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -159,13 +159,17 @@ def _prove(pair: Pair, positive: frozenset[str], deadline: float, compared: int)
 def _read(source: Program | Expr | str, variables: Sequence[str] | None) -> Formula:
     """The formula as a program or SymPy expression, over the variables allowed."""
     if isinstance(source, str):
-        own = None if variables is None else Library([*OPERATORS, "const"], variables)
-        source = parse_infix(source, own or infer_library(source))
+        own = None if variables is None else _full(variables)
+        source = Program.parse(source, own)
     formula = source if isinstance(source, Program) else _checked_sympy(source)
     if variables is not None:
         for name in sorted(_names(formula) - set(variables)):
             raise unknown_name("variable", name, variables)
     return formula
+
+
+def _full(variables: Sequence[str]) -> Library:
+    return Library([*every_operator(variables), "const"], variables)
 
 
 def _exact(formula: Formula) -> Formula:
@@ -182,16 +186,16 @@ def _exact(formula: Formula) -> Formula:
 
 
 def _from_program(program: Program) -> Formula:
-    """The program itself; an expression where an operator of the caller's has no other form."""
+    """The program itself; an expression where SymPy has the only form of an operator."""
     used = [program.library.tokens[token] for token in program.tokens]
     own = [
         token
         for token in used
-        if token.kind is Kind.OPERATOR and token.name not in OPERATORS and token.formula is None
+        if token.kind is Kind.OPERATOR and token.forms.mpmath is None and token.meaning is None
     ]
     for token in own:
         if token.sympy is None:
-            raise InputError(f"token {token.name!r} has no formula to compare")
+            raise missing_form(token, "mpmath", f"forms=Forms(mpmath={token.name!r})")
     if not own:
         return program
     from sympy import Symbol

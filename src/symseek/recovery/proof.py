@@ -135,9 +135,17 @@ def _own_terms(part: Any, inner: list[float], angles: bool) -> float:
         power = min(abs(int(part.exp)), 10**6)
         terms = int(inner[0])
         return 1e9 if power * terms > 10**4 else float(math.comb(terms + power - 1, power))
-    if angles and type(part).__name__ in ("sin", "cos", "tan", "tanh"):
+    if angles and _takes_angles(part):
         return math.pow(2.0, min(inner[0] - 1.0, 30.0))  # sin(a + b + c) has four
     return 1.0
+
+
+def _takes_angles(part: Any) -> bool:
+    """Whether SymPy expands the function of a sum, as in sin(a + b)."""
+    from sympy.functions.elementary.hyperbolic import HyperbolicFunction
+    from sympy.functions.elementary.trigonometric import TrigonometricFunction
+
+    return isinstance(part, (TrigonometricFunction, HyperbolicFunction))
 
 
 def _numerator(expression: Any, bounded: bool, **hints: bool) -> Any:
@@ -226,8 +234,8 @@ def _exact_digits(program: Program) -> float:
         digits = sum(each for each, _ in arguments)
         if this.expansion is not None:
             digits *= len(this.expansion)
-        elif this.name in ("square", "cube", "fourth"):
-            digits *= {"square": 2, "cube": 3, "fourth": 4}[this.name]
+        elif this.exponent is not None:
+            digits *= max(1.0, abs(this.exponent))
         elif this.name == "pow" and arguments[0][0] and arguments[1][0]:
             exponent = arguments[1][1]
             digits = math.inf if math.isnan(exponent) else digits * max(1.0, abs(exponent))

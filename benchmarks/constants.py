@@ -56,7 +56,7 @@ CONFIGS = {
 
 @dataclass
 class Side:
-    """What one way of fitting came to."""
+    """The results of one way of fitting."""
 
     losses: Floats
     seconds: float = 0.0
@@ -108,10 +108,10 @@ def compare(options: argparse.Namespace, rows: int) -> bool:
     print(f"{'':32}{'us/program':>11}{'x SciPy':>9}{'at most':>9}{'better':>8}{'worse':>8}")
     verdicts = {name: report(name, side, scipy, y) for name, side in ours.items()}
     fast, good = verdicts[next(iter(CONFIGS))]
-    said = [f"quality bar {BAR_QUALITY:.0%}: {'met' if good else 'NOT met'}"]
+    verdicts = [f"quality bar {BAR_QUALITY:.0%}: {'met' if good else 'NOT met'}"]
     if rows == 20:
-        said.append(f"rate bar {BAR_RATE} x: {'met' if fast else 'NOT met'}")
-    print(f"default settings: {', '.join(said)}")
+        verdicts.append(f"rate bar {BAR_RATE} x: {'met' if fast else 'NOT met'}")
+    print(f"default settings: {', '.join(verdicts)}")
     return good and (fast or rows != 20)
 
 

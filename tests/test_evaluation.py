@@ -19,7 +19,9 @@ from symseek import InputError, Library, Program, Programs, Token
 from symseek.engines.native import Evaluator, operations
 from symseek.tokens import OPERATORS
 
-LIBRARY = Library([*NATIVE_TOKENS.values(), *COMPOSED, "1", "2.5", "-3", "const"], variables=["x", "y", "z"])
+LIBRARY = Library(
+    [*NATIVE_TOKENS.values(), *COMPOSED, "1", "2.5", "-3", "const"], variables=["x", "y", "z"]
+)
 ROWS = [1, 7, 8, 9, 20, 255, 256, 257, 2049, 5000]
 
 
@@ -251,7 +253,9 @@ ATAN2 = {
 def test_atan2_is_within_two_units(case: str) -> None:
     low_y, high_y, low_x, high_x = ATAN2[case]
     random = np.random.default_rng(7)
-    half = [random.uniform(low / 2, high / 2, 800) for low, high in ((low_y, high_y), (low_x, high_x))]
+    half = [
+        random.uniform(low / 2, high / 2, 800) for low, high in ((low_y, high_y), (low_x, high_x))
+    ]
     X = 2 * np.column_stack(half)  # the difference of the limits may overflow
     library = Library([NATIVE_TOKENS["atan2"]], variables=["y", "x"])
     program = Programs.from_list([Program.from_preorder("atan2 y x", library)])
@@ -305,7 +309,11 @@ HARD = {
     "exp": [-np.linspace(700, 745.1, 500), np.linspace(700, 709.7, 500), scattered(1e-20, 1e-5)],
     "log": [scattered(5e-324, 1e-300, signs=False), 1 + scattered(1e-16, 1e-2)],
     "tanh": [scattered(1e-310, 1e-5), np.linspace(0.7, 0.8, 500)],
-    "asin": [scattered(1e-310, 1e-5), np.linspace(0.49, 0.51, 500), 1 - scattered(1e-16, 0.1, False)],
+    "asin": [
+        scattered(1e-310, 1e-5),
+        np.linspace(0.49, 0.51, 500),
+        1 - scattered(1e-16, 0.1, False),
+    ],
     "acos": [scattered(1e-310, 1e-5), 1 - scattered(1e-16, 0.1, False), scattered(1e-16, 0.1) - 1],
     "atan": [scattered(1e-310, 1e308), np.linspace(0.65, 0.67, 500), np.linspace(2.4, 2.43, 500)],
     "sinh": [scattered(1e-310, 1e-5), np.linspace(0.99, 1.01, 500), np.linspace(708, 710.4, 500)],

@@ -13,9 +13,9 @@ import sys
 import time
 
 from symseek import Search, presets, problems, rounded
-from symseek.bench import judged
 from symseek.errors import InputError
-from symseek.search import Iteration, Result
+from symseek.experiments.runs.judge import judged
+from symseek.loop import Iteration, Result
 
 PROBLEMS = ("Nguyen-1", "Nguyen-5", "Nguyen-8", "Nguyen-7c")
 SEED = 0

@@ -3,7 +3,8 @@
 //
 // A program is invalid as soon as any node is not finite. Most operations pass a NaN or an infinity on to the
 // root (x + inf, inf * 0, sin(inf), ...), so only operands of operations that can hide one are looked at: the
-// divisor (1/inf = 0), exponentials (exp(-inf) = 0), tanh (tanh(inf) = 1) and powers (nan^0 = 1).
+// divisor (1/inf = 0), exponentials (exp(-inf) = 0), powers (nan^0 = 1), functions with finite limits (tanh(inf) = 1),
+// and choices between two operands (min(0, inf) = 0).
 
 // NaN where the value is not finite, 0 elsewhere.
 SYMSEEK_INLINE f64x8 blemish(const f64x8& a) { return a - a; }
@@ -14,9 +15,11 @@ SYMSEEK_INLINE f64x8 blemish(const f64x8& a) { return a - a; }
     return FORMULA;                                                                                                  \
   }                                                                                                                  \
   SYMSEEK_INLINE f64x8 slope_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& v) { return SLOPE; }
-#define SYMSEEK_BINARY(NAME, CHECK, FORMULA, SLOPE_A, SLOPE_B)                                                       \
+enum class Hides { neither, second, both };  // which operands, not finite, may leave a finite value
+#define SYMSEEK_BINARY(NAME, HIDES, FORMULA, SLOPE_A, SLOPE_B)                                                       \
   SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a, const f64x8& b) {                   \
-    if (CHECK) bad = bad | as_integer(blemish(b));                                                                   \
+    if (Hides::HIDES != Hides::neither) bad = bad | as_integer(blemish(b));                                          \
+    if (Hides::HIDES == Hides::both) bad = bad | as_integer(blemish(a));                                             \
     return FORMULA;                                                                                                  \
   }                                                                                                                  \
   SYMSEEK_INLINE f64x8 slope_a_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& b,              \
@@ -28,13 +31,28 @@ SYMSEEK_INLINE f64x8 blemish(const f64x8& a) { return a - a; }
     return SLOPE_B;                                                                                                  \
   }
 SYMSEEK_INLINE f64x8 number(double value) { return f64x8::all(value); }
+SYMSEEK_INLINE f64x8 one_where(const i64x8& mask) { return select(mask, number(1.0), number(0.0)); }
+SYMSEEK_INLINE f64x8 slope_of_arc(const f64x8& a) {
+  return number(1.0) / square_root((number(1.0) - a) * (number(1.0) + a));
+}
+// 1/sqrt(1 + a^2), where a^2 may overflow.
+SYMSEEK_INLINE f64x8 slope_of_area(const f64x8& a) {
+  const f64x8 size = absolute(a);
+  return number(1.0) / select(less(size, number(0x1p500)), square_root(number(1.0) + a * a), size);
+}
+// c / (a^2 + b^2) for c = a or b, where the squares may overflow or underflow.
+SYMSEEK_INLINE f64x8 inverse_of_point(const f64x8& a, const f64x8& b, const f64x8& c) {
+  const f64x8 scale = maximum(absolute(a), absolute(b));
+  const f64x8 x = a / scale, y = b / scale;
+  return (c / scale) / ((x * x + y * y) * scale);
+}
 // For each operation: whether it hides a non-finite operand, its value, and the value's derivative by each operand
 // (v is the value itself).
-SYMSEEK_BINARY(add, false, a + b, number(1.0), number(1.0))
-SYMSEEK_BINARY(sub, false, a - b, number(1.0), number(-1.0))
-SYMSEEK_BINARY(mul, false, a * b, b, a)
-SYMSEEK_BINARY(div, true, a / b, number(1.0) / b, -v / b)
-SYMSEEK_BINARY(pow, true, (bad = bad | as_integer(blemish(a)), vpow(a, b)), b * vpow(a, b - number(1.0)), v * vlog(a))
+SYMSEEK_BINARY(add, neither, a + b, number(1.0), number(1.0))
+SYMSEEK_BINARY(sub, neither, a - b, number(1.0), number(-1.0))
+SYMSEEK_BINARY(mul, neither, a * b, b, a)
+SYMSEEK_BINARY(div, second, a / b, number(1.0) / b, -v / b)
+SYMSEEK_BINARY(pow, both, vpow(a, b), b * vpow(a, b - number(1.0)), v * vlog(a))
 SYMSEEK_UNARY(sin, false, vsin(a), vcos(a))
 SYMSEEK_UNARY(cos, false, vcos(a), -vsin(a))
 SYMSEEK_UNARY(tan, false, vtan(a), number(1.0) + v * v)
@@ -49,6 +67,18 @@ SYMSEEK_UNARY(reciprocal, true, number(1.0) / a, -v * v)
 SYMSEEK_UNARY(neg, false, -a, number(-1.0))
 SYMSEEK_UNARY(abs, false, absolute(a), select(less(a, number(0.0)), number(-1.0), number(1.0)))
 SYMSEEK_UNARY(neg_exp, true, vexp(-a), -v)
+SYMSEEK_UNARY(asin, false, vasin(a), slope_of_arc(a))
+SYMSEEK_UNARY(acos, false, vacos(a), -slope_of_arc(a))
+SYMSEEK_UNARY(atan, true, vatan(a), number(1.0) / (number(1.0) + a * a))
+SYMSEEK_UNARY(sinh, false, vsinh(a), vcosh(a))
+SYMSEEK_UNARY(cosh, false, vcosh(a), vsinh(a))
+SYMSEEK_UNARY(asinh, false, vasinh(a), slope_of_area(a))
+SYMSEEK_UNARY(sign, true, vsign(a), number(0.0))
+SYMSEEK_UNARY(floor, false, vfloor(a), number(0.0))
+SYMSEEK_UNARY(erf, true, verf(a), number(0x1.20dd750429b6dp+0) * vexp(-(a * a)))  // 2/sqrt(pi)
+SYMSEEK_BINARY(atan2, both, vatan2(a, b), inverse_of_point(a, b, b), -inverse_of_point(a, b, a))
+SYMSEEK_BINARY(min, both, vmin(a, b), one_where(less(a, b)), number(1.0) - one_where(less(a, b)))
+SYMSEEK_BINARY(max, both, vmax(a, b), one_where(less(b, a)), number(1.0) - one_where(less(b, a)))
 #undef SYMSEEK_UNARY
 #undef SYMSEEK_BINARY
 

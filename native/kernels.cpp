@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #include "simd.hpp"
+#include "special_math.hpp"
 #include "vector_math.hpp"
 
 #define SYMSEEK_LAMBDA __attribute__((always_inline))

@@ -23,7 +23,19 @@
   X(reciprocal, 1)            \
   X(neg, 1)                   \
   X(abs, 1)                   \
-  X(neg_exp, 1)
+  X(neg_exp, 1)               \
+  X(asin, 1)                  \
+  X(acos, 1)                  \
+  X(atan, 1)                  \
+  X(sinh, 1)                  \
+  X(cosh, 1)                  \
+  X(asinh, 1)                 \
+  X(sign, 1)                  \
+  X(floor, 1)                 \
+  X(erf, 1)                   \
+  X(atan2, 2)                 \
+  X(min, 2)                   \
+  X(max, 2)
 
 namespace symseek {
 

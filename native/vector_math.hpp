@@ -156,8 +156,8 @@ SYMSEEK_INLINE I shift_right(const I& a, int bits) {
 
 namespace detail {
 
-// exp(r) for |r| <= ln2/2: 1 + r + r^2 P(r), in pairs so that the chain is short.
-SYMSEEK_INLINE f64x8 exp_reduced(const f64x8& r) {
+// exp(r) - 1 for |r| <= ln2/2: r + r^2 P(r), in pairs so that the chain is short.
+SYMSEEK_INLINE f64x8 exp_reduced_less_one(const f64x8& r) {
   const f64x8 r2 = r * r;
   const f64x8 r4 = r2 * r2;
   const f64x8 p0 = 0x1.000000000000ap-1 + r * 0x1.55555555554f9p-3;
@@ -165,8 +165,9 @@ SYMSEEK_INLINE f64x8 exp_reduced(const f64x8& r) {
   const f64x8 p2 = 0x1.6c16c1843840cp-10 + r * 0x1.a01a012a0fe7bp-13;
   const f64x8 p3 = 0x1.a01999e36a854p-16 + r * 0x1.71df25a96f6a9p-19;
   const f64x8 p4 = 0x1.28ad9aa6e6c1fp-22 + r * 0x1.ad7f595a7b2bfp-26;
-  return 1.0 + (r + r2 * ((p0 + p1 * r2) + (p2 + (p3 + p4 * r2) * r2) * r4));
+  return r + r2 * ((p0 + p1 * r2) + (p2 + (p3 + p4 * r2) * r2) * r4);
 }
+SYMSEEK_INLINE f64x8 exp_reduced(const f64x8& r) { return 1.0 + exp_reduced_less_one(r); }
 
 constexpr double LOG2E = 0x1.71547652b82fep+0;
 constexpr double LN2_HIGH = 0x1.62e42fefa4000p-1;  // 41 bits: times an exponent it is exact
@@ -217,9 +218,9 @@ SYMSEEK_INLINE void split_exponent(const f64x8& x, f64x8& exponent, f64x8& signi
   significand = as_float((shifted & all(INT64_C(0x000fffffffffffff))) + all(ROOT_HALF));
 }
 
-// exponent ln2 + log(m). With f = m - 1, s = f/(2+f) and z = s^2, log(m) = 2s + s z P(z), and 2s = f - s f: written as
+// exponent ln2 + log(m), the low part of the product and further small terms given as `low`. With f = m - 1, s = f/(2+f) and z = s^2, log(m) = 2s + s z P(z), and 2s = f - s f: written as
 // f - s (f - z P(z)), where the leading term f is exact.
-SYMSEEK_INLINE f64x8 log_of(const f64x8& exponent, const f64x8& m) {
+SYMSEEK_INLINE f64x8 log_sum(const f64x8& exponent, const f64x8& m, const f64x8& low) {
   const f64x8 f = m - 1.0;
   const f64x8 s = f / (m + 1.0);
   const f64x8 z = s * s;
@@ -228,7 +229,10 @@ SYMSEEK_INLINE f64x8 log_of(const f64x8& exponent, const f64x8& m) {
   const f64x8 p1 = 0x1.249249422a60cp-2 + z * 0x1.c71c51d7affd7p-3;
   const f64x8 p2 = 0x1.746649b792e06p-3 + z * 0x1.39a09496f2bbbp-3;
   const f64x8 p = p0 + (p1 + (p2 + z2 * 0x1.2f118a57eb661p-3) * z2) * z2;
-  return exponent * LN2_HIGH + (f - (s * (f - z * p) - exponent * LN2_LOW));
+  return exponent * LN2_HIGH + (f - (s * (f - z * p) - low));
+}
+SYMSEEK_INLINE f64x8 log_of(const f64x8& exponent, const f64x8& m) {
+  return log_sum(exponent, m, exponent * LN2_LOW);
 }
 
 SYMSEEK_COLD f64x8 log_special(const f64x8& x) {
@@ -575,4 +579,3 @@ SYMSEEK_INLINE f32x16 flog(const f32x16& x) {
 
 }  // namespace symseek::SYMSEEK_ISA
 
-#undef SYMSEEK_COLD

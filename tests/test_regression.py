@@ -511,5 +511,5 @@ def test_settings_that_are_not_known_are_refused() -> None:
     ],
 )
 def test_settings_with_objects_are_no_data(settings: Settings) -> None:
-    with pytest.raises(InputError, match="cannot be saved; use names"):
+    with pytest.raises(InputError, match="cannot be saved; use names instead"):
         settings.to_dict()

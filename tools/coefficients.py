@@ -148,6 +148,38 @@ def rational(target: Function, weight: Function, top: int, bottom: int, low, hig
     return [rounded(c, bits) for c in p], [rounded(c, bits) for c in q], max(map(abs, errors))
 
 
+def near_rational(target: Function, weight: Function, top: int, bottom: int, low, high):
+    """target ~ p/q with q(0) = 1 by least squares, close to the best one.
+
+    For weights so uneven that `rational` does not converge. Each round minimises the sum of
+    (weight (p - target q) / q')^2, with q' the denominator of the round before.
+    """
+    grid = spread(mp.mpf(low), mp.mpf(high), 300)
+    targets = [target(x) for x in grid]
+    weights = [weight(x) for x in grid]
+    divisors = [mp.mpf(1)] * len(grid)
+    p: list[mp.mpf] = []
+    q: list[mp.mpf] = []
+    for _ in range(8):
+        system = mp.matrix(len(grid), top + 1 + bottom)
+        values = mp.matrix(len(grid), 1)
+        for i, (x, t, w, d) in enumerate(zip(grid, targets, weights, divisors, strict=True)):
+            for j in range(top + 1):
+                system[i, j] = w / d * x**j
+            for j in range(1, bottom + 1):
+                system[i, top + j] = -w / d * t * x**j
+            values[i] = w / d * t
+        solution = list(mp.lu_solve(system, values))
+        p, q = solution[: top + 1], [mp.mpf(1), *solution[top + 1 :]]
+        divisors = [mp.polyval(q[::-1], x) for x in grid]
+    p, q = [rounded(c, 53) for c in p], [rounded(c, 53) for c in q]
+    errors = (
+        abs(w * (t - mp.polyval(p[::-1], x) / mp.polyval(q[::-1], x)))
+        for x, t, w in zip(grid, targets, weights, strict=True)
+    )
+    return p, q, max(errors)
+
+
 def parts(value: mp.mpf, widths: Sequence[int]) -> list[mp.mpf]:
     """value as a sum of numbers with so many bits each."""
     out = []
@@ -236,6 +268,45 @@ def main() -> None:
     show("pow: log2(m) = 2/(3 ln2) s (3 + z + z^2 P(z))", c, e)
     show("pow: 2/(3 ln2) in two parts", parts(2 / (3 * LN2), [26, 53]))
     show("pow: ln2", [rounded(LN2, 53)])
+
+    # x + x z P(z)/Q(z), z = x^2, for functions that begin so
+    def rest(function: Function) -> Function:
+        return lambda z: (function(mp.sqrt(z)) / mp.sqrt(z) - 1) / z
+
+    for name, function, bottom, most in (
+        ("atan, |x| <= 0.66", mp.atan, 5, "0.4357"),
+        ("asin, |x| <= 1/2", mp.asin, 4, "0.2501"),
+        ("asinh, |x| <= 1/2", mp.asinh, 4, "0.2501"),
+    ):
+        r = rest(function)
+        p, q, e = rational(r, lambda z, r=r: z / (1 + z * r(z)), 4, bottom, 0, mp.mpf(most))
+        show(f"{name}: P", p, e)
+        show(f"{name}: Q", q)
+    for quarters in range(1, 5):
+        show(f"atan, asin, acos: {quarters} pi/4", parts(quarters * mp.pi / 4, [53, 53]))
+
+    c, e = polynomial(
+        lambda z: sum(z**i / mp.factorial(2 * i + 3) for i in range(40)),
+        lambda z: z * mp.sqrt(z) / mp.sinh(mp.sqrt(z)),
+        7,
+        0,
+        mp.mpf("1.0001"),
+    )
+    show("sinh: sinh(x) = x + x z P(z), |x| <= 1", c, e)
+
+    # erf(x) = x + x P(z)/Q(z) below 1; beyond, 1 - exp(-z) P(x)/Q(x), where absolute errors count
+    def erf_rest(z: mp.mpf) -> mp.mpf:
+        return mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1
+
+    p, q, e = rational(erf_rest, lambda z: 1 / (1 + erf_rest(z)), 5, 5, 0, mp.mpf("1.0001"))
+    show("erf, |x| < 1: P", p, e)
+    show("erf, |x| < 1: Q", q)
+    p, q, e = near_rational(
+        lambda x: mp.exp(x * x) * mp.erfc(x), lambda x: mp.exp(-x * x), 5, 6, mp.mpf("0.999"), 6
+    )
+    show("erf, 1 <= |x| <= 6: P", p, e)
+    show("erf, 1 <= |x| <= 6: Q", q)
+    show("erf: 2/sqrt(pi)", [rounded(2 / mp.sqrt(mp.pi), 53)])
 
     # Single precision.
     c, e = polynomial(

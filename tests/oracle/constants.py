@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import jax.scipy.special
 import numpy as np
 from numpy.typing import NDArray
 
@@ -44,6 +45,18 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "neg": lambda a: -a,
     "abs": lambda a: jnp.where(a < 0.0, -a, a),  # at 0 the slope is 1, as in the native core
     "neg_exp": lambda a: jnp.exp(-a),
+    "asin": lambda a: jnp.arcsin(a),
+    "acos": lambda a: jnp.arccos(a),
+    "atan": lambda a: jnp.arctan(a),
+    "sinh": lambda a: jnp.sinh(a),
+    "cosh": lambda a: jnp.cosh(a),
+    "asinh": lambda a: jnp.arcsinh(a),
+    "atan2": lambda a, b: jnp.arctan2(a, b),
+    "min": lambda a, b: jnp.where(a < b, a, b),  # one of two equal operands has the slope 1
+    "max": lambda a, b: jnp.where(b < a, a, b),
+    "sign": lambda a: jnp.sign(a),
+    "floor": lambda a: jnp.floor(a),
+    "erf": lambda a: jax.scipy.special.erf(a),
 }
 
 

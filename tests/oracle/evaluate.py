@@ -6,6 +6,8 @@ taken from the package's table, so that a mistake in the table shows.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,6 +36,21 @@ FORMULAS = {
     "neg": lambda a: -a,
     "abs": lambda a: np.abs(a),
     "neg_exp": lambda a: np.exp(-a),
+    "asin": lambda a: np.arcsin(a),
+    "acos": lambda a: np.arccos(a),
+    "atan": lambda a: np.arctan(a),
+    "sinh": lambda a: np.sinh(a),
+    "cosh": lambda a: np.cosh(a),
+    "asinh": lambda a: np.arcsinh(a),
+    "atan2": lambda a, b: np.arctan2(a, b),
+    "min": lambda a, b: np.minimum(a, b),
+    "max": lambda a, b: np.maximum(a, b),
+    "sign": lambda a: np.sign(a),
+    "floor": lambda a: np.floor(a),
+    "erf": np.vectorize(math.erf, otypes=[float]),
+    "hypot": lambda a, b: np.sqrt(a * a + b * b),
+    "gauss": lambda a: np.exp(-(a * a)),
+    "logistic": lambda a: 1.0 / (1.0 + np.exp(-a)),
 }
 
 

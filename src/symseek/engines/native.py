@@ -34,7 +34,7 @@ from symseek.engines.interface import (
     filled_constants,
     unfitted_constants,
 )
-from symseek.engines.packing import instructions, packed_rules
+from symseek.engines.packing import instructions, operations, packed_rules
 from symseek.errors import InputError
 from symseek.policy import AdamState
 from symseek.programs import Programs
@@ -46,6 +46,7 @@ __all__ = [
     "NativeEngine",
     "NativeEvaluator",
     "NativePolicy",
+    "operations",
     "simd",
     "simd_variants",
 ]

@@ -22,7 +22,7 @@ from symseek.data import FEWEST_ROWS, LARGEST
 from symseek.errors import InputError, suggestion
 from symseek.files.delimited import COMPRESSED, Delimited, as_delimiter, tidy
 from symseek.files.parquet import Parquet
-from symseek.tokens import OPERATORS
+from symseek.tokens import RESERVED
 
 __all__ = [
     "MOST_COLUMNS",
@@ -239,7 +239,7 @@ def _refuse_name(source: Source, name: str) -> None:
     """Refuse a name that no variable can have."""
     if not name:
         raise _nameless(source, len(source.names) - 1 - source.names[::-1].index(""))
-    if name in OPERATORS or name == "const":
+    if name in RESERVED:
         raise InputError(
             f"column {name!r} in {source.header} of {source.path} is named like an operator;"
             f" rename it, for instance to {name + '_'!r}"

@@ -18,7 +18,7 @@ from symseek.cli.options import (
     parse_seeds,
     positive,
 )
-from symseek.cli.terminal import is_terminal, text_table
+from symseek.report.text import is_terminal, text_table
 
 if TYPE_CHECKING:
     from symseek.experiments import Outcome

@@ -14,11 +14,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
-from symseek.cli.terminal import duration, is_terminal
 from symseek.experiments.runs.record import VERDICTS, Record, Snapshot
 from symseek.experiments.runs.runner import Listener, Outcome
 from symseek.experiments.runs.spec import Spec
 from symseek.experiments.runs.store import Counts, Store
+from symseek.report.text import duration, is_terminal
 
 if TYPE_CHECKING:
     from rich.console import Group

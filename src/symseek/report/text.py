@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import TextIO
 
-__all__ = ["brief", "can_redraw", "clock", "count", "counted", "r2_text", "shortened"]
+__all__ = [
+    "brief",
+    "clock",
+    "count",
+    "counted",
+    "duration",
+    "is_terminal",
+    "r2_text",
+    "shortened",
+    "text_table",
+]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -86,6 +97,31 @@ def clock(seconds: float) -> str:
     return f"{f'{days} d ' if days else ''}{hours}:{minutes:02}:{rest:02}"
 
 
-def can_redraw(out: TextIO) -> bool:
-    """Whether what was written to this output can be drawn again in place."""
-    return out.isatty() and os.environ.get("TERM") != "dumb"
+def duration(seconds: float) -> str:
+    """A time in few characters: below a minute, seconds with one digit after the point.
+
+    >>> duration(0.25), duration(75)
+    ('0.2 s', '1:15')
+    """
+    return f"{seconds:.1f} s" if seconds < 60 else clock(seconds)
+
+
+def text_table(rows: Sequence[Sequence[str]], left: bool = False) -> list[str]:
+    """Aligned columns: the first to the left, the others to the right, or to the left as well.
+
+    >>> text_table([("a", "n"), ("bb", "10")])
+    ['a    n', 'bb  10']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if number and not left else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether the stream can be redrawn in place: a terminal that understands more than lines."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"

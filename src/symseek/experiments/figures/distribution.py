@@ -129,7 +129,7 @@ def _iteration_bar(ax: Axes, iterations: Sequence[int], shades: Any) -> None:
     steps = ScalarMappable(BoundaryNorm(np.arange(count + 1), count), colors)
     bar = ax.figure.colorbar(steps, ax=ax, ticks=np.arange(count) + 0.5, pad=0.02, aspect=14)
     bar.minorticks_off()
-    bar.ax.set_yticklabels([shared.count(iteration) for iteration in iterations])
+    bar.ax.set_yticklabels([style.count(iteration) for iteration in iterations])
     bar.ax.tick_params(length=0, labelsize=style.SMALL, labelcolor=style.INK)
     bar.set_label("iteration", fontsize=style.SMALL, color=style.INK)
     bar.outline.set_visible(False)

@@ -292,5 +292,5 @@ def test_what_another_language_does_not_have_is_not_made_up():
     assert program.latex() == r"\operatorname{tilt}\left(x\right)"
     with pytest.raises(InputError, match="SymPy has no function 'tilt'"):
         program.sympy()
-    with pytest.raises(InputError, match="unknown field of operator 'tilt' 'exel'.*'excel'"):
+    with pytest.raises(InputError, match=r"unknown field of operator 'tilt' 'exel'.*'excel'"):
         Token.function("tilt", 1, 3, tilt, exel="TILT")

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from engine_helpers import evaluator
 from native_tokens import NATIVE_TOKENS
 from oracle.constants import expect
 from strategies import COMPOSED
 from symseek import Library, Program, Programs
-from symseek.engines.native import Evaluator, operations
+from symseek.engines.native import operations
 from test_constants import (
     GENTLE,
     ROWS,
@@ -23,7 +24,7 @@ from test_constants import (
     TARGET,
     TWICE,
     WEIGHTS,
-    evaluator,
+    on_table,
     with_constants,
 )
 
@@ -36,7 +37,7 @@ def check_derivatives(program: Program, rows: int) -> bool:
     """Compare the sums that a fit goes by, if rounding errors leave anything to compare."""
     whole = max(ROWS)
     expected = expect(program, TABLE[:whole], TARGET[:whole], WEIGHTS[:whole], rows)
-    found = evaluator(rows, program.library).derivatives(Programs.from_list([program]))
+    found = on_table(rows, program.library).derivatives(Programs.from_list([program]))
     if expected.valid is False:
         assert not found.ok[0]
     if expected.sums is None or expected.off is None:
@@ -85,6 +86,6 @@ def test_slopes_at_kinks_and_steps() -> None:
     }
     for text, gradient in gradients.items():
         batch = Programs.from_list([Program.from_preorder(text, library)])
-        found = Evaluator(library, X, y).derivatives(batch)
+        found = evaluator(library, X, y).derivatives(batch)
         assert found.ok[0]
         assert found.gradient[0].tolist() == [gradient], text

@@ -20,11 +20,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from engine_helpers import evaluator
 from oracle.evaluate import evaluate
 from symseek import Library, Program, Programs, Search, SearchConfig, Token
 from symseek.algebra.rounding import rounded
 from symseek.algebra.simplify import reductions, rescaled, simplified
-from symseek.engines.native import Evaluator, operations
+from symseek.engines.native import operations
 from symseek.errors import InputError
 from symseek.export import (
     TARGETS,
@@ -284,7 +285,7 @@ def test_formulas_may_use_operators_that_have_one():
     this = Program.parse("ring(x, ring(y, 0.5))", library)
     values, _ = evaluate(this, X)
     np.testing.assert_allclose(this.evaluate(X), values, rtol=1e-12)
-    native = Evaluator(library, X).predict(Programs.from_list([this]))
+    native = evaluator(library, X).predict(Programs.from_list([this]))
     np.testing.assert_allclose(native.values[0], values, rtol=1e-12)
 
 
@@ -312,7 +313,7 @@ def test_recovery_and_engine_name_what_is_missing():
     with pytest.raises(InputError, match=r"operator 'lacking' .* mpmath; give its Token one"):
         Precise(20).program(this, {"x": 1})
     with pytest.raises(InputError, match="cannot evaluate the token 'lacking'; give it a formula"):
-        Evaluator(library, X[:, :1])
+        evaluator(library, X[:, :1])
     label = Program.parse("label(x)", Library([Token("label", 1)], ["x"]))
     with pytest.raises(InputError, match="token 'label' has no formula to evaluate; give it one"):
         label.evaluate(X[:, :1])

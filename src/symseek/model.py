@@ -9,22 +9,69 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.data import Data
 from symseek.errors import InputError
 from symseek.operators.table import ALIASES
 from symseek.programs import Program
+from symseek.rewards import ErrorReward, Reward
 from symseek.tokens import OPERATORS, RESERVED, Kind, Library, Token, every_operator
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Formula", "Model", "full_library"]
+__all__ = ["Accuracy", "Formula", "Model", "full_library", "loss"]
 
 FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How well a program does on some rows; an undefined value on any is infinitely bad."""
+
+    reward: float
+    nrmse: float
+    r2: float
+
+    @classmethod
+    def of(cls, program: Program, data: Data, reward: Reward) -> Accuracy:
+        values = program.evaluate(data.X)
+        if not np.isfinite(values).all():
+            return cls(0.0, math.inf, -math.inf)
+        with np.errstate(over="ignore"):
+            errors = np.abs(values - data.y)
+            mse = float(np.average(errors**2, weights=data.weights))
+            mae = float(np.average(errors, weights=data.weights))
+        nrmse = math.sqrt(mse) / data.spread if data.spread else math.inf
+        if isinstance(reward, ErrorReward):
+            graded = reward(np.array([mse]), np.array([mae]), data.spread)
+        else:
+            graded = reward(data, values[None])
+        r2 = 1 - nrmse * nrmse
+        # The mean explains nothing, but for rounding.
+        return cls(float(graded[0]), nrmse, 0.0 if abs(r2) < 1e-12 else r2)
+
+
+class HasAccuracy(Protocol):
+    """An accuracy, or a formula that has one."""
+
+    @property
+    def reward(self) -> float: ...
+    @property
+    def nrmse(self) -> float: ...
+
+
+def loss(found: HasAccuracy, reward: Reward) -> float:
+    """What is to be small: the NRMSE, or what a reward of other errors falls with."""
+    if not isinstance(reward, ErrorReward):
+        return math.exp(min(-found.reward, 700.0)) if math.isfinite(found.nrmse) else math.inf
+    if reward.curve(1.0) is not None:
+        return found.nrmse
+    return 1 / found.reward - 1 if found.reward > 0 else math.inf
 
 
 @dataclass(frozen=True)
@@ -36,7 +83,7 @@ class Formula:
     reward: float  # on the training rows, like the next two
     nrmse: float
     r2: float
-    validation_r2: float | None = None  # on the rows kept aside, if any were
+    validation_r2: float | None = None  # on the validation rows, if there are any
 
     @property
     def complexity(self) -> int:

@@ -96,7 +96,7 @@ _COMMAND = re.compile(r"^\$ ((?:.*\\\n> )*.*)\n((?:(?!\$ ).*\n)*)", re.M)
 def _blocks(text: str) -> Iterator[list[Step]]:
     """The steps of every block that is to be run."""
     fences = list(_FENCE.finditer(text))
-    for fence, after in zip(fences, [*fences[1:], None], strict=True):
+    for fence, after in zip(fences, [*fences[1:], None], strict=False):
         line = text[: fence.start(2)].count("\n") + 1
         if fence[1] == "python":
             below = after if after and not after[1] else None

@@ -284,8 +284,8 @@ def test_operators_of_the_callers_own():
         (lambda: equivalent("x", "x + z", ["x"]), "unknown variable 'z'"),
         (lambda: equivalent("x +", "x"), "expected a value"),
         (lambda: equivalent("x", "x", positive=["u"]), "unknown variable 'u'"),
-        (lambda: equivalent(None, "x"), "None is no formula"),
-        (lambda: equivalent(["x"], "x"), "is no formula"),
+        (lambda: equivalent(None, "x"), "None is not a formula"),
+        (lambda: equivalent(["x"], "x"), "is not a formula"),
     ],
 )
 def test_bad_input_is_refused(call, message):

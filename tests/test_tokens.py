@@ -254,6 +254,7 @@ def test_functions_of_the_same_name_need_only_their_line():
     assert acosh.forms.helper == (
         "def _acosh(a):\n    return math.acosh(a) if a >= 1.0 else math.nan\n"
     )
+    assert (acosh.forms.torch, acosh.forms.jax) == ("arccosh", "numpy.arccosh")
     program = Program.parse("acosh(x)", Library([acosh], ["x"]))
     assert str(program.sympy()) == "acosh(x)"
     assert pickle.loads(pickle.dumps(program)) == program
@@ -279,3 +280,17 @@ def test_domains_are_where_there_are_values(name):
     with np.errstate(all="ignore"):
         defined = [bool(np.isfinite(OPERATORS[name].numpy(a))) for a in points]
     assert [eval(OPERATORS[name].domain, {"a": a}) for a in points] == defined
+
+
+def test_what_another_language_does_not_have_is_not_made_up():
+    def tilt(a):
+        return a + 1.0
+
+    token = Token.function("tilt", 1, 3, tilt)
+    assert (token.forms.numpy, token.forms.python, token.forms.jax) == (None, None, None)
+    program = Program.parse("tilt(x)", Library([token], ["x"]))
+    assert program.latex() == r"\operatorname{tilt}\left(x\right)"
+    with pytest.raises(InputError, match="SymPy has no function 'tilt'"):
+        program.sympy()
+    with pytest.raises(InputError, match=r"unknown field of operator 'tilt' 'exel'.*'excel'"):
+        Token.function("tilt", 1, 3, tilt, exel="TILT")

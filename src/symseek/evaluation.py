@@ -241,15 +241,15 @@ class _SearchGrader:
     def _fit(self, programs: Programs) -> tuple[Programs, Floats, NDArray[np.uint8]]:
         if self.guess is not None:
             guessed = self.guess(programs)
-            # A guess that the reward calls invalid must not displace a start that it does not.
-            promise = self._judge(guessed)
-            better = ~np.isnan(promise) & ~(promise < self._judge(programs))
+            # An invalid guess must not replace a valid start.
+            promise = self._rewards(guessed)
+            better = ~np.isnan(promise) & ~(promise < self._rewards(programs))
             own = with_room(programs.constants, guessed.constants.shape[1])
             start = np.where(better[:, None], guessed.constants, own)
             programs = Programs._trusted(programs.library, programs.tokens, programs.lengths, start)
-        return search_constants(programs, self._judge, self.config)
+        return search_constants(programs, self._rewards, self.config)
 
-    def _judge(self, programs: Programs) -> Floats:
+    def _rewards(self, programs: Programs) -> Floats:
         graded = self.grader(programs)
         return np.where(graded.ok, graded.rewards, np.nan)
 

@@ -83,7 +83,7 @@ class Formula:
     reward: float  # on the training rows, like the next two
     nrmse: float
     r2: float
-    validation_r2: float | None = None  # on the rows kept aside, if any were
+    validation_r2: float | None = None  # on the validation rows, if there are any
 
     @property
     def complexity(self) -> int:

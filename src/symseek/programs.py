@@ -79,7 +79,7 @@ class Program:
 
     @classmethod
     def from_preorder(cls, names: str | Iterable[str | float], library: Library) -> Program:
-        """Read a pre-order sequence of names; a number that is no token of its own is a `const`.
+        """Read a pre-order sequence of names; a number that is not a token is a `const`.
 
         >>> str(Program.from_preorder("mul x 1.5", Library(["mul", "const"], variables=["x"])))
         'x*1.5'
@@ -337,7 +337,7 @@ def _constant_id(library: Library) -> int:
 
 
 def _check_complete(library: Library, tokens: tuple[int, ...]) -> None:
-    """Refuse a sequence that is no tree, saying where it breaks."""
+    """Refuse a sequence that is not a tree, and say where it breaks."""
     open_slots = 1
     for position, token in enumerate(tokens):
         if not 0 <= token < len(library):

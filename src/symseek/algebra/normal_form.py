@@ -37,7 +37,7 @@ __all__ = [
     "scaled",
 ]
 
-_MOST_POWER = 300.0  # e to the power of more is no number worth writing
+_MOST_POWER = 300.0  # a larger power of e is too long to write
 
 
 class NoForm(Exception):

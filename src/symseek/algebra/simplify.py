@@ -1,9 +1,9 @@
 """Simplifying formulas, and writing them in other units: a small algebra of sums and products.
 
-A fitted formula often says 2.0*(1.5*x) or exp(0.3 + x)*1.1, and one found in scaled columns has to
-be told in the user's units. Both are one job: the formula becomes its normal form (`normal_form`),
-and is then written again with as few tokens as it needs. The result is compared with the original
-on the data.
+A fitted formula often reads 2.0*(1.5*x) or exp(0.3 + x)*1.1, and one found in scaled columns has to
+be written in the user's units. Both are one job: the formula becomes its normal form
+(`normal_form`), and is then written again with as few tokens as it needs. The result is compared
+with the original on the data.
 """
 
 from __future__ import annotations

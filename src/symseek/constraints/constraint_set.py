@@ -50,7 +50,7 @@ class ConstraintSet:
             if unusable or isinstance(constraint, type):
                 raise InputError(
                     f"{constraint!r} is not a constraint: it has neither `narrow` and `violated_by`"
-                    " nor can it be called with the programs under way"
+                    " nor can it be called with unfinished programs"
                 )
         self.built_in = [each for each in self.constraints if isinstance(each, Constraint)]
         self.custom = [each for each in self.constraints if not isinstance(each, Constraint)]
@@ -94,7 +94,7 @@ class ConstraintSet:
             if answer.shape != shape:
                 raise InputError(
                     f"the constraint {_label(constraint)} answered with shape {answer.shape};"
-                    f" it must be {shape}: programs under way by tokens of the library"
+                    f" it must be {shape}: unfinished programs by tokens of the library"
                 )
             if answer.dtype == bool:
                 logits[~answer] = -np.inf

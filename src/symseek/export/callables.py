@@ -45,7 +45,10 @@ def attribute(package: str, path: str) -> Any:
     'fft'
     """
     module, _, name = f"{package}.{path}".rpartition(".")
-    return getattr(importlib.import_module(module), name)
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (AttributeError, ImportError):
+        raise InputError(f"{package} has no {path!r}; give the operator's Token another") from None
 
 
 def numpy_function(program: Program) -> Callable[[ArrayLike], NDArray[np.float64]]:
@@ -92,7 +95,7 @@ def jax_function(program: Program) -> Callable[[Array], Array]:
     """A JAX function of rows X [N, n] that gives the values [N]; one row [n] gives one value.
 
     `jax.jit`, `jax.grad` and `jax.vmap` take it. It computes in the precision of X, which JAX makes
-    32 bits unless told otherwise by `jax.config.update("jax_enable_x64", True)`.
+    32 bits unless you say otherwise by `jax.config.update("jax_enable_x64", True)`.
     """
     exportable(program, "jax")
     _imported("jax", "JAX")

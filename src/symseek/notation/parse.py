@@ -283,7 +283,7 @@ def infer_library(text: str) -> Library:
     try:
         found = list(_lexemes(text))
     except _Failure:
-        found = []  # whoever parses the text will say what is wrong with it
+        found = []  # the parser will say what is wrong with the text
     names = set()
     for this, following in pairwise(found):
         if this.kind == "quoted" and following.text != "(":

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from symseek.errors import InputError
+import numpy as np
+
+from symseek.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
     from symseek.programs import Program
@@ -147,35 +149,32 @@ class Token:
     ) -> Token:
         r"""An operator that other languages know as a function of the same name.
 
-        In C it is then `name(a)`, in Python `math.name(a)`, in LaTeX `\name`, in a spreadsheet
-        `NAME(a)`, and so on. `more` are fields of `Token`, and of `Forms` where one differs.
+        In C it is then `name(a)`, in Python `math.name(a)`, in a spreadsheet `NAME(a)`, and so on;
+        in NumPy, PyTorch and JAX it has the name of the NumPy function. `more` are fields of
+        `Token`, and those of `Forms` that differ.
 
         >>> import numpy as np
         >>> acosh = Token.function("acosh", 1, 4, np.arccosh, r"\operatorname{arcosh}")
         >>> acosh.form("c"), acosh.form("python"), acosh.form("numpy"), acosh.form("excel")
         ('acosh({a})', 'math.acosh({a})', 'np.arccosh({a})', 'ACOSH({a})')
         """
-        own = {each.name for each in fields(cls)}
-        fields_given = {key: more[key] for key in more if key in own - {"numpy", "sympy"}}
-        forms_given = {key: more[key] for key in more if key not in fields_given}
-        helper = forms_given.get("helper") or _guard(name, **fields_given)
-        known = getattr(numpy, "__name__", name)
-        forms = {
-            "c": name,
-            "python": f"_{name}" if helper else f"math.{name}",
-            "helper": helper,
-            "numpy": f"np.{known}",
-            "sympy": name,
-            "excel": name.upper(),
-            "mpmath": name,
-            "torch": known,
-            "jax": f"numpy.{known}",
-            **forms_given,
-        }
-        sympy = _SymPyFunction(forms["sympy"])
-        latex = rf"\{name}" if latex is None else latex
-        written = {"latex": latex, "forms": Forms(**forms), **fields_given}
-        return cls(name, arity, complexity, numpy=numpy, sympy=sympy, **written)
+        of_forms = {each.name for each in fields(Forms)}
+        of_token = {each.name for each in fields(cls)} - of_forms
+        for key in more:
+            if key not in of_forms | of_token:
+                raise unknown_name(f"field of operator {name!r}", key, of_forms | of_token)
+        written = {key: value for key, value in more.items() if key in of_token}
+        given = {key: value for key, value in more.items() if key in of_forms}
+        given.setdefault("helper", _guard(name, **written))
+        forms = Forms(**{**_named_forms(name, numpy, given["helper"]), **given})
+        known = _numpy_name(numpy)
+        if known not in (None, name):
+            written["aliases"] = (*written.get("aliases", ()), known)
+        latex = latex or (rf"\{name}" if name in _LATEX else rf"\operatorname{{{name}}}")
+        sympy = _SymPyFunction(forms.sympy or name)
+        return cls(
+            name, arity, complexity, numpy=numpy, sympy=sympy, latex=latex, forms=forms, **written
+        )
 
     def with_complexity(self, complexity: int) -> Token:
         """The same operator at another price: what a search pays for it.
@@ -269,7 +268,52 @@ class _SymPyFunction:
     def __call__(self, *arguments: Any) -> Any:
         import sympy
 
-        return getattr(sympy, self.__name__)(*arguments)
+        function = getattr(sympy, self.__name__, None)
+        if function is None:
+            raise InputError(f"SymPy has no function {self.__name__!r}; say sympy= what it has")
+        return function(*arguments)
+
+
+_LATEX = frozenset(
+    [
+        "arccos",
+        "arcsin",
+        "arctan",
+        "cos",
+        "cosh",
+        "exp",
+        "log",
+        "max",
+        "min",
+        "sin",
+        "sinh",
+        "tan",
+        "tanh",
+    ]
+)
+"""Functions that LaTeX has a name for, among those that operators are named like."""
+
+
+def _numpy_name(function: Callable[..., Any]) -> str | None:
+    """What NumPy calls a function, if it is one of its own."""
+    name = getattr(function, "__name__", "")
+    return name if name and getattr(np, name, None) is function else None
+
+
+def _named_forms(name: str, numpy: Callable[..., Any], helper: str | None) -> dict[str, str | None]:
+    """The forms of a function that goes by its name nearly everywhere."""
+    known = _numpy_name(numpy)
+    python = f"math.{name}" if hasattr(math, name) else None
+    return {
+        "c": name,
+        "python": f"_{name}" if helper else python,
+        "numpy": known and f"np.{known}",
+        "sympy": name,
+        "excel": name.upper(),
+        "mpmath": name,
+        "torch": known or name,
+        "jax": known and f"numpy.{known}",
+    }
 
 
 def _guard(

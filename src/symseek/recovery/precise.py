@@ -1,7 +1,7 @@
 """Formulas to any number of digits, by mpmath.
 
 The evaluator has a context of its own, so that neither another thread nor the caller's precision
-comes between. A value is real at every node or it is no value: `NotReal` is raised where a formula
+comes between. A value must be real at every node: `NotReal` is raised where a formula
 leaves the reals, and where a node is so large that its digits are not worth having.
 
 More digits alone do not show how many of them are right: (1 + t) - 1 is 0 to any precision that t

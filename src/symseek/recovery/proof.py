@@ -1,6 +1,6 @@
 """Is the difference of two formulas zero? What SymPy can prove, and within what time.
 
-A few rules settle nearly everything a search finds: expanding, a common denominator, powers and
+A few rules decide nearly everything a search finds: expanding, a common denominator, powers and
 exponentials gathered, sines written as exponentials, logarithms joined. They run in this process,
 but only on expressions whose expanded size is bounded beforehand. The rest, `sympy.simplify` above
 all, can run for hours; it gets a child process, which is killed when the time is up.
@@ -183,7 +183,7 @@ def _simplify(expression: Any, bounded: bool) -> Any:
     return simplify(expression)
 
 
-def _settle(expression: Any, bounded: bool) -> Any:
+def _decide(expression: Any, bounded: bool) -> Any:
     """SymPy's own decision, by numbers, derivatives and minimal polynomials."""
     return 0 if expression.equals(0) else 1
 
@@ -201,7 +201,7 @@ _QUICK_RULES: tuple[tuple[str, Rule], ...] = (
 )
 _DEAR_RULES: tuple[tuple[str, Rule], ...] = (
     ("when simplified", _simplify),
-    ("by SymPy's test of equality", _settle),
+    ("by SymPy's test of equality", _decide),
 )
 
 
@@ -222,7 +222,7 @@ def _exact_digits(program: Program) -> float:
     def combine(
         token: int, constant: float | None, arguments: list[tuple[float, float]]
     ) -> tuple[float, float]:
-        """The digits of a node, 0 where it is no exact number, and its value if it is a literal."""
+        """The digits of a node, 0 if it is not an exact number, and the value of a literal."""
         nonlocal longest
         this = program.library.tokens[token]
         if this.kind is Kind.VARIABLE:
@@ -284,7 +284,7 @@ def _prove_in_child(
 
 
 def answer_parent() -> None:
-    """The child's whole life: read the question, print the rule that proved it, or nothing."""
+    """What the child process runs: read the question, print the rule that proved it, or nothing."""
     try:
         import resource
 

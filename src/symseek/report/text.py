@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import TextIO
 
-__all__ = ["brief", "can_redraw", "clock", "count", "counted", "r2_text", "shortened"]
+__all__ = [
+    "brief",
+    "can_redraw",
+    "clock",
+    "count",
+    "counted",
+    "r2_text",
+    "shortened",
+    "text_table",
+]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -89,3 +99,19 @@ def clock(seconds: float) -> str:
 def can_redraw(out: TextIO) -> bool:
     """Whether what was written to this output can be drawn again in place."""
     return out.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def text_table(rows: Sequence[Sequence[str]], left: bool = False) -> list[str]:
+    """Aligned columns: the first to the left, the others to the right, or to the left as well.
+
+    >>> text_table([("a", "n"), ("bb", "10")])
+    ['a    n', 'bb  10']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if number and not left else cell.ljust(width)
+            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

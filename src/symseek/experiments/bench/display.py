@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TextIO
 
 from symseek import problems
-from symseek.cli.terminal import text_table
 from symseek.experiments.bench.specs import command
 from symseek.experiments.bench.summary import summarise, write_json
 from symseek.experiments.bench.tables import error_text, tables
@@ -17,6 +16,7 @@ from symseek.experiments.runs.record import VERDICTS, Record
 from symseek.experiments.runs.runner import Outcome
 from symseek.experiments.runs.spec import Spec
 from symseek.experiments.runs.store import Store
+from symseek.report.text import text_table
 
 __all__ = ["BenchProgress", "run_line"]
 

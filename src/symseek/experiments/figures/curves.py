@@ -88,7 +88,7 @@ def _panel(ax: Axes, problem: str, what: str, methods: Mapping[str, Row], crowde
         for axis in (ax.xaxis, ax.yaxis):
             axis.label.set_fontsize(style.SMALL)
         ax.tick_params(labelsize=style.SMALL)
-    ax.xaxis.set_major_formatter(lambda value, _: shared.count(value))
+    ax.xaxis.set_major_formatter(lambda value, _: style.count(value))
 
 
 def _best_rewards(ax: Axes, method: str, curve: Row, after: float) -> None:

@@ -129,7 +129,7 @@ def _iteration_bar(ax: Axes, iterations: Sequence[int], shades: Any) -> None:
     steps = ScalarMappable(BoundaryNorm(np.arange(count + 1), count), colors)
     bar = ax.figure.colorbar(steps, ax=ax, ticks=np.arange(count) + 0.5, pad=0.02, aspect=14)
     bar.minorticks_off()
-    bar.ax.set_yticklabels([shared.count(iteration) for iteration in iterations])
+    bar.ax.set_yticklabels([style.count(iteration) for iteration in iterations])
     bar.ax.tick_params(length=0, labelsize=style.SMALL, labelcolor=style.INK)
     bar.set_label("iteration", fontsize=style.SMALL, color=style.INK)
     bar.outline.set_visible(False)
@@ -144,7 +144,5 @@ def _means(ax: Axes, name: str, curve: Row, color: str) -> None:
 
 def _distribution_title(data: Mapping[str, Row]) -> str:
     """The best rewards in the end."""
-    shown = [
-        f"{name} {style.brief(course['curve']['best'][-1], 3)}" for name, course in data.items()
-    ]
+    shown = [f"{name} {style.brief(drawn['curve']['best'][-1], 3)}" for name, drawn in data.items()]
     return f"The best reward in the end: {', '.join(shown)}"

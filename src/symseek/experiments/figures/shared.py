@@ -7,7 +7,6 @@ Rates of ours are counts, `recovered` of `runs`, drawn with their intervals of 9
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -143,18 +142,6 @@ def checked(rows: Iterable[Row], *needed: str) -> list[Row]:
     return listed
 
 
-def count(value: float) -> str:
-    """A count in few characters.
-
-    >>> count(0.0), count(150_000.0), count(2_000_000.0)
-    ('0', '150k', '2M')
-    """
-    for size, letter in ((1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
-
-
 def save(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
     """Write the figure as `stem.svg` and `stem.png`; the same figure gives the same bytes.
 
@@ -163,16 +150,8 @@ def save(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
     ...     [path.name for path in save(empty(), f"{folder}/nothing")]
     ['nothing.svg', 'nothing.png']
     """
-    from matplotlib import rc_context
-
     paths = []
-    # Dates and versions would differ from one day and machine to the next, and so would the names
-    # of an SVG's parts without a salt; Matplotlib takes the salt from its settings alone.
-    plain: dict[str, Any] = {"svg": {"Date": None, "Creator": None}, "png": {"Software": None}}
-    for kind, metadata in plain.items():
-        content = io.BytesIO()
-        with rc_context({"svg.hashsalt": "symseek"}):
-            figure.savefig(content, format=kind, metadata=metadata, facecolor=style.PAPER)
+    for kind in ("svg", "png"):
         paths.append(Path(f"{os.fspath(stem)}.{kind}"))
-        write_whole(paths[-1], content.getvalue())
+        write_whole(paths[-1], style.image(figure, kind))
     return paths

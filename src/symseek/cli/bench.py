@@ -18,7 +18,7 @@ from symseek.cli.options import (
     parse_seeds,
     positive,
 )
-from symseek.report.text import is_terminal, text_table
+from symseek.report.text import can_redraw, text_table
 
 if TYPE_CHECKING:
     from symseek.experiments import Outcome
@@ -121,7 +121,7 @@ def _problems(options: argparse.Namespace) -> int:
 def show_problems(chosen: Sequence[Problem], out: TextIO | None = None) -> None:
     """List problems: by library and within 80 columns in a terminal, else one line each."""
     out = out or sys.stdout
-    if is_terminal(out):
+    if can_redraw(out):
         lines = _grouped_problems(chosen)
     else:
         rows = [("name", "formula", "train", "test", "variables", "operators")]

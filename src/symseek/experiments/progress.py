@@ -18,7 +18,7 @@ from symseek.experiments.runs.record import VERDICTS, Record, Snapshot
 from symseek.experiments.runs.runner import Listener, Outcome
 from symseek.experiments.runs.spec import Spec
 from symseek.experiments.runs.store import Counts, Store
-from symseek.report.text import duration, is_terminal
+from symseek.report.text import can_redraw, clock
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -56,7 +56,7 @@ class Progress(Listener):
         self._counted = False
 
     def __enter__(self) -> Progress:
-        if is_terminal(self.out):
+        if can_redraw(self.out):
             from rich.console import Console
             from rich.live import Live
 
@@ -129,7 +129,7 @@ class Progress(Listener):
 
     def show_done(self, record: Record) -> None:
         if self.live is None:  # where there is a bar, it moves
-            took, verdict = duration(record.wall or 0.0), VERDICTS[record.recovered]
+            took, verdict = _duration(record.wall or 0.0), VERDICTS[record.recovered]
             self.say(f"{self.share()}  {record.spec}: {verdict} in {took}{self.time_left()}")
 
     def show_failed(self, record: Record) -> None:
@@ -167,7 +167,7 @@ class Progress(Listener):
         # Copies, as the picture is drawn by another thread.
         spent = sum(now - since for since, _ in list(self.running.values()))
         left = self.estimate.left(list(self.left), self.size, spent)
-        return "" if left is None else f", {duration(left)} left"
+        return "" if left is None else f", {_duration(left)} left"
 
     # --- the picture
 
@@ -203,7 +203,7 @@ class Progress(Listener):
                 spec.problem,
                 spec.method,
                 str(spec.seed),
-                duration(time.monotonic() - since),
+                _duration(time.monotonic() - since),
                 f"{now.evaluations:,}",
                 f"{now.evaluations / now.seconds:,.0f}/s" if now.seconds > 0 else "-",
                 f"{now.reward:.6f}",
@@ -261,3 +261,12 @@ class Estimate:
 def _groups(method: str, problem: str) -> tuple[tuple[str, ...], ...]:
     """The groups of runs that one belongs to, the smallest first."""
     return (method, problem), (method,), ()
+
+
+def _duration(seconds: float) -> str:
+    """A time in few characters: below a minute, seconds with one digit after the point.
+
+    >>> _duration(0.25), _duration(75)
+    ('0.2 s', '1:15')
+    """
+    return f"{seconds:.1f} s" if seconds < 60 else clock(seconds)

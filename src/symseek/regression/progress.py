@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.report.text import clock, is_terminal
+from symseek.report.text import can_redraw, clock
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
@@ -34,7 +34,7 @@ def run_with_progress(
 ) -> Result:
     """Run the search and show its progress."""
     out = out or sys.stderr
-    if "ipykernel" in sys.modules or is_terminal(out):
+    if "ipykernel" in sys.modules or can_redraw(out):
         with _LiveDisplay(regression, out) as display:
             return regression.run(_both(display, callback))
     return regression.run(_both(_PlainDisplay(regression, out), callback))

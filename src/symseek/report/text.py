@@ -9,11 +9,10 @@ from typing import TextIO
 
 __all__ = [
     "brief",
+    "can_redraw",
     "clock",
     "count",
     "counted",
-    "duration",
-    "is_terminal",
     "r2_text",
     "shortened",
     "text_table",
@@ -97,13 +96,9 @@ def clock(seconds: float) -> str:
     return f"{f'{days} d ' if days else ''}{hours}:{minutes:02}:{rest:02}"
 
 
-def duration(seconds: float) -> str:
-    """A time in few characters: below a minute, seconds with one digit after the point.
-
-    >>> duration(0.25), duration(75)
-    ('0.2 s', '1:15')
-    """
-    return f"{seconds:.1f} s" if seconds < 60 else clock(seconds)
+def can_redraw(out: TextIO) -> bool:
+    """Whether what was written to this output can be drawn again in place."""
+    return out.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def text_table(rows: Sequence[Sequence[str]], left: bool = False) -> list[str]:
@@ -120,8 +115,3 @@ def text_table(rows: Sequence[Sequence[str]], left: bool = False) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-
-
-def is_terminal(stream: TextIO) -> bool:
-    """Whether the stream can be redrawn in place: a terminal that understands more than lines."""
-    return stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -13,11 +13,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from symseek import __version__, problems
+from symseek import problems
 from symseek.experiments.bench.specs import command
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec
 from symseek.files.atomic import write_whole
+from symseek.version import __version__
 
 __all__ = ["Summary", "average_recovery", "summarise", "write_json"]
 

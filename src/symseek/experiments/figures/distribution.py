@@ -144,7 +144,5 @@ def _means(ax: Axes, name: str, curve: Row, color: str) -> None:
 
 def _distribution_title(data: Mapping[str, Row]) -> str:
     """The best rewards in the end."""
-    shown = [
-        f"{name} {style.brief(course['curve']['best'][-1], 3)}" for name, course in data.items()
-    ]
+    shown = [f"{name} {style.brief(drawn['curve']['best'][-1], 3)}" for name, drawn in data.items()]
     return f"The best reward in the end: {', '.join(shown)}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,8 +151,7 @@ def save(figure: Figure, stem: str | os.PathLike[str]) -> list[Path]:
     ['nothing.svg', 'nothing.png']
     """
     paths = []
-    kinds: tuple[Literal["svg", "png"], ...] = ("svg", "png")
-    for kind in kinds:
+    for kind in ("svg", "png"):
         paths.append(Path(f"{os.fspath(stem)}.{kind}"))
         write_whole(paths[-1], style.image(figure, kind))
     return paths

@@ -12,12 +12,12 @@ import logging
 import time
 from typing import Any
 
-from symseek import __version__
 from symseek.errors import InputError
 from symseek.experiments.runs.perform import perform, resolve
 from symseek.experiments.runs.pool import Event, LostRun
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec
+from symseek.version import __version__
 
 __all__ = ["RayPool"]
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from symseek.errors import InputError
+from symseek.version import __version__
 
 __all__ = ["Database", "StoreError"]
 
@@ -172,8 +173,6 @@ class Database:
         return {name for (name,) in self.execute("SELECT name FROM sqlite_master")}
 
     def _create(self) -> None:
-        from symseek import __version__
-
         with self.writing():
             if self._tables():  # another process was quicker
                 return

@@ -15,11 +15,11 @@ from contextvars import ContextVar
 from dataclasses import replace
 from typing import TypeAlias
 
-from symseek import __version__
 from symseek.errors import InputError
 from symseek.experiments.runs.provenance import commit, hardware
 from symseek.experiments.runs.record import Record, Snapshot
 from symseek.experiments.runs.spec import Spec
+from symseek.version import __version__
 
 __all__ = ["EXECUTE", "Execute", "Terminated", "failure", "perform", "report", "resolve"]
 

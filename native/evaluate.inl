@@ -101,13 +101,22 @@ struct Apply<2> {
   }
 };
 
+#define X(NAME, ARITY)                                                                                              \
+  SYMSEEK_OUTLINE i64x8 rows_##NAME(int n, const double* const* top, double* out, i64x8 bad) {                      \
+    Apply<ARITY>::rows(n, top, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); });            \
+    return bad;                                                                                                     \
+  }
+SYMSEEK_RARE_OPERATIONS(X)
+#undef X
+
 // Is any lane a NaN? A blemish of 0 may carry a sign, so the sign bit does not count.
 SYMSEEK_INLINE bool blemished(const i64x8& bad) {
   return any(bad & i64x8::all(INT64_C(0x7fffffffffffffff)));
 }
 
-// Runs the program on rows first ... first + n - 1; the root's values lie where the result points.
-static const double* run_block(const Evaluation& task, int first, int n, i64x8& bad) {
+// Runs the program on rows first ... first + n - 1; the root's values lie where the result points. Inlined into its one
+// caller, so that `bad` stays in a register.
+SYMSEEK_INLINE const double* run_block(const Evaluation& task, int first, int n, i64x8& bad) {
   const double* values[MAX_STACK];  // where each stack entry lies
   values[0] = task.stack;
   int top = -1;
@@ -125,7 +134,17 @@ static const double* run_block(const Evaluation& task, int first, int n, i64x8& 
     values[top] = out;                                                                                              \
     break;                                                                                                          \
   }
-      SYMSEEK_OPERATIONS(X)
+      SYMSEEK_COMMON_OPERATIONS(X)
+#undef X
+#define X(NAME, ARITY)                                                                                              \
+  case Opcode::NAME: {                                                                                              \
+    double* out = task.stack + size_t(top - ARITY + 1) * ROW_BLOCK;                                                 \
+    bad = rows_##NAME(n, values + top, out, bad);                                                                   \
+    top -= ARITY - 1;                                                                                               \
+    values[top] = out;                                                                                              \
+    break;                                                                                                          \
+  }
+      SYMSEEK_RARE_OPERATIONS(X)
 #undef X
       case Opcode::variable:
         values[++top] = task.columns[step.index] + first;

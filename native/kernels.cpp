@@ -6,6 +6,7 @@
 #include "vector_math.hpp"
 
 #define SYMSEEK_LAMBDA __attribute__((always_inline))
+#define SYMSEEK_OUTLINE static __attribute__((noinline))
 
 namespace symseek::SYMSEEK_ISA {
 

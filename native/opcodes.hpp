@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#define SYMSEEK_OPERATIONS(X) \
+#define SYMSEEK_COMMON_OPERATIONS(X) \
   X(add, 2)                   \
   X(sub, 2)                   \
   X(mul, 2)                   \
@@ -23,7 +23,10 @@
   X(reciprocal, 1)            \
   X(neg, 1)                   \
   X(abs, 1)                   \
-  X(neg_exp, 1)               \
+  X(neg_exp, 1)
+
+// Operations with code of their own: among the common ones they would take registers from those.
+#define SYMSEEK_RARE_OPERATIONS(X) \
   X(asin, 1)                  \
   X(acos, 1)                  \
   X(atan, 1)                  \
@@ -36,6 +39,8 @@
   X(atan2, 2)                 \
   X(min, 2)                   \
   X(max, 2)
+
+#define SYMSEEK_OPERATIONS(X) SYMSEEK_COMMON_OPERATIONS(X) SYMSEEK_RARE_OPERATIONS(X)
 
 namespace symseek {
 

@@ -26,7 +26,13 @@ static void compute(const Derivation& task, double* block, int64_t first, int n,
     Apply<ARITY>::rows(n, operands + 1, out, bad,                                               \
                        [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); });          \
     break;
-      SYMSEEK_OPERATIONS(X)
+      SYMSEEK_COMMON_OPERATIONS(X)
+#undef X
+#define X(NAME, ARITY)                               \
+  case Opcode::NAME:                                 \
+    bad = rows_##NAME(n, operands + 1, out, bad);    \
+    break;
+      SYMSEEK_RARE_OPERATIONS(X)
 #undef X
       default: {
         const f64x8 value = f64x8::all(node.opcode == Opcode::number ? node.value : task.constants[node.index]);
@@ -122,6 +128,19 @@ struct Pull<2> {
   }
 };
 
+#define SYMSEEK_SLOPES_1(NAME)                                            \
+  [](auto&&... v) SYMSEEK_LAMBDA { return slope_##NAME(v...); }, 0
+#define SYMSEEK_SLOPES_2(NAME)                                            \
+  [](auto&&... v) SYMSEEK_LAMBDA { return slope_a_##NAME(v...); },        \
+  [](auto&&... v) SYMSEEK_LAMBDA { return slope_b_##NAME(v...); }
+
+#define X(NAME, ARITY)                                                                                              \
+  SYMSEEK_OUTLINE void pull_##NAME(const Derivation& task, const double* block, int64_t first, int n, int at) {     \
+    Pull<ARITY>::rows(task, block, first, n, at, SYMSEEK_SLOPES_##ARITY(NAME));                                     \
+  }
+SYMSEEK_RARE_OPERATIONS(X)
+#undef X
+
 // The derivative of the root by every node that moves.
 static void pull_back(const Derivation& task, const double* block, int64_t first, int n) {
   double* root = task.adjoint(task.root);
@@ -133,24 +152,26 @@ static void pull_back(const Derivation& task, const double* block, int64_t first
       continue;
     }
     switch (task.nodes[at].opcode) {
-#define SYMSEEK_SLOPES_1(NAME)                                            \
-  [](auto&&... v) SYMSEEK_LAMBDA { return slope_##NAME(v...); }, 0
-#define SYMSEEK_SLOPES_2(NAME)                                            \
-  [](auto&&... v) SYMSEEK_LAMBDA { return slope_a_##NAME(v...); },        \
-  [](auto&&... v) SYMSEEK_LAMBDA { return slope_b_##NAME(v...); }
 #define X(NAME, ARITY)                                                                     \
   case Opcode::NAME:                                                                       \
     Pull<ARITY>::rows(task, block, first, n, at, SYMSEEK_SLOPES_##ARITY(NAME));            \
     break;
-      SYMSEEK_OPERATIONS(X)
+      SYMSEEK_COMMON_OPERATIONS(X)
 #undef X
-#undef SYMSEEK_SLOPES_1
-#undef SYMSEEK_SLOPES_2
+#define X(NAME, ARITY)                         \
+  case Opcode::NAME:                           \
+    pull_##NAME(task, block, first, n, at);    \
+    break;
+      SYMSEEK_RARE_OPERATIONS(X)
+#undef X
       default:
         break;
     }
   }
 }
+
+#undef SYMSEEK_SLOPES_1
+#undef SYMSEEK_SLOPES_2
 
 static void derive(Derivation& task) {
   const int k = task.constant_count, sums = k + k * (k + 1) / 2;

@@ -218,8 +218,9 @@ SYMSEEK_INLINE void split_exponent(const f64x8& x, f64x8& exponent, f64x8& signi
   significand = as_float((shifted & all(INT64_C(0x000fffffffffffff))) + all(ROOT_HALF));
 }
 
-// exponent ln2 + log(m), the low part of the product and further small terms given as `low`. With f = m - 1, s = f/(2+f) and z = s^2, log(m) = 2s + s z P(z), and 2s = f - s f: written as
-// f - s (f - z P(z)), where the leading term f is exact.
+// exponent ln2 + log(m), the low part of the product and further small terms given as `low`. With f = m - 1,
+// s = f/(2+f) and z = s^2, log(m) = 2s + s z P(z), and 2s = f - s f: written as f - s (f - z P(z)), where the leading
+// term f is exact.
 SYMSEEK_INLINE f64x8 log_sum(const f64x8& exponent, const f64x8& m, const f64x8& low) {
   const f64x8 f = m - 1.0;
   const f64x8 s = f / (m + 1.0);

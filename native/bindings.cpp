@@ -1,4 +1,4 @@
-// The Python face of the native core. It converts arguments and lets go of the interpreter lock; no arithmetic here.
+// The Python face of the native core. It converts arguments and releases the interpreter lock; no arithmetic here.
 #include <algorithm>
 
 #include <nanobind/nanobind.h>
@@ -9,9 +9,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
-#include "breeding.hpp"
-#include "evaluator.hpp"
-#include "policy.hpp"
+#include "breeding/breeding.hpp"
+#include "breeding/pairing.hpp"
+#include "evaluation/evaluator.hpp"
+#include "policy/policy.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -35,7 +36,7 @@ std::shared_ptr<Rules> read_rules(const nb::dict& tables) {
   Rules& rules = *made;
   rules.arity = copied<int8_t>(tables, "arity");
   rules.tokens = static_cast<int>(rules.arity.size());
-  rules.words = (rules.tokens + 63) / 64;
+  rules.words = words_for(rules.tokens);
   rules.max_arity = nb::cast<int>(tables["max_arity"]);
   rules.max_length = nb::cast<int>(tables["max_length"]);
   rules.child = copied<Word>(tables, "child");
@@ -124,8 +125,8 @@ FitMethod read_method(const std::string& name) {
   return static_cast<FitMethod>(found - FIT_METHODS.begin());
 }
 
-// Lets Ctrl-C through during long work.
-void heed_signals() {
+// Called now and then during long work, so that Ctrl-C ends it.
+void check_signals() {
   nb::gil_scoped_acquire lock;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
@@ -218,15 +219,11 @@ NB_MODULE(_native, m) {
 
   m.def("pair", [](In<double> values, In<double> candidates, In<double> inverses, In<double> target, In<double> weight,
                    In<double> penalty, std::shared_ptr<Pool> pool, Out<double> error, Out<int64_t> index) {
-    const int count = static_cast<int>(values.shape(0)), rows = static_cast<int>(values.shape(1));
+    const PairSearch search{static_cast<int>(values.shape(0)), static_cast<int>(values.shape(1)),
+                            static_cast<int>(candidates.shape(1)), values.data(), candidates.data(), inverses.data(),
+                            target.data(), weight.data(), penalty.data()};
     nb::gil_scoped_release unlock;
-    pool->each(count, [&](int i, int) {
-      Pairing task{rows, static_cast<int>(candidates.shape(1)), values.data() + size_t(i) * rows, candidates.data(),
-                   inverses.data(), target.data(), weight.data(), penalty.data() + size_t(i) * candidates.shape(1), {}, {}};
-      kernels().pair(task);
-      std::copy_n(task.error, PAIR_KINDS, error.data() + size_t(i) * PAIR_KINDS);
-      std::copy_n(task.index, PAIR_KINDS, index.data() + size_t(i) * PAIR_KINDS);
-    });
+    find_pairs(search, *pool, error.data(), index.data());
   }, "values"_a, "candidates"_a, "inverses"_a, "target"_a, "weight"_a, "penalty"_a, "pool"_a, "error"_a, "index"_a,
   "For each row of values [P, N] the candidate [N, Q] that completes it best, by each way to combine two.");
 
@@ -252,11 +249,11 @@ NB_MODULE(_native, m) {
       .def("admit", [](Breeder& self, In<TokenId> tokens, In<int32_t> lengths, Out<bool> ok) {
         self.admit({tokens.data(), lengths.data(), nullptr, static_cast<int>(tokens.shape(0)),
                     static_cast<int>(tokens.shape(1)), 0}, ok.data());
-      }, "tokens"_a, "lengths"_a, "ok"_a, "Which programs obey the constraints and are met for the first time.")
+      }, "tokens"_a, "lengths"_a, "ok"_a, "Which programs obey the constraints and are new.")
       .def("begin", [](Breeder& self, In<TokenId> tokens, In<int32_t> lengths) {
         self.begin({tokens.data(), lengths.data(), nullptr, static_cast<int>(tokens.shape(0)),
                     static_cast<int>(tokens.shape(1)), 0});
-      }, "tokens"_a, "lengths"_a, "Forgets the programs met so far, and remembers these.");
+      }, "tokens"_a, "lengths"_a, "Forgets the programs seen so far, and remembers these.");
 
   nb::class_<Evaluator>(m, "Evaluator")
       .def("__init__", [](Evaluator* self, const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
@@ -271,7 +268,7 @@ NB_MODULE(_native, m) {
                         Out<double> squared, Out<double> absolute, Out<bool> ok) {
         const Batch batch = read_batch(tokens, lengths, constants);
         nb::gil_scoped_release unlock;
-        return self.errors(batch, squared.data(), absolute.data(), ok.data(), heed_signals);
+        return self.errors(batch, squared.data(), absolute.data(), ok.data(), check_signals);
       }, "tokens"_a, "lengths"_a, "constants"_a, "squared"_a, "absolute"_a, "ok"_a,
       "Fills the error sums of each program; returns how many programs are distinct.")
       .def("fit", [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants,
@@ -281,7 +278,7 @@ NB_MODULE(_native, m) {
         const FitOptions options{read_method(method), restarts, max_steps, rescue, scale, power};
         nb::gil_scoped_release unlock;
         return self.fit(batch, options, fitted.data(), reinterpret_cast<FitStatus*>(status.data()), squared.data(),
-                        absolute.data(), ok.data(), heed_signals);
+                        absolute.data(), ok.data(), check_signals);
       }, "tokens"_a, "lengths"_a, "constants"_a, "method"_a, "restarts"_a, "max_steps"_a, "rescue"_a, "scale"_a, "power"_a,
       "fitted"_a, "status"_a, "squared"_a, "absolute"_a, "ok"_a,
       "Fits the constants, then fills what `errors` does; returns how many programs are distinct.")

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "constraints.hpp"
+#include "policy/constraints.hpp"
 
 namespace symseek {
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include "rules.hpp"
+#include "policy/rules.hpp"
 
 namespace symseek {
 

@@ -1,7 +1,7 @@
-#include "policy.hpp"
+#include "policy/policy.hpp"
 
-#include "sampling.hpp"
-#include "scoring.hpp"
+#include "policy/sampling.hpp"
+#include "policy/scoring.hpp"
 
 namespace symseek {
 

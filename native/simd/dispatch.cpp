@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "kernels.hpp"
+#include "simd/kernels.hpp"
 
 namespace symseek {
 

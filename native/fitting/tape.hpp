@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "opcodes.hpp"
+#include "evaluation/opcodes.hpp"
 
 namespace symseek {
 

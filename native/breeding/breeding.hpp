@@ -1,3 +1,5 @@
+// breeding/: new programs from others: crossover, mutation, and pairs of matching values.
+//
 // Children of programs: crossover and mutation of subtrees, under the same constraint tables as sampling.
 #pragma once
 
@@ -5,9 +7,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "evaluator.hpp"
+#include "evaluation/evaluator.hpp"
 #include "pool.hpp"
-#include "rules.hpp"
+#include "policy/rules.hpp"
 
 namespace symseek {
 
@@ -31,30 +33,30 @@ class Breeder {
   Breeder(const Breeder&) = delete;
   Breeder& operator=(const Breeder&) = delete;
 
-  // Forgets the programs met so far, and remembers these.
+  // Forgets the programs seen so far, and remembers these.
   void begin(const Batch& programs);
-  // Which programs obey the constraints and have not been met; they are then.
+  // Which programs obey the constraints and are new; they count as seen afterwards.
   void admit(const Batch& programs, bool* ok);
   // Fills tokens [children, max_length], lengths [children] and constants [children, width] with children that have
-  // not been met since `begin`, and returns how many there are. All obey the constraints.
+  // not been seen since `begin`, and returns how many there are. All obey the constraints.
   int breed(const Batch& parents, const double* fitness, const Draw& draw, const BreedOptions& options, int children,
              TokenId* tokens, int32_t* lengths, double* constants, int width);
 
  private:
   struct Child;
   struct Scratch;
-  class Dice;
+  class RandomNumbers;
 
-  bool make(const Batch& parents, const double* fitness, const BreedOptions& options, Dice& dice, Scratch& scratch) const;
-  bool meet(const TokenId* tokens, int length);
+  bool make(const Batch& parents, const double* fitness, const BreedOptions& options, RandomNumbers& random, Scratch& scratch) const;
+  bool add_new(const TokenId* tokens, int length);
   void copy(const Batch& parents, int parent, Child& to) const;
-  bool cross(Child& child, const Child& other, Dice& dice, Scratch& scratch) const;
-  bool mutate(Child& child, Dice& dice, Scratch& scratch) const;
-  bool regrow(Child& child, Dice& dice, Scratch& scratch) const;
-  bool exchange(Child& child, Dice& dice) const;
-  bool insert(Child& child, Dice& dice, Scratch& scratch) const;
-  bool hoist(Child& child, Dice& dice, Scratch& scratch) const;
-  bool grow(const Child& child, int at, int most, Dice& dice, Scratch& scratch) const;
+  bool cross(Child& child, const Child& other, RandomNumbers& random, Scratch& scratch) const;
+  bool mutate(Child& child, RandomNumbers& random, Scratch& scratch) const;
+  bool regrow(Child& child, RandomNumbers& random, Scratch& scratch) const;
+  bool exchange(Child& child, RandomNumbers& random) const;
+  bool insert(Child& child, RandomNumbers& random, Scratch& scratch) const;
+  bool hoist(Child& child, RandomNumbers& random, Scratch& scratch) const;
+  bool grow(const Child& child, int at, int most, RandomNumbers& random, Scratch& scratch) const;
   int subtree_end(const Child& child, int at) const;
   int constants_before(const Child& child, int at) const;
   void splice(Child& child, int begin, int end, const Child& from, int from_begin, int from_end, Scratch& scratch) const;
@@ -66,7 +68,7 @@ class Breeder {
   std::vector<std::vector<TokenId>> of_arity_;  // tokens of each arity
   std::vector<TokenId> operators_;
   std::vector<Scratch> scratch_;
-  std::unordered_set<uint64_t> met_;  // hashes of token sequences; two that collide cost one child
+  std::unordered_set<uint64_t> seen_;  // hashes of token sequences; two that collide cost one child
 };
 
 }  // namespace symseek

@@ -1,19 +1,19 @@
 // Compiled once per instruction set with -DSYMSEEK_ISA=<name> and that set's flags; see CMakeLists.txt.
-#include "kernels.hpp"
+#include "simd/kernels.hpp"
 
-#include "simd.hpp"
-#include "special_math.hpp"
-#include "vector_math.hpp"
+#include "simd/simd.hpp"
+#include "simd/special_math.hpp"
+#include "simd/vector_math.hpp"
 
 #define SYMSEEK_LAMBDA __attribute__((always_inline))
 #define SYMSEEK_OUTLINE static __attribute__((noinline))
 
 namespace symseek::SYMSEEK_ISA {
 
-#include "policy.inl"
-#include "evaluate.inl"
-#include "tape.inl"
-#include "pairing.inl"
+#include "policy/policy.inl"
+#include "evaluation/evaluate.inl"
+#include "fitting/tape.inl"
+#include "breeding/pairing.inl"
 
 #define SYMSEEK_TEXT2(NAME) #NAME
 #define SYMSEEK_TEXT(NAME) SYMSEEK_TEXT2(NAME)

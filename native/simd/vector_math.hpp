@@ -7,7 +7,7 @@
 // The accuracy beside each function is the largest error seen against 64-bit significands, over 10^8 arguments.
 #pragma once
 
-#include "simd.hpp"
+#include "simd/simd.hpp"
 
 #if defined(__SSE2__)
 #include <immintrin.h>

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "pool.hpp"
-#include "rules.hpp"
+#include "policy/rules.hpp"
 
 namespace symseek {
 

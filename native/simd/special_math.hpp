@@ -3,7 +3,7 @@
 // each function is the largest error seen against 64-bit significands, over some 10^6 arguments.
 #pragma once
 
-#include "vector_math.hpp"
+#include "simd/vector_math.hpp"
 
 namespace symseek::SYMSEEK_ISA {
 

@@ -1,4 +1,4 @@
-#include "fitting.hpp"
+#include "fitting/fitting.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t WHOLE_TAPE = 1 << 16;  // values kept at once, 512 KiB: about half of a second-level cache
 
-constexpr int LOOKS = 32;  // random places that a restart looks at, to descend from the best
+constexpr int STARTS_TRIED = 32;  // random places that a restart tries, to descend from the best
 // A descent that trails another is watched: when its gain over this many steps would not catch up, it ends.
 constexpr int WATCH = 4;
 
@@ -68,7 +68,7 @@ FitStatus Fitter::search(const FitOptions& options, const Key& key, double* cons
     std::copy_n(constants, size_, start_.data());
     const bool begun = again && measure(start_.data(), loss);
     if (start == 0 && !begun && !options.rescue) return FitStatus::invalid;
-    if (!begun && !find_start(key, again ? 0 : start * LOOKS, start_.data(), loss)) continue;
+    if (!begun && !find_start(key, again ? 0 : start * STARTS_TRIED, start_.data(), loss)) continue;
     // The last one goes to its end: otherwise a fit with more restarts could come out worse.
     const double to_beat = start > options.restarts ? HUGE_VAL : best.loss;
     const FitStatus status = descend(options, start, to_beat, start_.data(), loss);
@@ -86,7 +86,7 @@ FitStatus Fitter::search(const FitOptions& options, const Key& key, double* cons
   return best.status;
 }
 
-bool Fitter::look_at(const std::vector<Instruction>& code, const Table& table, const double* constants, double& loss,
+bool Fitter::derivatives_at(const std::vector<Instruction>& code, const Table& table, const double* constants, double& loss,
                      double* gradient, double* normal, int width) {
   set_up(code, table);
   if (!kernels().prepare(task_) || !measure(constants, loss)) return false;
@@ -176,7 +176,7 @@ void Fitter::draw(const Key& key, int number, double* x) const {
 // invalid at all of them.
 bool Fitter::find_start(const Key& key, int first, double* x, double& loss) {
   bool found = false;
-  for (int number = first; number < first + LOOKS; ++number) {
+  for (int number = first; number < first + STARTS_TRIED; ++number) {
     double here, solved;
     draw(key, number, trial_.data());
     if (!measure(trial_.data(), here)) continue;
@@ -199,7 +199,7 @@ bool Fitter::find_start(const Key& key, int first, double* x, double& loss) {
 }
 
 // Solves (N + damping diag N) step = gradient by Cholesky's method, for all constants or for the linear ones alone.
-// False when the matrix is singular as far as can be told.
+// False when the matrix is singular as far as float64 shows.
 bool Fitter::solve(double damping, bool linear_only) {
   for (int i = 0; i < size_; ++i) {
     const bool held = (linear_only && !tape_.linear[i]) || !(normal_[triangle(i, i)] > 0.0);
@@ -244,11 +244,11 @@ FitStatus Fitter::least_squares(const FitOptions& options, double to_beat, doubl
     if (fresh) derive();
     if (fresh && flat(loss)) return FitStatus::converged;
     fresh = false;
-    double foreseen = 0.0, found = 0.0;
+    double predicted = 0.0, found = 0.0;
     bool better = false;
     if (solve(damping, linear_only)) {
       for (int i = 0; i < size_; ++i) {
-        foreseen += step_[i] * (gradient_[i] + damping * normal_[triangle(i, i)] * step_[i]);
+        predicted += step_[i] * (gradient_[i] + damping * normal_[triangle(i, i)] * step_[i]);
         trial_[i] = x[i] + step_[i];
       }
       better = measure(trial_.data(), found) && found < loss;
@@ -259,9 +259,9 @@ FitStatus Fitter::least_squares(const FitOptions& options, double to_beat, doubl
         watched = loss;
       }
     }
-    const bool small = foreseen <= SMALL_GAIN * loss && loss - found <= SMALL_GAIN * loss;
+    const bool small = predicted <= SMALL_GAIN * loss && loss - found <= SMALL_GAIN * loss;
     if (better) {
-      const double ratio = (loss - found) / foreseen;
+      const double ratio = (loss - found) / predicted;
       std::copy_n(trial_.data(), size_, x);
       loss = found;
       fresh = true;
@@ -275,7 +275,7 @@ FitStatus Fitter::least_squares(const FitOptions& options, double to_beat, doubl
     }
     if (linear_only)
       damping = FIRST_DAMPING;
-    else if (small && foreseen > 0.0)
+    else if (small && predicted > 0.0)
       return FitStatus::converged;
     linear_only = false;
   }

@@ -1,4 +1,4 @@
-#include "sampling.hpp"
+#include "policy/sampling.hpp"
 
 namespace symseek {
 
@@ -25,7 +25,7 @@ void Policy::sample(const float* weights, uint64_t seed, uint32_t iteration, int
   while (!root.nodes.empty() && (parts == 1 || root.depth < 2)) sample_level(drawing, root);
   pool_->each(root.nodes.empty() ? 0 : parts, [&](int part, int thread) {
     SampleScratch& own = sample_scratch_[thread];
-    own.adopt(rules_, root, part, parts, weights_.hidden_p, weights_.tokens_p);
+    own.take_part(rules_, root, part, parts, weights_.hidden_p, weights_.tokens_p);
     while (!own.nodes.empty()) sample_level(drawing, own);
   });
 }

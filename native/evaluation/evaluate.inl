@@ -7,19 +7,19 @@
 // and choices between two operands (min(0, inf) = 0).
 
 // NaN where the value is not finite, 0 elsewhere.
-SYMSEEK_INLINE f64x8 blemish(const f64x8& a) { return a - a; }
+SYMSEEK_INLINE f64x8 nan_unless_finite(const f64x8& a) { return a - a; }
 
 #define SYMSEEK_UNARY(NAME, CHECK, FORMULA, SLOPE)                                                                   \
   SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a) {                                   \
-    if (CHECK) bad = bad | as_integer(blemish(a));                                                                   \
+    if (CHECK) bad = bad | as_integer(nan_unless_finite(a));                                                                   \
     return FORMULA;                                                                                                  \
   }                                                                                                                  \
   SYMSEEK_INLINE f64x8 slope_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& v) { return SLOPE; }
 enum class Hides { neither, second, both };  // which operands, not finite, may leave a finite value
 #define SYMSEEK_BINARY(NAME, HIDES, FORMULA, SLOPE_A, SLOPE_B)                                                       \
   SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a, const f64x8& b) {                   \
-    if (Hides::HIDES != Hides::neither) bad = bad | as_integer(blemish(b));                                          \
-    if (Hides::HIDES == Hides::both) bad = bad | as_integer(blemish(a));                                             \
+    if (Hides::HIDES != Hides::neither) bad = bad | as_integer(nan_unless_finite(b));                                          \
+    if (Hides::HIDES == Hides::both) bad = bad | as_integer(nan_unless_finite(a));                                             \
     return FORMULA;                                                                                                  \
   }                                                                                                                  \
   SYMSEEK_INLINE f64x8 slope_a_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& b,              \
@@ -109,8 +109,8 @@ struct Apply<2> {
 SYMSEEK_RARE_OPERATIONS(X)
 #undef X
 
-// Is any lane a NaN? A blemish of 0 may carry a sign, so the sign bit does not count.
-SYMSEEK_INLINE bool blemished(const i64x8& bad) {
+// Is any lane a NaN? A nan_unless_finite of 0 may carry a sign, so the sign bit does not count.
+SYMSEEK_INLINE bool any_nan(const i64x8& bad) {
   return any(bad & i64x8::all(INT64_C(0x7fffffffffffffff)));
 }
 
@@ -120,7 +120,7 @@ SYMSEEK_INLINE const double* run_block(const Evaluation& task, int first, int n,
   const double* values[MAX_STACK];  // where each stack entry lies
   values[0] = task.stack;
   int top = -1;
-  // Instructions run right to left, so placeholders are met last to first.
+  // Instructions run right to left, so placeholders come last to first.
   int constant = 0;
   for (int k = 0; k < task.instructions; ++k) constant += task.code[k].opcode == Opcode::constant;
   for (int k = 0; k < task.instructions; ++k) {
@@ -165,7 +165,7 @@ SYMSEEK_INLINE const double* run_block(const Evaluation& task, int first, int n,
       case Opcode::finish: {
         const double* result = values[top];
         for (int k = 1; k <= step.index; ++k)  // the formula may have ignored an argument
-          for (int i = 0; i < n; i += 8) bad = bad | as_integer(blemish(f64x8::load(values[top - k] + i)));
+          for (int i = 0; i < n; i += 8) bad = bad | as_integer(nan_unless_finite(f64x8::load(values[top - k] + i)));
         top -= step.index;
         double* out = task.stack + size_t(top) * ROW_BLOCK;
         for (int i = 0; i < n; i += 8) f64x8::load(result + i).store(out + i);
@@ -185,7 +185,7 @@ static bool evaluate(Evaluation& task) {
     const double* root = run_block(task, first, n, bad);
     for (int i = 0; i < n; i += 8) {
       const f64x8 value = f64x8::load(root + i);
-      bad = bad | as_integer(blemish(value));
+      bad = bad | as_integer(nan_unless_finite(value));
       if (task.predictions) value.store(task.predictions + first + i);
       if (!task.target) continue;
       const f64x8 weight = f64x8::load(task.weight + first + i);
@@ -195,7 +195,7 @@ static bool evaluate(Evaluation& task) {
       squared = squared + weight * (residual * residual);
       absolute_sum = absolute_sum + weight * absolute(residual);
     }
-    if (blemished(bad)) return false;
+    if (any_nan(bad)) return false;
   }
   task.squared_error = sum(squared);
   task.absolute_error = sum(absolute_sum);

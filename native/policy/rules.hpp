@@ -14,6 +14,8 @@ namespace symseek {
 using TokenId = int16_t;
 using Word = uint64_t;  // 64 tokens of an allowed-set
 
+inline int words_for(int tokens) { return (tokens + 63) / 64; }
+
 constexpr int MAX_COUNT_RULES = 16;
 
 // A count rule bounds how many tokens of a set occur. `allowed` says, for a prefix with so many tokens, open
@@ -232,7 +234,7 @@ inline bool obeys(const Rules& rules, Frames& frames, Word* allowed, const Token
 }
 
 // When the open positions just fill the greatest length, only terminals can follow; if there is but one choice for
-// each, the rest of the program is settled. Writes it to `rest` (max_length - length tokens) and says so: such tokens
+// each, the rest of the program is decided. Writes it to `rest` (max_length - length tokens) and says so: such tokens
 // have probability 1, so the policy need not be asked about them.
 inline bool completes_itself(const Rules& rules, Frames& frames, Prefix prefix, int length, TokenId* rest) {
   if (prefix.open != rules.max_length - length || rules.words != 1) return false;

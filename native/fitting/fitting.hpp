@@ -1,3 +1,5 @@
+// fitting/: the constants of a program, fitted to data by its exact derivatives.
+//
 // Fits the placeholder constants of one program to the data: by BFGS on the reward as the paper has it, by Levenberg
 // and Marquardt's least squares, or by one after the other. A fit never ends worse than it began, and its work is
 // bounded.
@@ -7,8 +9,8 @@
 #include <cstring>
 #include <vector>
 
-#include "cache.hpp"
-#include "kernels.hpp"
+#include "evaluation/cache.hpp"
+#include "simd/kernels.hpp"
 
 namespace symseek {
 
@@ -60,11 +62,11 @@ class Fitter {
                 const FitOptions& options, const Key& key, double* constants);
 
   // What a fit would see at `constants`: false where the program is invalid.
-  bool look_at(const std::vector<Instruction>& code, const Table& table, const double* constants, double& loss,
+  bool derivatives_at(const std::vector<Instruction>& code, const Table& table, const double* constants, double& loss,
                double* gradient, double* normal, int width);
 
  private:
-  static constexpr double SMALL_GAIN = 1e-13;   // of the loss, foreseen and made: converged
+  static constexpr double SMALL_GAIN = 1e-13;   // of the loss, predicted and made: converged
   static constexpr double SMALL_COSINE = 1e-7;  // between residuals and derivatives: converged
 
   struct Point;

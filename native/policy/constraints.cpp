@@ -1,6 +1,6 @@
-#include "constraints.hpp"
+#include "policy/constraints.hpp"
 
-#include "prefixes.hpp"
+#include "policy/prefixes.hpp"
 
 namespace symseek {
 

@@ -1,4 +1,4 @@
-#include "breeding.hpp"
+#include "breeding/breeding.hpp"
 
 #include <algorithm>
 
@@ -27,9 +27,9 @@ struct Breeder::Scratch {
 };
 
 // The random numbers of one child, one after another.
-class Breeder::Dice {
+class Breeder::RandomNumbers {
  public:
-  Dice(const Draw& draw, uint32_t child) : draw_(draw), child_(child) {}
+  RandomNumbers(const Draw& draw, uint32_t child) : draw_(draw), child_(child) {}
   uint32_t bits() {
     if (used_ == 4) {
       block_ = philox(draw_.seed, {next_++, child_, draw_.iteration,
@@ -59,20 +59,20 @@ Breeder::Breeder(std::shared_ptr<const Rules> rules, int constant, std::shared_p
 }
 Breeder::~Breeder() = default;
 
-bool Breeder::meet(const TokenId* tokens, int length) {
-  return met_.insert(program_key(tokens, length, nullptr, 0, 0).low).second;
+bool Breeder::add_new(const TokenId* tokens, int length) {
+  return seen_.insert(program_key(tokens, length, nullptr, 0, 0).low).second;
 }
 
 void Breeder::begin(const Batch& programs) {
-  met_.clear();
-  for (int i = 0; i < programs.programs; ++i) meet(programs.tokens + size_t(i) * programs.width, programs.lengths[i]);
+  seen_.clear();
+  for (int i = 0; i < programs.programs; ++i) add_new(programs.tokens + size_t(i) * programs.width, programs.lengths[i]);
 }
 
 void Breeder::admit(const Batch& programs, bool* ok) {
   Scratch& scratch = scratch_[0];
   for (int i = 0; i < programs.programs; ++i) {
     const TokenId* row = programs.tokens + size_t(i) * programs.width;
-    ok[i] = obeys(rules_, scratch.frames, scratch.allowed.data(), row, programs.lengths[i]) && meet(row, programs.lengths[i]);
+    ok[i] = obeys(rules_, scratch.frames, scratch.allowed.data(), row, programs.lengths[i]) && add_new(row, programs.lengths[i]);
   }
 }
 
@@ -81,9 +81,9 @@ int Breeder::breed(const Batch& parents, const double* fitness, const Draw& draw
   pool_->each((children + GROUP - 1) / GROUP, [&](int group, int thread) {
     Scratch& scratch = scratch_[thread];
     for (int i = group * GROUP; i < std::min(children, (group + 1) * GROUP); ++i) {
-      Dice dice(draw, static_cast<uint32_t>(i));
+      RandomNumbers random(draw, static_cast<uint32_t>(i));
       lengths[i] = 0;
-      if (!make(parents, fitness, options, dice, scratch)) continue;
+      if (!make(parents, fitness, options, random, scratch)) continue;
       const Child& child = scratch.child;
       TokenId* row = tokens + size_t(i) * rules_.max_length;
       std::fill(std::copy(child.tokens.begin(), child.tokens.end(), row), row + rules_.max_length, TokenId{-1});
@@ -95,7 +95,7 @@ int Breeder::breed(const Batch& parents, const double* fitness, const Draw& draw
   int count = 0;
   for (int i = 0; i < children; ++i) {  // in order, so that who comes first does not depend on the threads
     const TokenId* row = tokens + size_t(i) * rules_.max_length;
-    if (lengths[i] == 0 || !meet(row, lengths[i])) continue;
+    if (lengths[i] == 0 || !add_new(row, lengths[i])) continue;
     std::copy_n(row, rules_.max_length, tokens + size_t(count) * rules_.max_length);
     std::copy_n(constants + size_t(i) * width, width, constants + size_t(count) * width);
     lengths[count++] = lengths[i];
@@ -104,12 +104,12 @@ int Breeder::breed(const Batch& parents, const double* fitness, const Draw& draw
 }
 
 // One child; false when no attempt obeys the constraints and differs from its parent.
-bool Breeder::make(const Batch& parents, const double* fitness, const BreedOptions& options, Dice& dice,
+bool Breeder::make(const Batch& parents, const double* fitness, const BreedOptions& options, RandomNumbers& random,
                    Scratch& scratch) const {
   const auto select = [&] {
-    int best = dice.below(parents.programs);
+    int best = random.below(parents.programs);
     for (int k = 1; k < options.tournament; ++k) {
-      const int other = dice.below(parents.programs);
+      const int other = random.below(parents.programs);
       if (fitness[other] > fitness[best]) best = other;
     }
     return best;
@@ -118,11 +118,11 @@ bool Breeder::make(const Batch& parents, const double* fitness, const BreedOptio
   for (int attempt = 0; attempt < TRIES; ++attempt) {
     scratch.child = scratch.parent;
     bool made = true;
-    if (dice.chance(options.crossover)) {
+    if (random.chance(options.crossover)) {
       copy(parents, select(), scratch.other);
-      made = cross(scratch.child, scratch.other, dice, scratch);
+      made = cross(scratch.child, scratch.other, random, scratch);
     }
-    if (made && dice.chance(options.mutation)) made = mutate(scratch.child, dice, scratch);
+    if (made && random.chance(options.mutation)) made = mutate(scratch.child, random, scratch);
     if (made && scratch.child.tokens != scratch.parent.tokens &&
         obeys(rules_, scratch.frames, scratch.allowed.data(), scratch.child.tokens.data(),
               static_cast<int>(scratch.child.tokens.size())))
@@ -163,25 +163,25 @@ void Breeder::splice(Child& child, int begin, int end, const Child& from, int fr
   std::swap(child, out);
 }
 
-bool Breeder::cross(Child& child, const Child& other, Dice& dice, Scratch& scratch) const {
-  const int at = dice.below(static_cast<int>(child.tokens.size())), end = subtree_end(child, at);
-  const int from = dice.below(static_cast<int>(other.tokens.size())), from_end = subtree_end(other, from);
+bool Breeder::cross(Child& child, const Child& other, RandomNumbers& random, Scratch& scratch) const {
+  const int at = random.below(static_cast<int>(child.tokens.size())), end = subtree_end(child, at);
+  const int from = random.below(static_cast<int>(other.tokens.size())), from_end = subtree_end(other, from);
   if (static_cast<int>(child.tokens.size()) - (end - at) + (from_end - from) > rules_.max_length) return false;
   splice(child, at, end, other, from, from_end, scratch);
   return true;
 }
 
-bool Breeder::mutate(Child& child, Dice& dice, Scratch& scratch) const {
-  switch (dice.below(4)) {
-    case 0: return regrow(child, dice, scratch);
-    case 1: return exchange(child, dice);
-    case 2: return insert(child, dice, scratch);
-    default: return hoist(child, dice, scratch);
+bool Breeder::mutate(Child& child, RandomNumbers& random, Scratch& scratch) const {
+  switch (random.below(4)) {
+    case 0: return regrow(child, random, scratch);
+    case 1: return exchange(child, random);
+    case 2: return insert(child, random, scratch);
+    default: return hoist(child, random, scratch);
   }
 }
 
 // Grows a subtree of at most about `most` tokens for place `at` of the child, token by token as the tables allow.
-bool Breeder::grow(const Child& child, int at, int most, Dice& dice, Scratch& scratch) const {
+bool Breeder::grow(const Child& child, int at, int most, RandomNumbers& random, Scratch& scratch) const {
   Frames& frames = scratch.frames;
   frames.clear();
   Prefix prefix = empty_prefix(rules_);
@@ -199,7 +199,7 @@ bool Breeder::grow(const Child& child, int at, int most, Dice& dice, Scratch& sc
       if ((scratch.allowed[token / 64] >> (token % 64) & 1) && !(small && rules_.arity[token] > 0))
         scratch.choices.push_back(static_cast<TokenId>(token));
     if (scratch.choices.empty()) return false;
-    const TokenId token = scratch.choices[dice.below(static_cast<int>(scratch.choices.size()))];
+    const TokenId token = scratch.choices[random.below(static_cast<int>(scratch.choices.size()))];
     grown.tokens.push_back(token);
     if (token == constant_) grown.constants.push_back(1.0);
     open += rules_.arity[token] - 1;
@@ -209,9 +209,9 @@ bool Breeder::grow(const Child& child, int at, int most, Dice& dice, Scratch& sc
 }
 
 // A subtree gives way to a new one.
-bool Breeder::regrow(Child& child, Dice& dice, Scratch& scratch) const {
-  const int at = dice.below(static_cast<int>(child.tokens.size())), end = subtree_end(child, at);
-  if (!grow(child, at, 1 + dice.below(NEW_TOKENS), dice, scratch)) return false;
+bool Breeder::regrow(Child& child, RandomNumbers& random, Scratch& scratch) const {
+  const int at = random.below(static_cast<int>(child.tokens.size())), end = subtree_end(child, at);
+  if (!grow(child, at, 1 + random.below(NEW_TOKENS), random, scratch)) return false;
   const int size = static_cast<int>(scratch.grown.tokens.size());
   if (static_cast<int>(child.tokens.size()) - (end - at) + size > rules_.max_length) return false;
   splice(child, at, end, scratch.grown, 0, size, scratch);
@@ -219,10 +219,10 @@ bool Breeder::regrow(Child& child, Dice& dice, Scratch& scratch) const {
 }
 
 // A token gives way to another of its arity.
-bool Breeder::exchange(Child& child, Dice& dice) const {
-  const int at = dice.below(static_cast<int>(child.tokens.size()));
+bool Breeder::exchange(Child& child, RandomNumbers& random) const {
+  const int at = random.below(static_cast<int>(child.tokens.size()));
   const auto& alike = of_arity_[rules_.arity[child.tokens[at]]];
-  const TokenId token = alike[dice.below(static_cast<int>(alike.size()))];
+  const TokenId token = alike[random.below(static_cast<int>(alike.size()))];
   if (token == child.tokens[at]) return false;
   const auto place = child.constants.begin() + constants_before(child, at);
   if (child.tokens[at] == constant_) child.constants.erase(place);
@@ -232,11 +232,11 @@ bool Breeder::exchange(Child& child, Dice& dice) const {
 }
 
 // An operator comes between a node and its parent; its other operands are terminals.
-bool Breeder::insert(Child& child, Dice& dice, Scratch& scratch) const {
+bool Breeder::insert(Child& child, RandomNumbers& random, Scratch& scratch) const {
   if (operators_.empty()) return false;
-  const int at = dice.below(static_cast<int>(child.tokens.size())), end = subtree_end(child, at);
-  const TokenId above = operators_[dice.below(static_cast<int>(operators_.size()))];
-  const int arity = rules_.arity[above], place = dice.below(arity);
+  const int at = random.below(static_cast<int>(child.tokens.size())), end = subtree_end(child, at);
+  const TokenId above = operators_[random.below(static_cast<int>(operators_.size()))];
+  const int arity = rules_.arity[above], place = random.below(arity);
   if (static_cast<int>(child.tokens.size()) + arity > rules_.max_length) return false;
   Child& grown = scratch.grown;
   grown.tokens.assign(1, above);
@@ -248,7 +248,7 @@ bool Breeder::insert(Child& child, Dice& dice, Scratch& scratch) const {
       grown.constants.insert(grown.constants.end(), child.constants.begin() + constants_before(child, at),
                              child.constants.begin() + constants_before(child, end));
     } else {
-      const TokenId token = terminals[dice.below(static_cast<int>(terminals.size()))];
+      const TokenId token = terminals[random.below(static_cast<int>(terminals.size()))];
       grown.tokens.push_back(token);
       if (token == constant_) grown.constants.push_back(1.0);
     }
@@ -258,11 +258,11 @@ bool Breeder::insert(Child& child, Dice& dice, Scratch& scratch) const {
 }
 
 // An operator gives way to one of its operands.
-bool Breeder::hoist(Child& child, Dice& dice, Scratch& scratch) const {
-  const int at = dice.below(static_cast<int>(child.tokens.size())), arity = rules_.arity[child.tokens[at]];
+bool Breeder::hoist(Child& child, RandomNumbers& random, Scratch& scratch) const {
+  const int at = random.below(static_cast<int>(child.tokens.size())), arity = rules_.arity[child.tokens[at]];
   if (arity == 0) return false;
   int from = at + 1;
-  for (int place = dice.below(arity); place > 0; --place) from = subtree_end(child, from);
+  for (int place = random.below(arity); place > 0; --place) from = subtree_end(child, from);
   scratch.grown = child;
   splice(child, at, subtree_end(child, at), scratch.grown, from, subtree_end(scratch.grown, from), scratch);
   return true;

@@ -1,3 +1,5 @@
+// evaluation/: programs on data, in float64, with a cache of results.
+//
 // Grades batches of programs on one data set, fitting their constants if asked: each distinct program once, rows in
 // blocks, all cores.
 #pragma once
@@ -6,9 +8,9 @@
 #include <memory>
 #include <vector>
 
-#include "cache.hpp"
-#include "fitting.hpp"
-#include "kernels.hpp"
+#include "evaluation/cache.hpp"
+#include "fitting/fitting.hpp"
+#include "simd/kernels.hpp"
 #include "pool.hpp"
 
 namespace symseek {
@@ -38,13 +40,13 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  // Fills the three arrays [B]; returns the number of distinct programs in the batch. On long data `breathe` is
+  // Fills the three arrays [B]; returns the number of distinct programs in the batch. On long data `check` is
   // called now and then on the calling thread; it may throw to end the work.
-  int errors(const Batch& batch, double* squared, double* absolute, bool* ok, const std::function<void()>& breathe);
+  int errors(const Batch& batch, double* squared, double* absolute, bool* ok, const std::function<void()>& check);
   // Fits the constants first, starting from those of the batch: fills fitted [B, K] and status [B] too. A program
   // that cannot be fitted, being invalid wherever it was tried, keeps its own.
   int fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* squared,
-          double* absolute, bool* ok, const std::function<void()>& breathe);
+          double* absolute, bool* ok, const std::function<void()>& check);
   // The squared error [B] where the constants stand, half its gradient downhill [B, K] and the normal matrix [B, K, K]:
   // the sums that fitting goes by, for whoever wants to look at them.
   void derivatives(const Batch& batch, double* squared, double* gradient, double* normal, bool* ok);
@@ -68,8 +70,8 @@ class Evaluator {
   void remember(const Batch& batch, const double* fitted);
   void report(int programs, double* squared, double* absolute, bool* ok) const;
   bool run(const double* constants, int64_t first, int rows, Scratch& scratch, double* predictions, Errors& out) const;
-  void grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& breathe);
-  void fit_all(const Batch& batch, const FitOptions& options, double* fitted, const std::function<void()>& breathe);
+  void grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& check);
+  void fit_all(const Batch& batch, const FitOptions& options, double* fitted, const std::function<void()>& check);
 
   TokenCode code_;
   int64_t rows_, padded_rows_;

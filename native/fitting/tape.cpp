@@ -1,4 +1,4 @@
-#include "tape.hpp"
+#include "fitting/tape.hpp"
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ int arity_of(Opcode opcode) {
 void Tape::read(const std::vector<Instruction>& code) {
   nodes.clear();
   stack_.clear();
-  // Instructions run right to left, so constants are met last to first.
+  // Instructions run right to left, so constants come last to first.
   int constant = static_cast<int>(
       std::count_if(code.begin(), code.end(), [](const Instruction& step) { return step.opcode == Opcode::constant; }));
   constant_nodes.resize(constant);

@@ -1,3 +1,5 @@
+// policy/: the recurrent network that writes programs, and the constraints under which it does.
+//
 // The recurrent policy: samples programs, and gives log-probabilities, entropies and their gradient.
 //
 // Everything the network says about a prefix depends on that prefix alone, so each distinct prefix of a batch is
@@ -9,8 +11,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "constraints.hpp"
-#include "kernels.hpp"
+#include "policy/constraints.hpp"
+#include "simd/kernels.hpp"
 #include "pool.hpp"
 
 namespace symseek {

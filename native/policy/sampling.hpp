@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "policy.hpp"
-#include "prefixes.hpp"
+#include "policy/policy.hpp"
+#include "policy/prefixes.hpp"
 #include "rng.hpp"
 
 namespace symseek {
@@ -76,7 +76,7 @@ struct Policy::SampleScratch {
     sorted.resize(count);
   }
   // Takes over one part of the samples. They lie in the order of their prefixes, so parts share few of them.
-  void adopt(const Rules& rules, const SampleScratch& root, int part, int parts, int hidden_p, int tokens_p) {
+  void take_part(const Rules& rules, const SampleScratch& root, int part, int parts, int hidden_p, int tokens_p) {
     const int64_t total = static_cast<int64_t>(root.samples.size());
     const int begin = static_cast<int>(total * part / parts), end = static_cast<int>(total * (part + 1) / parts);
     depth = root.depth;
@@ -147,7 +147,7 @@ struct Policy::SampleScratch {
     next_nodes.push_back({prefix, node, static_cast<int32_t>(next_samples.size()), count});
     next_samples.insert(next_samples.end(), members, members + count);
   }
-  // Copies complete programs out: `own` tokens that were drawn and `more` that were settled.
+  // Copies complete programs out: `own` tokens that were drawn and `more` that follow from them.
   void finish(const Rules& rules, const int* members, int count, int own, int more, const Drawing& out) {
     for (int i = 0; i < count; ++i) {
       const TokenId* row = &rows[size_t(members[i]) * rules.max_length];

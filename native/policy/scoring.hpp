@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "policy.hpp"
-#include "prefixes.hpp"
+#include "policy/policy.hpp"
+#include "policy/prefixes.hpp"
 
 namespace symseek {
 
@@ -59,7 +59,7 @@ struct Policy::ScoreScratch : PrefixTree {
       probability[size_t(choice.node) * tokens + choice.token] += programs[choice.program].weight;
   }
   // Adds the gradients of a level's incoming states to the prefixes they came from.
-  void hand_up(int begin, int n, int hidden) {
+  void add_to_parents(int begin, int n, int hidden) {
     for (int i = begin; i < begin + n; ++i) {
       float* state_to = &grad_state[size_t(nodes[i].before) * hidden];
       float* cell_to = &grad_cell[size_t(nodes[i].before) * hidden];

@@ -1,4 +1,4 @@
-#include "evaluator.hpp"
+#include "evaluation/evaluator.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -7,7 +7,7 @@ namespace symseek {
 
 namespace {
 
-constexpr int64_t BREATH = 16;  // stripes between two breaths: some tens of milliseconds of a usual batch
+constexpr int64_t STRIPES_BETWEEN_CHECKS = 16;  // some tens of milliseconds of a usual batch
 
 constexpr int64_t SAMPLE = 1024;  // rows on which starts are sought where there are several times as many
 constexpr double EXACT = 1e-30;  // every residual of a perfect fit is off by a few roundings of its target
@@ -87,13 +87,13 @@ bool Evaluator::run(const double* constants, int64_t first, int rows, Scratch& s
 
 // Stripe after stripe, dropping programs once they are found invalid. Each program's sums belong to one thread at
 // a time and grow in row order, so they do not depend on the number of threads.
-void Evaluator::grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& breathe) {
+void Evaluator::grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& check) {
   alive_ = programs;
   for (int i : alive_) results_[i] = {0.0, 0.0, true};
   for (int64_t first = 0; first < padded_rows_ && !alive_.empty(); first += STRIPE) {
     const int rows = static_cast<int>(std::min(STRIPE, padded_rows_ - first));
     const int count = static_cast<int>(alive_.size());
-    if (breathe && first > 0 && first % (BREATH * STRIPE) == 0) breathe();
+    if (check && first > 0 && first % (STRIPES_BETWEEN_CHECKS * STRIPE) == 0) check();
     const int group = std::clamp(count / (4 * pool_->threads()), 1, 32);
     pool_->each((count + group - 1) / group, [&](int item, int thread) {
       for (int i = item * group; i < std::min(count, (item + 1) * group); ++i) {
@@ -169,16 +169,16 @@ void Evaluator::report(int programs, double* squared, double* absolute, bool* ok
 }
 
 int Evaluator::errors(const Batch& batch, double* squared, double* absolute, bool* ok,
-                      const std::function<void()>& breathe) {
+                      const std::function<void()>& check) {
   const int distinct = recognise(batch, 0, nullptr);
-  grade(batch, distinct_, breathe);
+  grade(batch, distinct_, check);
   remember(batch, nullptr);
   report(batch.programs, squared, absolute, ok);
   return distinct;
 }
 
 int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* squared,
-                   double* absolute, bool* ok, const std::function<void()>& breathe) {
+                   double* absolute, bool* ok, const std::function<void()>& check) {
   require_target();
   const size_t width = batch.constant_width;
   cache_.widen(batch.constant_width);
@@ -187,8 +187,8 @@ int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted
   fixed_.clear();
   fittable_.clear();
   for (int i : distinct_) (constants_in(batch, i) > 0 ? fittable_ : fixed_).push_back(i);
-  grade(batch, fixed_, breathe);
-  fit_all(batch, options, fitted, breathe);
+  grade(batch, fixed_, check);
+  fit_all(batch, options, fitted, check);
   for (int i : fixed_) results_[i].status = static_cast<uint8_t>(results_[i].ok ? FitStatus::converged : FitStatus::invalid);
   remember(batch, fitted);
   report(batch.programs, squared, absolute, ok);
@@ -232,12 +232,12 @@ void Evaluator::draw_sample() {
 
 // A program is fitted by one thread, on all rows.
 void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* fitted,
-                        const std::function<void()>& breathe) {
+                        const std::function<void()>& check) {
   const int count = static_cast<int>(fittable_.size());
-  // Between two breaths as many programs as take some tens of milliseconds, but enough to keep every thread busy.
-  const int portion = std::max<int>(4 * pool_->threads(), static_cast<int>((BREATH << 16) / padded_rows_));
+  // Between two checks as many programs as take some tens of milliseconds, but enough to keep every thread busy.
+  const int portion = std::max<int>(4 * pool_->threads(), static_cast<int>((STRIPES_BETWEEN_CHECKS << 16) / padded_rows_));
   for (int begin = 0; begin < count; begin += portion) {
-    if (breathe && begin > 0) breathe();
+    if (check && begin > 0) check();
     const int here = std::min(portion, count - begin), group = std::clamp(here / (8 * pool_->threads()), 1, 8);
     pool_->each((here + group - 1) / group, [&](int item, int thread) {
       Scratch& scratch = scratch_[thread];
@@ -270,7 +270,7 @@ void Evaluator::derivatives(const Batch& batch, double* squared, double* gradien
   pool_->each(batch.programs, [&](int i, int thread) {
     Scratch& scratch = scratch_[thread];
     lower(batch, i, scratch);
-    ok[i] = scratch.fitter.look_at(scratch.code, table(scratch), batch.constants + i * k, squared[i], gradient + i * k,
+    ok[i] = scratch.fitter.derivatives_at(scratch.code, table(scratch), batch.constants + i * k, squared[i], gradient + i * k,
                                    normal + i * k * k, batch.constant_width);
   });
 }

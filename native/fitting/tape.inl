@@ -10,8 +10,8 @@ SYMSEEK_INLINE const double* node_values(const Derivation& task, const double* b
 }
 
 // Computes the nodes that move, or those that do not, on one block.
-static void compute(const Derivation& task, double* block, int64_t first, int n, bool moving, i64x8& blemishes) {
-  i64x8 bad = blemishes;  // a copy of its own stays in a register
+static void compute(const Derivation& task, double* block, int64_t first, int n, bool moving, i64x8& flags) {
+  i64x8 bad = flags;  // a copy of its own stays in a register
   const int *order = moving ? task.moving : task.fixed, count = moving ? task.moving_count : task.fixed_count;
   for (int at = 0; at < count; ++at) {
     const int i = order[at];
@@ -41,9 +41,9 @@ static void compute(const Derivation& task, double* block, int64_t first, int n,
       }
     }
     if (!moving)
-      for (int r = 0; r < n; r += 8) bad = bad | as_integer(blemish(f64x8::load(out + r)));
+      for (int r = 0; r < n; r += 8) bad = bad | as_integer(nan_unless_finite(f64x8::load(out + r)));
   }
-  blemishes = bad;
+  flags = bad;
 }
 
 static bool prepare(Derivation& task) {
@@ -51,7 +51,7 @@ static bool prepare(Derivation& task) {
   for (int64_t first = 0; first < task.rows; first += TAPE_BLOCK) {
     const int n = static_cast<int>(task.rows - first < TAPE_BLOCK ? task.rows - first : TAPE_BLOCK);
     compute(task, task.block(first), first, n, false, bad);
-    if (blemished(bad)) return false;
+    if (any_nan(bad)) return false;
   }
   return true;
 }
@@ -73,12 +73,12 @@ static bool measure(Derivation& task) {
     const double* root = node_values(task, block, first, task.root);
     for (int i = 0; i < n; i += 8) {
       const f64x8 value = f64x8::load(root + i);
-      bad = bad | as_integer(blemish(value));
+      bad = bad | as_integer(nan_unless_finite(value));
       const f64x8 weight = f64x8::load(task.weight + first + i);
       const f64x8 residual = residual_at(task, first + i, value, weight);
       squared = squared + weight * (residual * residual);
     }
-    if (blemished(bad)) return false;
+    if (any_nan(bad)) return false;
     if ((first + TAPE_BLOCK) % STRIPE == 0) {  // summed as the evaluator sums
       total += sum(squared);
       squared = f64x8::all(0.0);
@@ -194,7 +194,7 @@ static void derive(Derivation& task) {
         double* at = task.adjoint(task.constant_nodes[p]) + i;
         // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
         const f64x8 raw = f64x8::load(at);
-        const f64x8 slope = select(equal(blemish(raw), f64x8::all(0.0)), raw, f64x8::all(0.0));
+        const f64x8 slope = select(equal(nan_unless_finite(raw), f64x8::all(0.0)), raw, f64x8::all(0.0));
         slope.store(at);
         (f64x8::load(lanes) + pull * slope).store(lanes);
         lanes += 8;

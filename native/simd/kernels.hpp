@@ -1,3 +1,5 @@
+// simd/: vector arithmetic, compiled once for each instruction set and chosen at run time.
+//
 // The arithmetic, behind one table of function pointers per instruction set. kernels.cpp is compiled once for
 // each; `kernels()` picks the best one the machine has, or the one that SYMSEEK_SIMD names.
 #pragma once
@@ -6,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "opcodes.hpp"
-#include "tape.hpp"
+#include "evaluation/opcodes.hpp"
+#include "fitting/tape.hpp"
 
 namespace symseek {
 

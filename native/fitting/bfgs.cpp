@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fitting.hpp"
+#include "fitting/fitting.hpp"
 
 namespace symseek {
 

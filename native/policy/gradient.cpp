@@ -2,7 +2,7 @@
 // laid out as a tree of prefixes; a gradient flows from the longest prefixes to the root.
 #include <numeric>
 
-#include "scoring.hpp"
+#include "policy/scoring.hpp"
 
 namespace symseek {
 
@@ -120,7 +120,7 @@ void Policy::backward(const Distinct* programs, ScoreScratch& s, Weights& gradie
     std::fill_n(s.grad_before.begin(), size_t(n) * hidden, 0.0f);
     k.multiply(n, 4 * hidden, hidden, &s.grad_gates[at * 4 * hidden], 4 * hidden, 1, weights_.recurrent_t(), hidden,
                s.grad_before.data(), hidden);
-    s.hand_up(static_cast<int>(at), n, hidden);
+    s.add_to_parents(static_cast<int>(at), n, hidden);
   }
   k.multiply(hidden_, nodes, tokens, s.state.data(), 1, hidden, s.probability.data(), tokens, gradient.output(), tokens);
   k.multiply(hidden_, nodes, 4 * hidden, s.state_before.data(), 1, hidden, s.grad_gates.data(), 4 * hidden,

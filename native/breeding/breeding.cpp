@@ -8,9 +8,9 @@ namespace symseek {
 
 namespace {
 
-constexpr int TRIES = 8;      // to make a child that obeys the constraints
-constexpr int NEW_TOKENS = 8; // most tokens of a subtree that is grown anew
-constexpr int GROUP = 16;     // children that a thread makes at a time
+constexpr int TRIES = 8;       // to make a child that obeys the constraints
+constexpr int NEW_TOKENS = 8;  // most tokens of a subtree that is grown anew
+constexpr int GROUP = 16;      // children that a thread makes at a time
 
 }  // namespace
 
@@ -49,7 +49,11 @@ class Breeder::RandomNumbers {
 };
 
 Breeder::Breeder(std::shared_ptr<const Rules> rules, int constant, std::shared_ptr<Pool> pool)
-    : shared_rules_(std::move(rules)), rules_(*shared_rules_), constant_(constant), pool_(std::move(pool)), scratch_(pool_->threads()) {
+    : shared_rules_(std::move(rules)),
+      rules_(*shared_rules_),
+      constant_(constant),
+      pool_(std::move(pool)),
+      scratch_(pool_->threads()) {
   of_arity_.resize(rules_.max_arity + 1);
   for (int token = 0; token < rules_.tokens; ++token) {
     of_arity_[rules_.arity[token]].push_back(static_cast<TokenId>(token));
@@ -65,14 +69,16 @@ bool Breeder::add_new(const TokenId* tokens, int length) {
 
 void Breeder::begin(const Batch& programs) {
   seen_.clear();
-  for (int i = 0; i < programs.programs; ++i) add_new(programs.tokens + size_t(i) * programs.width, programs.lengths[i]);
+  for (int i = 0; i < programs.programs; ++i)
+    add_new(programs.tokens + size_t(i) * programs.width, programs.lengths[i]);
 }
 
 void Breeder::admit(const Batch& programs, bool* ok) {
   Scratch& scratch = scratch_[0];
   for (int i = 0; i < programs.programs; ++i) {
     const TokenId* row = programs.tokens + size_t(i) * programs.width;
-    ok[i] = obeys(rules_, scratch.frames, scratch.allowed.data(), row, programs.lengths[i]) && add_new(row, programs.lengths[i]);
+    ok[i] = obeys(rules_, scratch.frames, scratch.allowed.data(), row, programs.lengths[i]) &&
+            add_new(row, programs.lengths[i]);
   }
 }
 
@@ -225,8 +231,10 @@ bool Breeder::exchange(Child& child, RandomNumbers& random) const {
   const TokenId token = alike[random.below(static_cast<int>(alike.size()))];
   if (token == child.tokens[at]) return false;
   const auto place = child.constants.begin() + constants_before(child, at);
-  if (child.tokens[at] == constant_) child.constants.erase(place);
-  else if (token == constant_) child.constants.insert(place, 1.0);
+  if (child.tokens[at] == constant_)
+    child.constants.erase(place);
+  else if (token == constant_)
+    child.constants.insert(place, 1.0);
   child.tokens[at] = token;
   return true;
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "evaluation/evaluator.hpp"
-#include "pool.hpp"
 #include "policy/rules.hpp"
+#include "pool.hpp"
 
 namespace symseek {
 
@@ -40,14 +40,15 @@ class Breeder {
   // Fills tokens [children, max_length], lengths [children] and constants [children, width] with children that have
   // not been seen since `begin`, and returns how many there are. All obey the constraints.
   int breed(const Batch& parents, const double* fitness, const Draw& draw, const BreedOptions& options, int children,
-             TokenId* tokens, int32_t* lengths, double* constants, int width);
+            TokenId* tokens, int32_t* lengths, double* constants, int width);
 
  private:
   struct Child;
   struct Scratch;
   class RandomNumbers;
 
-  bool make(const Batch& parents, const double* fitness, const BreedOptions& options, RandomNumbers& random, Scratch& scratch) const;
+  bool make(const Batch& parents, const double* fitness, const BreedOptions& options, RandomNumbers& random,
+            Scratch& scratch) const;
   bool add_new(const TokenId* tokens, int length);
   void copy(const Batch& parents, int parent, Child& to) const;
   bool cross(Child& child, const Child& other, RandomNumbers& random, Scratch& scratch) const;
@@ -59,7 +60,8 @@ class Breeder {
   bool grow(const Child& child, int at, int most, RandomNumbers& random, Scratch& scratch) const;
   int subtree_end(const Child& child, int at) const;
   int constants_before(const Child& child, int at) const;
-  void splice(Child& child, int begin, int end, const Child& from, int from_begin, int from_end, Scratch& scratch) const;
+  void splice(Child& child, int begin, int end, const Child& from, int from_begin, int from_end,
+              Scratch& scratch) const;
 
   std::shared_ptr<const Rules> shared_rules_;
   const Rules& rules_;

@@ -1,6 +1,6 @@
 // Remembers the errors of programs seen before, and the constants fitted to them, in a table of fixed size: four
-// entries to a set, the oldest gives way. Programs are known by a 128-bit hash; two different ones collide with a chance of about 1e-26 in a run of
-// two million.
+// entries to a set, the oldest gives way. Programs are known by a 128-bit hash; two different ones collide with a
+// chance of about 1e-26 in a run of two million.
 #pragma once
 
 #include <algorithm>
@@ -113,7 +113,7 @@ class Cache {
   std::vector<Entry> entries_;
   std::vector<double> constants_;  // [entries, width]
   int width_ = 0;
-  std::vector<uint8_t> next_;   // [sets] the way to replace next
+  std::vector<uint8_t> next_;  // [sets] the way to replace next
 };
 
 }  // namespace symseek

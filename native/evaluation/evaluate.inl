@@ -9,26 +9,26 @@
 // NaN where the value is not finite, 0 elsewhere.
 SYMSEEK_INLINE f64x8 nan_unless_finite(const f64x8& a) { return a - a; }
 
-#define SYMSEEK_UNARY(NAME, CHECK, FORMULA, SLOPE)                                                                   \
-  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a) {                                   \
-    if (CHECK) bad = bad | as_integer(nan_unless_finite(a));                                                                   \
-    return FORMULA;                                                                                                  \
-  }                                                                                                                  \
+#define SYMSEEK_UNARY(NAME, CHECK, FORMULA, SLOPE)                                 \
+  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a) { \
+    if (CHECK) bad = bad | as_integer(nan_unless_finite(a));                       \
+    return FORMULA;                                                                \
+  }                                                                                \
   SYMSEEK_INLINE f64x8 slope_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& v) { return SLOPE; }
 enum class Hides { neither, second, both };  // which operands, not finite, may leave a finite value
-#define SYMSEEK_BINARY(NAME, HIDES, FORMULA, SLOPE_A, SLOPE_B)                                                       \
-  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a, const f64x8& b) {                   \
-    if (Hides::HIDES != Hides::neither) bad = bad | as_integer(nan_unless_finite(b));                                          \
-    if (Hides::HIDES == Hides::both) bad = bad | as_integer(nan_unless_finite(a));                                             \
-    return FORMULA;                                                                                                  \
-  }                                                                                                                  \
-  SYMSEEK_INLINE f64x8 slope_a_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& b,              \
-                                      [[maybe_unused]] const f64x8& v) {                                             \
-    return SLOPE_A;                                                                                                  \
-  }                                                                                                                  \
-  SYMSEEK_INLINE f64x8 slope_b_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& b,              \
-                                      [[maybe_unused]] const f64x8& v) {                                             \
-    return SLOPE_B;                                                                                                  \
+#define SYMSEEK_BINARY(NAME, HIDES, FORMULA, SLOPE_A, SLOPE_B)                                          \
+  SYMSEEK_INLINE f64x8 value_##NAME([[maybe_unused]] i64x8& bad, const f64x8& a, const f64x8& b) {      \
+    if (Hides::HIDES != Hides::neither) bad = bad | as_integer(nan_unless_finite(b));                   \
+    if (Hides::HIDES == Hides::both) bad = bad | as_integer(nan_unless_finite(a));                      \
+    return FORMULA;                                                                                     \
+  }                                                                                                     \
+  SYMSEEK_INLINE f64x8 slope_a_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& b, \
+                                      [[maybe_unused]] const f64x8& v) {                                \
+    return SLOPE_A;                                                                                     \
+  }                                                                                                     \
+  SYMSEEK_INLINE f64x8 slope_b_##NAME([[maybe_unused]] const f64x8& a, [[maybe_unused]] const f64x8& b, \
+                                      [[maybe_unused]] const f64x8& v) {                                \
+    return SLOPE_B;                                                                                     \
   }
 SYMSEEK_INLINE f64x8 number(double value) { return f64x8::all(value); }
 SYMSEEK_INLINE f64x8 one_where(const i64x8& mask) { return select(mask, number(1.0), number(0.0)); }
@@ -46,6 +46,7 @@ SYMSEEK_INLINE f64x8 inverse_of_point(const f64x8& a, const f64x8& b, const f64x
   const f64x8 x = a / scale, y = b / scale;
   return (c / scale) / ((x * x + y * y) * scale);
 }
+// clang-format off: it takes the products for pointers
 // For each operation: whether it hides a non-finite operand, its value, and the value's derivative by each operand
 // (v is the value itself).
 SYMSEEK_BINARY(add, neither, a + b, number(1.0), number(1.0))
@@ -79,6 +80,7 @@ SYMSEEK_UNARY(erf, true, verf(a), number(0x1.20dd750429b6dp+0) * vexp(-(a * a)))
 SYMSEEK_BINARY(atan2, both, vatan2(a, b), inverse_of_point(a, b, b), -inverse_of_point(a, b, a))
 SYMSEEK_BINARY(min, both, vmin(a, b), one_where(less(a, b)), number(1.0) - one_where(less(a, b)))
 SYMSEEK_BINARY(max, both, vmax(a, b), one_where(less(b, a)), number(1.0) - one_where(less(b, a)))
+// clang-format on
 #undef SYMSEEK_UNARY
 #undef SYMSEEK_BINARY
 
@@ -101,18 +103,16 @@ struct Apply<2> {
   }
 };
 
-#define X(NAME, ARITY)                                                                                              \
-  SYMSEEK_OUTLINE i64x8 rows_##NAME(int n, const double* const* top, double* out, i64x8 bad) {                      \
-    Apply<ARITY>::rows(n, top, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); });            \
-    return bad;                                                                                                     \
+#define X(NAME, ARITY)                                                                                   \
+  SYMSEEK_OUTLINE i64x8 rows_##NAME(int n, const double* const* top, double* out, i64x8 bad) {           \
+    Apply<ARITY>::rows(n, top, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); }); \
+    return bad;                                                                                          \
   }
 SYMSEEK_RARE_OPERATIONS(X)
 #undef X
 
-// Is any lane a NaN? A nan_unless_finite of 0 may carry a sign, so the sign bit does not count.
-SYMSEEK_INLINE bool any_nan(const i64x8& bad) {
-  return any(bad & i64x8::all(INT64_C(0x7fffffffffffffff)));
-}
+// Is any lane a NaN? A flag of 0 may carry a sign, so the sign bit does not count.
+SYMSEEK_INLINE bool any_nan(const i64x8& bad) { return any(bad & i64x8::all(INT64_C(0x7fffffffffffffff))); }
 
 // Runs the program on rows first ... first + n - 1; the root's values lie where the result points. Inlined into its one
 // caller, so that `bad` stays in a register.
@@ -126,29 +126,27 @@ SYMSEEK_INLINE const double* run_block(const Evaluation& task, int first, int n,
   for (int k = 0; k < task.instructions; ++k) {
     const Instruction& step = task.code[k];
     switch (step.opcode) {
-#define X(NAME, ARITY)                                                                                              \
-  case Opcode::NAME: {                                                                                              \
-    double* out = task.stack + size_t(top - ARITY + 1) * ROW_BLOCK;                                                 \
-    Apply<ARITY>::rows(n, values + top, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); });   \
-    top -= ARITY - 1;                                                                                               \
-    values[top] = out;                                                                                              \
-    break;                                                                                                          \
+#define X(NAME, ARITY)                                                                                            \
+  case Opcode::NAME: {                                                                                            \
+    double* out = task.stack + size_t(top - ARITY + 1) * ROW_BLOCK;                                               \
+    Apply<ARITY>::rows(n, values + top, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); }); \
+    top -= ARITY - 1;                                                                                             \
+    values[top] = out;                                                                                            \
+    break;                                                                                                        \
   }
       SYMSEEK_COMMON_OPERATIONS(X)
 #undef X
-#define X(NAME, ARITY)                                                                                              \
-  case Opcode::NAME: {                                                                                              \
-    double* out = task.stack + size_t(top - ARITY + 1) * ROW_BLOCK;                                                 \
-    bad = rows_##NAME(n, values + top, out, bad);                                                                   \
-    top -= ARITY - 1;                                                                                               \
-    values[top] = out;                                                                                              \
-    break;                                                                                                          \
+#define X(NAME, ARITY)                                              \
+  case Opcode::NAME: {                                              \
+    double* out = task.stack + size_t(top - ARITY + 1) * ROW_BLOCK; \
+    bad = rows_##NAME(n, values + top, out, bad);                   \
+    top -= ARITY - 1;                                               \
+    values[top] = out;                                              \
+    break;                                                          \
   }
       SYMSEEK_RARE_OPERATIONS(X)
 #undef X
-      case Opcode::variable:
-        values[++top] = task.columns[step.index] + first;
-        break;
+      case Opcode::variable: values[++top] = task.columns[step.index] + first; break;
       case Opcode::number:
       case Opcode::constant: {
         double* out = task.stack + size_t(++top) * ROW_BLOCK;

@@ -10,7 +10,7 @@ namespace {
 constexpr int64_t STRIPES_BETWEEN_CHECKS = 16;  // some tens of milliseconds of a usual batch
 
 constexpr int64_t SAMPLE = 1024;  // rows on which starts are sought where there are several times as many
-constexpr double EXACT = 1e-30;  // every residual of a perfect fit is off by a few roundings of its target
+constexpr double EXACT = 1e-30;   // every residual of a perfect fit is off by a few roundings of its target
 
 std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padded_rows, double fill) {
   std::vector<double> out(padded_rows, fill);
@@ -189,7 +189,8 @@ int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted
   for (int i : distinct_) (constants_in(batch, i) > 0 ? fittable_ : fixed_).push_back(i);
   grade(batch, fixed_, check);
   fit_all(batch, options, fitted, check);
-  for (int i : fixed_) results_[i].status = static_cast<uint8_t>(results_[i].ok ? FitStatus::converged : FitStatus::invalid);
+  for (int i : fixed_)
+    results_[i].status = static_cast<uint8_t>(results_[i].ok ? FitStatus::converged : FitStatus::invalid);
   remember(batch, fitted);
   report(batch.programs, squared, absolute, ok);
   for (int i = 0; i < batch.programs; ++i) {
@@ -235,7 +236,8 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
                         const std::function<void()>& check) {
   const int count = static_cast<int>(fittable_.size());
   // Between two checks as many programs as take some tens of milliseconds, but enough to keep every thread busy.
-  const int portion = std::max<int>(4 * pool_->threads(), static_cast<int>((STRIPES_BETWEEN_CHECKS << 16) / padded_rows_));
+  const int portion =
+      std::max<int>(4 * pool_->threads(), static_cast<int>((STRIPES_BETWEEN_CHECKS << 16) / padded_rows_));
   for (int begin = 0; begin < count; begin += portion) {
     if (check && begin > 0) check();
     const int here = std::min(portion, count - begin), group = std::clamp(here / (8 * pool_->threads()), 1, 8);
@@ -253,7 +255,8 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
         total = {0.0, 0.0, status != FitStatus::invalid, static_cast<uint8_t>(status)};
         for (int64_t first = 0; first < padded_rows_ && total.ok; first += STRIPE) {
           Errors part;
-          total.ok = run(constants, first, static_cast<int>(std::min(STRIPE, padded_rows_ - first)), scratch, nullptr, part);
+          total.ok =
+              run(constants, first, static_cast<int>(std::min(STRIPE, padded_rows_ - first)), scratch, nullptr, part);
           total.squared += part.squared;
           total.absolute += part.absolute;
         }
@@ -270,8 +273,8 @@ void Evaluator::derivatives(const Batch& batch, double* squared, double* gradien
   pool_->each(batch.programs, [&](int i, int thread) {
     Scratch& scratch = scratch_[thread];
     lower(batch, i, scratch);
-    ok[i] = scratch.fitter.derivatives_at(scratch.code, table(scratch), batch.constants + i * k, squared[i], gradient + i * k,
-                                   normal + i * k * k, batch.constant_width);
+    ok[i] = scratch.fitter.derivatives_at(scratch.code, table(scratch), batch.constants + i * k, squared[i],
+                                          gradient + i * k, normal + i * k * k, batch.constant_width);
   });
 }
 

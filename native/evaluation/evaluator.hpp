@@ -10,8 +10,8 @@
 
 #include "evaluation/cache.hpp"
 #include "fitting/fitting.hpp"
-#include "simd/kernels.hpp"
 #include "pool.hpp"
+#include "simd/kernels.hpp"
 
 namespace symseek {
 
@@ -56,8 +56,8 @@ class Evaluator {
  private:
   struct Scratch {
     std::vector<Instruction> code;
-    std::vector<double> stack;         // [MAX_STACK, ROW_BLOCK]
-    std::vector<double> predictions;   // [STRIPE]
+    std::vector<double> stack;        // [MAX_STACK, ROW_BLOCK]
+    std::vector<double> predictions;  // [STRIPE]
     std::vector<const double*> columns;
     Fitter fitter;
   };
@@ -77,7 +77,7 @@ class Evaluator {
   int64_t rows_, padded_rows_;
   std::vector<std::vector<double>> columns_;
   std::vector<double> target_, weight_;
-  double exact_ = 0.0;  // a squared error that is none, as far as float64 can tell
+  double exact_ = 0.0;                               // a squared error that is none, as far as float64 can tell
   std::vector<std::vector<double>> sample_columns_;  // some of the rows
   std::vector<const double*> sample_pointers_;
   std::vector<double> sample_target_, sample_weight_;

@@ -54,15 +54,14 @@ double cubic_minimum(const End& a, const End& b, bool beyond, double otherwise) 
   const double inside = (theta / size) * (theta / size) - (a.slope / size) * (b.slope / size);
   double root = size * std::sqrt(std::max(0.0, inside));
   if (b.step > a.step) root = -root;
-  const double up = root - b.slope + theta, down = beyond ? root + (a.slope - b.slope) : root - b.slope + root + a.slope;
+  const double up = root - b.slope + theta,
+               down = beyond ? root + (a.slope - b.slope) : root - b.slope + root + a.slope;
   const double ratio = up / down;
   if (beyond && !(ratio < 0.0 && root != 0.0)) return otherwise;
   return b.step + ratio * (a.step - b.step);
 }
 
-double secant_minimum(const End& a, const End& b) {
-  return b.step + b.slope / (b.slope - a.slope) * (a.step - b.step);
-}
+double secant_minimum(const End& a, const End& b) { return b.step + b.slope / (b.slope - a.slope) * (a.step - b.step); }
 
 // The next step to try, given the best end, the other end and the step just tried; moves the ends. More and Thuente's
 // four cases ("Line search algorithms with guaranteed sufficient decrease", 1994), as MINPACK-2 and SciPy have them.
@@ -71,8 +70,9 @@ double next_step(End& best, End& other, const End& tried, bool& bracketed, doubl
   double step;
   if (tried.value > best.value) {  // higher: the minimum lies between
     const double cubic = cubic_minimum(tried, best, false, 0.0);
-    const double parabola =
-        best.step + 0.5 * best.slope / ((best.value - tried.value) / (tried.step - best.step) + best.slope) * (tried.step - best.step);
+    const double parabola = best.step + 0.5 * best.slope /
+                                            ((best.value - tried.value) / (tried.step - best.step) + best.slope) *
+                                            (tried.step - best.step);
     step = std::abs(cubic - best.step) < std::abs(parabola - best.step) ? cubic : cubic + 0.5 * (parabola - cubic);
     bracketed = true;
   } else if (opposite) {  // lower, and rising again: between, too
@@ -143,7 +143,8 @@ bool Fitter::line_search(const FitOptions& options, const double* x, Point& poin
       high = step + 4.0 * (step - best.step);
     }
     step = std::clamp(step, LEAST, MOST);
-    if (!std::isfinite(step) || (bracketed && (step <= low || step >= high || high - low <= 1e-14 * high))) step = best.step;
+    if (!std::isfinite(step) || (bracketed && (step <= low || step >= high || high - low <= 1e-14 * high)))
+      step = best.step;
     if (step == 0.0) break;
   }
   if (best.step > 0.0 && best.value < value0) {  // not flat enough, but lower: take it
@@ -181,7 +182,8 @@ FitStatus Fitter::bfgs(const FitOptions& options, double* x, double& loss) {
     if (!(point.step > 0.0)) point.step = 1.0;
     before = point.value;
     std::copy_n(slope_.data(), size_, slope_before_.data());
-    if (!line_search(options, x, point, steps)) return steps < options.max_steps ? FitStatus::converged : FitStatus::limit;
+    if (!line_search(options, x, point, steps))
+      return steps < options.max_steps ? FitStatus::converged : FitStatus::limit;
     // Next to an exact fit two losses can have the same reward: a step that gains nothing is not taken.
     if (!(point.loss < loss)) return FitStatus::converged;
     const bool small = loss - point.loss <= SMALL_GAIN * loss;
@@ -210,7 +212,8 @@ void Fitter::update_inverse(double along) {
   const double curvature = (1.0 + bent / along) / along;
   for (int i = 0; i < size_; ++i)
     for (int j = 0; j < size_; ++j)
-      inverse_[size_t(i) * size_ + j] += curvature * step_[i] * step_[j] - (work_[i] * step_[j] + step_[i] * work_[j]) / along;
+      inverse_[size_t(i) * size_ + j] +=
+          curvature * step_[i] * step_[j] - (work_[i] * step_[j] + step_[i] * work_[j]) / along;
 }
 
 }  // namespace symseek

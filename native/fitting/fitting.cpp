@@ -86,8 +86,8 @@ FitStatus Fitter::search(const FitOptions& options, const Key& key, double* cons
   return best.status;
 }
 
-bool Fitter::derivatives_at(const std::vector<Instruction>& code, const Table& table, const double* constants, double& loss,
-                     double* gradient, double* normal, int width) {
+bool Fitter::derivatives_at(const std::vector<Instruction>& code, const Table& table, const double* constants,
+                            double& loss, double* gradient, double* normal, int width) {
   set_up(code, table);
   if (!kernels().prepare(task_) || !measure(constants, loss)) return false;
   derive();
@@ -120,7 +120,8 @@ void Fitter::set_up(const std::vector<Instruction>& code, const Table& table) {
   grow(values_, (whole ? blocks : 1) * stride * nodes);
   grow(adjoints_, int64_t(stride) * nodes);
   grow(lanes_, 8 * (size_ + pairs));
-  for (auto* v : {&at_, &gradient_, &step_, &trial_, &best_, &start_, &guess_, &direction_, &slope_, &slope_before_, &work_})
+  for (auto* v :
+       {&at_, &gradient_, &step_, &trial_, &best_, &start_, &guess_, &direction_, &slope_, &slope_before_, &work_})
     grow(*v, size_);
   for (auto* v : {&normal_, &factor_}) grow(*v, pairs);
   grow(inverse_, int64_t(size_) * size_);
@@ -205,7 +206,9 @@ bool Fitter::solve(double damping, bool linear_only) {
     const bool held = (linear_only && !tape_.linear[i]) || !(normal_[triangle(i, i)] > 0.0);
     for (int j = 0; j <= i; ++j) {
       const bool apart = held || (linear_only && !tape_.linear[j]) || !(normal_[triangle(j, j)] > 0.0);
-      double sum = i == j ? (held ? 1.0 : normal_[triangle(i, i)] * (1.0 + damping)) : apart ? 0.0 : normal_[triangle(i, j)];
+      double sum = i == j  ? (held ? 1.0 : normal_[triangle(i, i)] * (1.0 + damping))
+                   : apart ? 0.0
+                           : normal_[triangle(i, j)];
       for (int k = 0; k < j; ++k) sum -= factor_[triangle(i, k)] * factor_[triangle(j, k)];
       if (i == j) {
         if (!(sum > 1e-14 * (held ? 1.0 : normal_[triangle(i, i)]))) return false;

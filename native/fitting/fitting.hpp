@@ -37,7 +37,8 @@ struct FitOptions {
     uint64_t bits[2], h = 0x452821e638d01377u;
     std::memcpy(&bits[0], &scale, sizeof scale);
     std::memcpy(&bits[1], &power, sizeof power);
-    for (uint64_t word : {uint64_t(method), uint64_t(restarts), uint64_t(max_steps), uint64_t(rescue), bits[0], bits[1]})
+    for (uint64_t word :
+         {uint64_t(method), uint64_t(restarts), uint64_t(max_steps), uint64_t(rescue), bits[0], bits[1]})
       h = mixed(h, word, 0x9e3779b97f4a7c15u);
     return h;
   }
@@ -56,14 +57,14 @@ class Fitter {
     double share = 1.0;  // of all rows, by weight
   };
 
-  // Starts from `constants` [K] and leaves the best ones there. `sample` is some of the rows, or none. `key` names the program: random starts depend on
-  // nothing else, so a program has the same fit in whichever batch it comes.
+  // Starts from `constants` [K] and leaves the best ones there. `sample` is some of the rows, or none. `key` names the
+  // program: random starts depend on nothing else, so a program has the same fit in whichever batch it comes.
   FitStatus fit(const std::vector<Instruction>& code, const Table& table, const Table& sample,
                 const FitOptions& options, const Key& key, double* constants);
 
   // What a fit would see at `constants`: false where the program is invalid.
   bool derivatives_at(const std::vector<Instruction>& code, const Table& table, const double* constants, double& loss,
-               double* gradient, double* normal, int width);
+                      double* gradient, double* normal, int width);
 
  private:
   static constexpr double SMALL_GAIN = 1e-13;   // of the loss, predicted and made: converged
@@ -89,13 +90,13 @@ class Fitter {
   Derivation task_{};
   double exact_ = 0.0, share_ = 1.0;
   bool some_linear_ = false, all_linear_ = false;
-  int size_ = 0;                                       // K
-  std::vector<double> values_, adjoints_, lanes_;      // see Derivation
-  std::vector<double> at_, gradient_, normal_;         // see Derivation
-  std::vector<double> start_, guess_, best_, trial_, step_;  // [K]
-  std::vector<double> factor_;                         // Cholesky's, as `normal`
+  int size_ = 0;                                                 // K
+  std::vector<double> values_, adjoints_, lanes_;                // see Derivation
+  std::vector<double> at_, gradient_, normal_;                   // see Derivation
+  std::vector<double> start_, guess_, best_, trial_, step_;      // [K]
+  std::vector<double> factor_;                                   // Cholesky's, as `normal`
   std::vector<double> direction_, slope_, slope_before_, work_;  // [K] of BFGS
-  std::vector<double> inverse_;                        // [K, K] its picture of the inverse of the second derivatives
+  std::vector<double> inverse_;  // [K, K] its picture of the inverse of the second derivatives
 };
 
 }  // namespace symseek

@@ -9,12 +9,10 @@ namespace {
 int arity_of(Opcode opcode) {
   switch (opcode) {
 #define X(NAME, ARITY) \
-  case Opcode::NAME:   \
-    return ARITY;
+  case Opcode::NAME: return ARITY;
     SYMSEEK_OPERATIONS(X)
 #undef X
-    default:
-      return 0;
+    default: return 0;
   }
 }
 
@@ -85,29 +83,26 @@ void Tape::mark_linear() {
     if (!reached_[i] || !node.moves) continue;
     const auto follow = [&](int k) {
       const int operand = node.operand[k];
-      const bool once = std::count_if(nodes.begin() + i, nodes.end(), [&](const Term& each) {
-        return each.operand[0] == operand || each.operand[1] == operand;
-      }) == 1 && node.operand[0] != node.operand[1];
+      const bool once = std::count_if(nodes.begin() + i, nodes.end(),
+                                      [&](const Term& each) {
+                                        return each.operand[0] == operand || each.operand[1] == operand;
+                                      }) == 1 &&
+                        node.operand[0] != node.operand[1];
       if (once) reached_[operand] = true;
     };
     switch (node.opcode) {
-      case Opcode::constant:
-        linear[node.index] = true;
-        break;
+      case Opcode::constant: linear[node.index] = true; break;
       case Opcode::add:
       case Opcode::sub:
         follow(0);
         follow(1);
         break;
       case Opcode::neg:
-      case Opcode::div:
-        follow(0);
-        break;
+      case Opcode::div: follow(0); break;
       case Opcode::mul:  // linear in both factors is not linear in both at once
         follow(nodes[node.operand[0]].moves ? 0 : 1);
         break;
-      default:
-        break;
+      default: break;
     }
   }
 }

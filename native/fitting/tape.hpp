@@ -13,11 +13,11 @@ constexpr int TAPE_BLOCK = 128;  // rows at a time: all nodes of a usual program
 
 struct Term {
   Opcode opcode;
-  bool moves = false;            // depends on a constant, so its value changes during a fit
-  bool used = false;             // the root depends on it; an operator given by a formula may ignore an argument
-  bool again[2] = {};            // whether a node further up has already written to the adjoint of this operand
+  bool moves = false;  // depends on a constant, so its value changes during a fit
+  bool used = false;   // the root depends on it; an operator given by a formula may ignore an argument
+  bool again[2] = {};  // whether a node further up has already written to the adjoint of this operand
   int32_t operand[2] = {-1, -1};
-  int32_t index = 0;             // column, or number of the constant in pre-order
+  int32_t index = 0;  // column, or number of the constant in pre-order
   double value = 0.0;
 };
 

@@ -21,17 +21,14 @@ static void compute(const Derivation& task, double* block, int64_t first, int n,
     if (node.operand[1] >= 0) operands[0] = node_values(task, block, first, node.operand[1]);
     if (node.operand[0] >= 0) operands[1] = node_values(task, block, first, node.operand[0]);
     switch (node.opcode) {
-#define X(NAME, ARITY)                                                                          \
-  case Opcode::NAME:                                                                            \
-    Apply<ARITY>::rows(n, operands + 1, out, bad,                                               \
-                       [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); });          \
+#define X(NAME, ARITY)                                                                                            \
+  case Opcode::NAME:                                                                                              \
+    Apply<ARITY>::rows(n, operands + 1, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); }); \
     break;
       SYMSEEK_COMMON_OPERATIONS(X)
 #undef X
-#define X(NAME, ARITY)                               \
-  case Opcode::NAME:                                 \
-    bad = rows_##NAME(n, operands + 1, out, bad);    \
-    break;
+#define X(NAME, ARITY) \
+  case Opcode::NAME: bad = rows_##NAME(n, operands + 1, out, bad); break;
       SYMSEEK_RARE_OPERATIONS(X)
 #undef X
       default: {
@@ -102,7 +99,8 @@ struct Pull;
 template <>
 struct Pull<1> {
   template <class F, class G>
-  static SYMSEEK_INLINE void rows(const Derivation& task, const double* block, int64_t first, int n, int at, F slope, G) {
+  static SYMSEEK_INLINE void rows(const Derivation& task, const double* block, int64_t first, int n, int at, F slope,
+                                  G) {
     const Term& node = task.nodes[at];
     const double *a = node_values(task, block, first, node.operand[0]), *v = tape_values(task, block, at);
     pull(n, task.adjoint(at), task.adjoint(node.operand[0]), node.again[0],
@@ -118,25 +116,22 @@ struct Pull<2> {
     const double *a = node_values(task, block, first, node.operand[0]),
                  *b = node_values(task, block, first, node.operand[1]), *v = tape_values(task, block, at);
     if (task.nodes[node.operand[0]].moves)
-      pull(n, task.adjoint(at), task.adjoint(node.operand[0]), node.again[0], [&](int i) SYMSEEK_LAMBDA {
-        return slope_a(f64x8::load(a + i), f64x8::load(b + i), f64x8::load(v + i));
-      });
+      pull(n, task.adjoint(at), task.adjoint(node.operand[0]), node.again[0],
+           [&](int i) SYMSEEK_LAMBDA { return slope_a(f64x8::load(a + i), f64x8::load(b + i), f64x8::load(v + i)); });
     if (task.nodes[node.operand[1]].moves)
-      pull(n, task.adjoint(at), task.adjoint(node.operand[1]), node.again[1], [&](int i) SYMSEEK_LAMBDA {
-        return slope_b(f64x8::load(a + i), f64x8::load(b + i), f64x8::load(v + i));
-      });
+      pull(n, task.adjoint(at), task.adjoint(node.operand[1]), node.again[1],
+           [&](int i) SYMSEEK_LAMBDA { return slope_b(f64x8::load(a + i), f64x8::load(b + i), f64x8::load(v + i)); });
   }
 };
 
-#define SYMSEEK_SLOPES_1(NAME)                                            \
-  [](auto&&... v) SYMSEEK_LAMBDA { return slope_##NAME(v...); }, 0
-#define SYMSEEK_SLOPES_2(NAME)                                            \
-  [](auto&&... v) SYMSEEK_LAMBDA { return slope_a_##NAME(v...); },        \
-  [](auto&&... v) SYMSEEK_LAMBDA { return slope_b_##NAME(v...); }
+#define SYMSEEK_SLOPES_1(NAME) [](auto&&... v) SYMSEEK_LAMBDA { return slope_##NAME(v...); }, 0
+#define SYMSEEK_SLOPES_2(NAME)                                     \
+  [](auto&&... v) SYMSEEK_LAMBDA { return slope_a_##NAME(v...); }, \
+      [](auto&&... v) SYMSEEK_LAMBDA { return slope_b_##NAME(v...); }
 
-#define X(NAME, ARITY)                                                                                              \
-  SYMSEEK_OUTLINE void pull_##NAME(const Derivation& task, const double* block, int64_t first, int n, int at) {     \
-    Pull<ARITY>::rows(task, block, first, n, at, SYMSEEK_SLOPES_##ARITY(NAME));                                     \
+#define X(NAME, ARITY)                                                                                          \
+  SYMSEEK_OUTLINE void pull_##NAME(const Derivation& task, const double* block, int64_t first, int n, int at) { \
+    Pull<ARITY>::rows(task, block, first, n, at, SYMSEEK_SLOPES_##ARITY(NAME));                                 \
   }
 SYMSEEK_RARE_OPERATIONS(X)
 #undef X
@@ -152,20 +147,15 @@ static void pull_back(const Derivation& task, const double* block, int64_t first
       continue;
     }
     switch (task.nodes[at].opcode) {
-#define X(NAME, ARITY)                                                                     \
-  case Opcode::NAME:                                                                       \
-    Pull<ARITY>::rows(task, block, first, n, at, SYMSEEK_SLOPES_##ARITY(NAME));            \
-    break;
+#define X(NAME, ARITY) \
+  case Opcode::NAME: Pull<ARITY>::rows(task, block, first, n, at, SYMSEEK_SLOPES_##ARITY(NAME)); break;
       SYMSEEK_COMMON_OPERATIONS(X)
 #undef X
-#define X(NAME, ARITY)                         \
-  case Opcode::NAME:                           \
-    pull_##NAME(task, block, first, n, at);    \
-    break;
+#define X(NAME, ARITY) \
+  case Opcode::NAME: pull_##NAME(task, block, first, n, at); break;
       SYMSEEK_RARE_OPERATIONS(X)
 #undef X
-      default:
-        break;
+      default: break;
     }
   }
 }

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "pool.hpp"
 #include "policy/rules.hpp"
+#include "pool.hpp"
 
 namespace symseek {
 

@@ -15,7 +15,8 @@ void Policy::find_distinct(const Traversals& programs, const float* weight, cons
   distinct_.clear();
   for (int i : order_) {
     const bool fresh = distinct_.empty() || programs.lengths[distinct_.back().program] != programs.lengths[i] ||
-                       std::memcmp(programs.row(distinct_.back().program), programs.row(i), sizeof(TokenId) * programs.lengths[i]) != 0;
+                       std::memcmp(programs.row(distinct_.back().program), programs.row(i),
+                                   sizeof(TokenId) * programs.lengths[i]) != 0;
     if (fresh) distinct_.push_back({i, 0.0f, 0.0f});
     distinct_.back().weight += weight[i];
     distinct_.back().entropy_weight += entropy_weight[i];
@@ -62,7 +63,8 @@ void Policy::forward(const Traversals& programs, const Distinct* first, int coun
   const auto row = [&](int i) { return programs.row(first[i].program); };
   for (int i = 0; i < count; ++i) log_probability[first[i].program] = entropy[first[i].program] = 0.0f;
   float decay = 1.0f;
-  for (int depth = 0; s.open_level(rules_, depth, count, row, [&](int i) { return programs.lengths[first[i].program]; });
+  for (int depth = 0;
+       s.open_level(rules_, depth, count, row, [&](int i) { return programs.lengths[first[i].program]; });
        ++depth, decay *= entropy_decay) {
     const float* said = ask ? s.consult(rules_, ask, depth, row) : nullptr;
     s.bias.start(rules_, weights_.output_bias(), tokens, depth);
@@ -76,8 +78,10 @@ void Policy::forward(const Traversals& programs, const Distinct* first, int coun
       s.parent[begin + i] = parent_of(rules_, s.frames, node.prefix);
       s.sibling[begin + i] = sibling_of(rules_, s.frames, node.prefix);
       if (node.before >= 0) {
-        std::memcpy(&s.state_before[size_t(begin + i) * hidden], &s.state[size_t(node.before) * hidden], sizeof(float) * hidden);
-        std::memcpy(&s.cell_before[size_t(begin + i) * hidden], &s.cell[size_t(node.before) * hidden], sizeof(float) * hidden);
+        std::memcpy(&s.state_before[size_t(begin + i) * hidden], &s.state[size_t(node.before) * hidden],
+                    sizeof(float) * hidden);
+        std::memcpy(&s.cell_before[size_t(begin + i) * hidden], &s.cell[size_t(node.before) * hidden],
+                    sizeof(float) * hidden);
       }
     }
     const size_t at = begin;
@@ -122,7 +126,8 @@ void Policy::backward(const Distinct* programs, ScoreScratch& s, Weights& gradie
                s.grad_before.data(), hidden);
     s.add_to_parents(static_cast<int>(at), n, hidden);
   }
-  k.multiply(hidden_, nodes, tokens, s.state.data(), 1, hidden, s.probability.data(), tokens, gradient.output(), tokens);
+  k.multiply(hidden_, nodes, tokens, s.state.data(), 1, hidden, s.probability.data(), tokens, gradient.output(),
+             tokens);
   k.multiply(hidden_, nodes, 4 * hidden, s.state_before.data(), 1, hidden, s.grad_gates.data(), 4 * hidden,
              gradient.recurrent(), 4 * hidden);
   s.add_rows(nodes, hidden, tokens, gradient);

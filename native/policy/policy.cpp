@@ -6,10 +6,7 @@
 namespace symseek {
 
 Weights::Weights(int tokens, int hidden)
-    : tokens(tokens),
-      hidden(hidden),
-      tokens_p(padded(tokens, FLOAT_LANES)),
-      hidden_p(padded(hidden, FLOAT_LANES)) {
+    : tokens(tokens), hidden(hidden), tokens_p(padded(tokens, FLOAT_LANES)), hidden_p(padded(hidden, FLOAT_LANES)) {
   const size_t gates = size_t(4) * hidden_p;
   sibling_ = size_t(tokens + 1) * gates;
   recurrent_ = 2 * sibling_;

@@ -12,14 +12,15 @@
 #include <vector>
 
 #include "policy/constraints.hpp"
-#include "simd/kernels.hpp"
 #include "pool.hpp"
+#include "simd/kernels.hpp"
 
 namespace symseek {
 
 // No token may follow this prefix.
 struct DeadEnd : std::runtime_error {
-  explicit DeadEnd(std::vector<TokenId> tokens) : std::runtime_error("no token may follow"), prefix(std::move(tokens)) {}
+  explicit DeadEnd(std::vector<TokenId> tokens)
+      : std::runtime_error("no token may follow"), prefix(std::move(tokens)) {}
   std::vector<TokenId> prefix;
 };
 
@@ -27,9 +28,9 @@ struct DeadEnd : std::runtime_error {
 class Weights {
  public:
   Weights(int tokens, int hidden);
-  void pack(const float* flat);               // from Python's layout: unpadded arrays one after another
+  void pack(const float* flat);  // from Python's layout: unpadded arrays one after another
   void unpack(float* flat) const;
-  void transpose();                           // refreshes the transposed copies that back-propagation reads
+  void transpose();  // refreshes the transposed copies that back-propagation reads
   void clear() { std::fill(values_.begin(), values_.end(), 0.0f); }
   void add(const Weights& other);
 
@@ -62,8 +63,8 @@ class Policy {
   void sample(const float* weights, uint64_t seed, uint32_t iteration, int batch, const Ask& ask, TokenId* tokens,
               int32_t* lengths, float* entropy);
 
-  // log_probability and entropy [n] of given programs; the entropy of step t counts entropy_decay^t. With `gradient` (flat, Python's layout) not null, also the
-  // gradient of sum_i weight_i log p_i + entropy_weight_i H_i.
+  // log_probability and entropy [n] of given programs; the entropy of step t counts entropy_decay^t. With `gradient`
+  // (flat, Python's layout) not null, also the gradient of sum_i weight_i log p_i + entropy_weight_i H_i.
   void score(const float* weights, const Traversals& programs, const float* weight, const float* entropy_weight,
              float entropy_decay, const Ask& ask, float* log_probability, float* entropy, float* gradient);
 
@@ -73,7 +74,10 @@ class Policy {
  private:
   struct SampleScratch;
   struct ScoreScratch;
-  struct Distinct { int program; float weight, entropy_weight; };
+  struct Distinct {
+    int program;
+    float weight, entropy_weight;
+  };
 
   // A batch being drawn: where its random numbers come from and where its programs go.
   struct Drawing {

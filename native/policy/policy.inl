@@ -44,8 +44,7 @@ static void multiply(int n, int k, int m, const float* a, int a_row, int a_step,
   for (; j + 16 * TILE_COLUMNS <= m; j += 16 * TILE_COLUMNS)
     multiply_rows<TILE_ROWS, TILE_COLUMNS>(n, k, a, a_row, a_step, b + j, b_row, c + j, c_row);
   // A narrow strip is taller, so that as many sums are under way.
-  for (; j < m; j += 16)
-    multiply_rows<TILE_ROWS * TILE_COLUMNS, 1>(n, k, a, a_row, a_step, b + j, b_row, c + j, c_row);
+  for (; j < m; j += 16) multiply_rows<TILE_ROWS * TILE_COLUMNS, 1>(n, k, a, a_row, a_step, b + j, b_row, c + j, c_row);
 }
 
 static void add_inputs(int n, int m, const float* bias, const float* const* a, const float* const* b, float* gates) {
@@ -140,8 +139,8 @@ static void cell_backward(int n, int hidden, const float* gates, const float* ce
 // All-ones in the lanes of tokens 16 * block ... 16 * block + 15 that are in the set.
 SYMSEEK_INLINE i32x16 lanes_allowed(const uint64_t* allowed, int block) {
   const int32_t bits = static_cast<int32_t>((allowed[block / 4] >> (16 * (block % 4))) & 0xffff);
-  alignas(64) static const int32_t lane_bit[16] = {1,      2,      4,      8,       16,      32,      64,     128,
-                                                   1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  alignas(64) static const int32_t lane_bit[16] = {
+      1, 2, 4, 8, 16, 32, 64, 128, 1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
   return not_equal(i32x16::all(bits) & i32x16::load(lane_bit), i32x16::all(0));
 }
 
@@ -213,8 +212,8 @@ static void log_softmax(int n, int m, float* logits, const uint64_t* allowed, in
     float mean = 0.0f;
     for (int j = 0; j < m; j += 16) {
       const f32x16 p = f32x16::load(out + j) / mass;
-      const f32x16 log_p = select(lanes_allowed(allowed, j / 16), f32x16::load(row + j) - top - log_mass[0],
-                                  f32x16::all(0.0f));
+      const f32x16 log_p =
+          select(lanes_allowed(allowed, j / 16), f32x16::load(row + j) - top - log_mass[0], f32x16::all(0.0f));
       p.store(out + j);
       log_p.store(row + j);
       mean += sum(p * log_p);

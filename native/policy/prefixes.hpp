@@ -117,7 +117,7 @@ struct PrefixTree {
         Prefix prefix = empty_prefix(rules);
         if (depth > 0) prefix = extend(rules, frames, nodes[before].prefix, static_cast<TokenId>(token));
         done[i] = may_skip && completes_itself(rules, frames, prefix, depth, rest.data()) &&
-                     std::equal(rest.begin(), rest.begin() + rules.max_length - depth, row(i) + depth);
+                  std::equal(rest.begin(), rest.begin() + rules.max_length - depth, row(i) + depth);
         if (done[i]) {
           node_of[i] = -1;
           continue;

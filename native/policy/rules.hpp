@@ -29,21 +29,21 @@ struct CountRule {
 };
 
 struct Rules {
-  int tokens = 0;      // L
-  int words = 0;       // ceil(L / 64)
+  int tokens = 0;  // L
+  int words = 0;   // ceil(L / 64)
   int max_arity = 0;
   int max_length = 0;  // T: no prefix grows beyond this
 
-  std::vector<int8_t> arity;        // [L]
-  std::vector<Word> child;          // [L + 1, max_arity, words] allowed under this parent at this place; L = no parent
-  std::vector<Word> sibling;        // [L + 1, words] allowed to the right of this sibling
-  std::vector<Word> descendant;     // [rules, words] allowed below an ancestor that triggers the rule
-  std::vector<uint64_t> triggers;   // [L] bits over descendant rules
-  std::vector<Word> at_length;      // [max_length, words] allowed as the token of this place in the traversal
+  std::vector<int8_t> arity;       // [L]
+  std::vector<Word> child;         // [L + 1, max_arity, words] allowed under this parent at this place; L = no parent
+  std::vector<Word> sibling;       // [L + 1, words] allowed to the right of this sibling
+  std::vector<Word> descendant;    // [rules, words] allowed below an ancestor that triggers the rule
+  std::vector<uint64_t> triggers;  // [L] bits over descendant rules
+  std::vector<Word> at_length;     // [max_length, words] allowed as the token of this place in the traversal
   std::vector<CountRule> counts;
-  std::vector<float> bias;          // [max_length, 2, L] added to the logits; second index: is this the last open position?
+  std::vector<float> bias;  // [max_length, 2, L] added to the logits; second index: is this the last open position?
 
-  std::vector<Word> not_all;        // [sets, words] the children of an operator are not all in such a set
+  std::vector<Word> not_all;  // [sets, words] the children of an operator are not all in such a set
 
   // Least and most tokens per open position; kept only when some position cannot take a lone terminal or is bounded.
   // They depend on the set S of descendant rules in force: their bits, or (not exact) 0 at the root and 1 elsewhere.
@@ -65,7 +65,7 @@ struct Frame {
   TokenId token;
   TokenId last_child;  // L while no child is complete
   int8_t arity;
-  int8_t filled;     // children complete so far
+  int8_t filled;  // children complete so far
 };
 
 struct Prefix {
@@ -197,8 +197,8 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
     if (rules.counts[r].member[token] && next.counted[r] < rules.counts[r].cap) ++next.counted[r];
   if (arity > 0) {
     const uint64_t active = (prefix.frame < 0 ? 0 : frames[prefix.frame].active) | rules.triggers[token];
-    next.frame = frames.add({active, prefix.frame, -1, token, static_cast<TokenId>(rules.tokens),
-                             static_cast<int8_t>(arity), 0});
+    next.frame = frames.add(
+        {active, prefix.frame, -1, token, static_cast<TokenId>(rules.tokens), static_cast<int8_t>(arity), 0});
     return next;
   }
   TokenId complete = token;

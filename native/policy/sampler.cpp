@@ -12,8 +12,8 @@ bool none(const Word* allowed, int words) {
 
 }  // namespace
 
-// The first two levels have few prefixes and are sampled here; they put the samples in order, so that dividing the batch
-// among the threads hardly divides what its samples share.
+// The first two levels have few prefixes and are sampled here; they put the samples in order, so that dividing the
+// batch among the threads hardly divides what its samples share.
 void Policy::sample(const float* weights, uint64_t seed, uint32_t iteration, int batch, const Ask& ask, TokenId* tokens,
                     int32_t* lengths, float* entropy) {
   weights_.pack(weights);

@@ -23,21 +23,21 @@ struct Policy::SampleScratch {
   std::vector<int> samples, next_samples;
   // Per sample, by its place here. Programs grow in these rows and are copied out once when complete: neighbouring
   // samples of a batch grow on different threads, and their rows share cache lines.
-  std::vector<int> ids;                 // [count] its place in the batch
-  std::vector<TokenId> rows;            // [count, max_length]
-  std::vector<float> entropies;         // [count]
-  std::vector<Block> random;            // [count] four numbers, for four steps
-  std::vector<TokenId> drawn;           // [samples], in the order of `samples`
+  std::vector<int> ids;          // [count] its place in the batch
+  std::vector<TokenId> rows;     // [count, max_length]
+  std::vector<float> entropies;  // [count]
+  std::vector<Block> random;     // [count] four numbers, for four steps
+  std::vector<TokenId> drawn;    // [samples], in the order of `samples`
   std::vector<int> sorted, tally;
   Frames frames;
   Consultation consultation;
   LevelBias bias;
-  std::vector<float> state, cell, last_state, last_cell;          // [nodes, hidden] this level and the one before
-  std::vector<float> state_before, cell_before, gates;            // [BLOCK, ...]
-  std::vector<float> logits;                                      // [BLOCK, tokens]
-  std::vector<float> cumulative;                                  // [tokens, BLOCK]
-  std::vector<Word> allowed;                                      // [BLOCK, words]
-  std::vector<TokenId> rest;                                      // [max_length]
+  std::vector<float> state, cell, last_state, last_cell;  // [nodes, hidden] this level and the one before
+  std::vector<float> state_before, cell_before, gates;    // [BLOCK, ...]
+  std::vector<float> logits;                              // [BLOCK, tokens]
+  std::vector<float> cumulative;                          // [tokens, BLOCK]
+  std::vector<Word> allowed;                              // [BLOCK, words]
+  std::vector<TokenId> rest;                              // [max_length]
   int parent[BLOCK], sibling[BLOCK];
   float random_now[BLOCK] = {}, total[BLOCK], entropy[BLOCK];
   int32_t choice[BLOCK];

@@ -1,4 +1,5 @@
-// Working memory of scoring: the prefix tree of one group of programs, with what back-propagation needs of each node. It keeps its capacity between calls.
+// Working memory of scoring: the prefix tree of one group of programs, with what back-propagation needs of each node.
+// It keeps its capacity between calls.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,8 @@ struct Choice {
 };
 
 struct Policy::ScoreScratch : PrefixTree {
-  std::vector<int> parent, sibling;    // [nodes]
-  std::vector<Choice> choices;         // one per program and step
+  std::vector<int> parent, sibling;  // [nodes]
+  std::vector<Choice> choices;       // one per program and step
   LevelBias bias;
   std::vector<Word> allowed;
   std::vector<float> state_before, cell_before, gates, cell, squashed, state, logits, probability, entropy;

@@ -6,18 +6,24 @@
 
 namespace symseek {
 
-namespace baseline { extern const Kernels table; }
+namespace baseline {
+extern const Kernels table;
+}
 #ifdef SYMSEEK_X86_VARIANTS
-namespace avx2 { extern const Kernels table; }
-namespace avx512 { extern const Kernels table; }
+namespace avx2 {
+extern const Kernels table;
+}
+namespace avx512 {
+extern const Kernels table;
+}
 #endif
 
 static std::vector<const Kernels*> available() {
   std::vector<const Kernels*> found;
 #ifdef SYMSEEK_X86_VARIANTS
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512vl"))
     found.push_back(&avx512::table);
   if (__builtin_cpu_supports("avx2")) found.push_back(&avx2::table);
 #endif

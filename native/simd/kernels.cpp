@@ -10,16 +10,28 @@
 
 namespace symseek::SYMSEEK_ISA {
 
-#include "policy/policy.inl"
+#include "breeding/pairing.inl"
 #include "evaluation/evaluate.inl"
 #include "fitting/tape.inl"
-#include "breeding/pairing.inl"
+#include "policy/policy.inl"
 
 #define SYMSEEK_TEXT2(NAME) #NAME
 #define SYMSEEK_TEXT(NAME) SYMSEEK_TEXT2(NAME)
 
 extern const Kernels table;
-const Kernels table = {SYMSEEK_TEXT(SYMSEEK_ISA), multiply, add_inputs, cell_forward, cell_sample, cell_backward,
-                       choose, log_softmax, adam, evaluate, prepare, measure, derive, pair};
+const Kernels table = {SYMSEEK_TEXT(SYMSEEK_ISA),
+                       multiply,
+                       add_inputs,
+                       cell_forward,
+                       cell_sample,
+                       cell_backward,
+                       choose,
+                       log_softmax,
+                       adam,
+                       evaluate,
+                       prepare,
+                       measure,
+                       derive,
+                       pair};
 
 }  // namespace symseek::SYMSEEK_ISA

@@ -27,11 +27,17 @@ constexpr int REGISTER_BYTES = 16;
 
 // Integer lanes wrap around: arithmetic runs on the unsigned type of the same width.
 template <class T>
-struct Wrapping { using type = T; };
+struct Wrapping {
+  using type = T;
+};
 template <>
-struct Wrapping<int32_t> { using type = uint32_t; };
+struct Wrapping<int32_t> {
+  using type = uint32_t;
+};
 template <>
-struct Wrapping<int64_t> { using type = uint64_t; };
+struct Wrapping<int64_t> {
+  using type = uint64_t;
+};
 
 template <class T, int N>
 struct Lanes {
@@ -64,23 +70,23 @@ using i64x8 = Lanes<int64_t, 8>;
 using f32x16 = Lanes<float, 16>;
 using i32x16 = Lanes<int32_t, 16>;
 
-#define SYMSEEK_LANEWISE(OP)                                                               \
-  template <class T, int N>                                                                \
-  SYMSEEK_INLINE Lanes<T, N> operator OP(const Lanes<T, N>& a, const Lanes<T, N>& b) {     \
-    Lanes<T, N> out;                                                                       \
-    using W = typename Lanes<T, N>::Wrapped;                                               \
-    using R = typename Lanes<T, N>::Register;                                              \
-    for (int i = 0; i < Lanes<T, N>::REGISTERS; ++i)                                       \
+#define SYMSEEK_LANEWISE(OP)                                                                      \
+  template <class T, int N>                                                                       \
+  SYMSEEK_INLINE Lanes<T, N> operator OP(const Lanes<T, N>& a, const Lanes<T, N>& b) {            \
+    Lanes<T, N> out;                                                                              \
+    using W = typename Lanes<T, N>::Wrapped;                                                      \
+    using R = typename Lanes<T, N>::Register;                                                     \
+    for (int i = 0; i < Lanes<T, N>::REGISTERS; ++i)                                              \
       out.r[i] = reinterpret_cast<R>(reinterpret_cast<W>(a.r[i]) OP reinterpret_cast<W>(b.r[i])); \
-    return out;                                                                            \
-  }                                                                                        \
-  template <class T, int N>                                                                \
-  SYMSEEK_INLINE Lanes<T, N> operator OP(const Lanes<T, N>& a, T b) {                      \
-    return a OP Lanes<T, N>::all(b);                                                       \
-  }                                                                                        \
-  template <class T, int N>                                                                \
-  SYMSEEK_INLINE Lanes<T, N> operator OP(T a, const Lanes<T, N>& b) {                      \
-    return Lanes<T, N>::all(a) OP b;                                                       \
+    return out;                                                                                   \
+  }                                                                                               \
+  template <class T, int N>                                                                       \
+  SYMSEEK_INLINE Lanes<T, N> operator OP(const Lanes<T, N>& a, T b) {                             \
+    return a OP Lanes<T, N>::all(b);                                                              \
+  }                                                                                               \
+  template <class T, int N>                                                                       \
+  SYMSEEK_INLINE Lanes<T, N> operator OP(T a, const Lanes<T, N>& b) {                             \
+    return Lanes<T, N>::all(a) OP b;                                                              \
   }
 SYMSEEK_LANEWISE(+)
 SYMSEEK_LANEWISE(-)
@@ -138,20 +144,28 @@ SYMSEEK_INLINE f32x16 as_float(const i32x16& a) {
 template <class T>
 struct MaskOf;
 template <>
-struct MaskOf<f64x8> { using type = i64x8; };
+struct MaskOf<f64x8> {
+  using type = i64x8;
+};
 template <>
-struct MaskOf<i64x8> { using type = i64x8; };
+struct MaskOf<i64x8> {
+  using type = i64x8;
+};
 template <>
-struct MaskOf<f32x16> { using type = i32x16; };
+struct MaskOf<f32x16> {
+  using type = i32x16;
+};
 template <>
-struct MaskOf<i32x16> { using type = i32x16; };
+struct MaskOf<i32x16> {
+  using type = i32x16;
+};
 
-#define SYMSEEK_COMPARE(NAME, OP)                                                       \
-  template <class V>                                                                    \
-  SYMSEEK_INLINE typename MaskOf<V>::type NAME(const V& a, const V& b) {                \
-    typename MaskOf<V>::type out;                                                       \
-    for (int i = 0; i < V::REGISTERS; ++i) out.r[i] = a.r[i] OP b.r[i];                 \
-    return out;                                                                         \
+#define SYMSEEK_COMPARE(NAME, OP)                                        \
+  template <class V>                                                     \
+  SYMSEEK_INLINE typename MaskOf<V>::type NAME(const V& a, const V& b) { \
+    typename MaskOf<V>::type out;                                        \
+    for (int i = 0; i < V::REGISTERS; ++i) out.r[i] = a.r[i] OP b.r[i];  \
+    return out;                                                          \
   }
 SYMSEEK_COMPARE(less, <)
 SYMSEEK_COMPARE(less_equal, <=)
@@ -166,7 +180,9 @@ SYMSEEK_INLINE V select(const typename MaskOf<V>::type& mask, const V& yes, cons
   return out;
 }
 template <class V>
-SYMSEEK_INLINE V maximum(const V& a, const V& b) { return select(less(a, b), b, a); }
+SYMSEEK_INLINE V maximum(const V& a, const V& b) {
+  return select(less(a, b), b, a);
+}
 
 template <class V>
 SYMSEEK_INLINE bool any(const V& mask) {

@@ -39,9 +39,9 @@ SYMSEEK_INLINE f64x8 angle_of(const f64x8& y, const f64x8& x, const i64x8& mirro
   const f64x8 z2 = z * z;
   const f64x8 p = (-0x1.5555555555542p-2 + z * -0x1.436598352f4e6p-1) +
                   ((-0x1.8ac9a99e9c2d7p-2 + z * -0x1.5427b4f0df583p-4) + z2 * -0x1.26be7013e17abp-8) * z2;
-  const f64x8 q = (1.0 + z * 0x1.3f58fef4b00abp+1) +
-                  ((0x1.1ccbfe1113a36p+1 + z * 0x1.b248bedac0174p-1) +
-                   (0x1.05a9de42a4efap-3 + z * 0x1.50d366efe5051p-8) * z2) * z2;
+  const f64x8 q =
+      (1.0 + z * 0x1.3f58fef4b00abp+1) +
+      ((0x1.1ccbfe1113a36p+1 + z * 0x1.b248bedac0174p-1) + (0x1.05a9de42a4efap-3 + z * 0x1.50d366efe5051p-8) * z2) * z2;
   const f64x8 rest = ((t * z) * p) / q;
   const f64x8 flat_high = select(mirrored, all(PI.high), all(0.0));
   const f64x8 flat_low = select(mirrored, all(PI.low), all(0.0));
@@ -187,8 +187,8 @@ SYMSEEK_INLINE f64x8 vcosh(const f64x8& x) {
 
 // ---- asinh ---------------------------------------------------------------------------------------------------------
 
-// Up to 1/2: x + x z P(z)/Q(z), z = x^2. Beyond: log(u), u = x + sqrt(x^2 + 1), where what rounding took from u is added
-// again; from 2^28 on log(2x). Within 0.82 ULP.
+// Up to 1/2: x + x z P(z)/Q(z), z = x^2. Beyond: log(u), u = x + sqrt(x^2 + 1), where what rounding took from u is
+// added again; from 2^28 on log(2x). Within 0.82 ULP.
 SYMSEEK_INLINE f64x8 vasinh(const f64x8& x) {
   using namespace detail;
   const f64x8 size = absolute(x);
@@ -234,16 +234,19 @@ SYMSEEK_INLINE f64x8 verf(const f64x8& x) {
   const f64x8 power = exp_reduced((-z - n * LN2_HIGH) - n * LN2_LOW) * power_of_two(n);
   const f64x8 small_p = (0x1.06eba8214db69p-3 + z * -0x1.449d38e6f0157p-2) +
                         ((-0x1.8beae880e355fp-5 + z * -0x1.20df9f40cc9a7p-7) +
-                         (-0x1.03d93218c7645p-11 + z * -0x1.5bd72bb376208p-16) * z2) * z2;
-  const f64x8 small_q = (1.0 + z * 0x1.d790f0e350cedp-2) +
-                        ((0x1.8042a41da290ap-4 + z * 0x1.5e64da01f5223p-7) +
-                         (0x1.6b12d62630e48p-11 + z * 0x1.5d254131037c9p-16) * z2) * z2;
+                         (-0x1.03d93218c7645p-11 + z * -0x1.5bd72bb376208p-16) * z2) *
+                            z2;
+  const f64x8 small_q = (1.0 + z * 0x1.d790f0e350cedp-2) + ((0x1.8042a41da290ap-4 + z * 0x1.5e64da01f5223p-7) +
+                                                            (0x1.6b12d62630e48p-11 + z * 0x1.5d254131037c9p-16) * z2) *
+                                                               z2;
   const f64x8 p = (0x1.fffffc4cf2bf1p-1 + capped * 0x1.63c9dd88b7f3fp+0) +
                   ((0x1.e5a9ad9742688p-1 + capped * 0x1.7dfb5592448b5p-2) +
-                   (0x1.58c11ba53d206p-4 + capped * 0x1.23c02da0c3eb6p-7) * z) * z;
+                   (0x1.58c11ba53d206p-4 + capped * 0x1.23c02da0c3eb6p-7) * z) *
+                      z;
   const f64x8 q = (1.0 + capped * 0x1.42539f8431cf0p+1) +
                   ((0x1.651f857a9e761p+1 + capped * 0x1.c15aca1818f9cp+0) +
-                   ((0x1.5697de8397aefp-1 + capped * 0x1.3185c167880a5p-3) + z * 0x1.028f31ec41f06p-6) * z) * z;
+                   ((0x1.5697de8397aefp-1 + capped * 0x1.3185c167880a5p-3) + z * 0x1.028f31ec41f06p-6) * z) *
+                      z;
   const i64x8 large = less_equal(all(1.0), size);  // false for NaN, which thus stays in the base
   const f64x8 top = select(large, -power * p, size * small_p);
   const f64x8 bottom = select(large, q, small_q);

@@ -35,8 +35,8 @@ SYMSEEK_INLINE bool any_not_less(const f64x8& a, double limit) {
   return _mm512_cmp_pd_mask(a.r[0], _mm512_set1_pd(limit), _CMP_NLT_UQ) != 0;
 #elif defined(__AVX2__)
   const __m256d bound = _mm256_set1_pd(limit);
-  return _mm256_movemask_pd(_mm256_or_pd(_mm256_cmp_pd(a.r[0], bound, _CMP_NLT_UQ),
-                                         _mm256_cmp_pd(a.r[1], bound, _CMP_NLT_UQ))) != 0;
+  return _mm256_movemask_pd(
+             _mm256_or_pd(_mm256_cmp_pd(a.r[0], bound, _CMP_NLT_UQ), _mm256_cmp_pd(a.r[1], bound, _CMP_NLT_UQ))) != 0;
 #elif defined(__SSE2__)
   const __m128d bound = _mm_set1_pd(limit);
   const __m128d low = _mm_or_pd(_mm_cmpnlt_pd(a.r[0], bound), _mm_cmpnlt_pd(a.r[1], bound));
@@ -60,8 +60,7 @@ SYMSEEK_INLINE bool any_not_positive_normal(const f64x8& a) {
 #if defined(__AVX2__)
   return _mm256_movemask_pd(_mm256_and_pd(inside.r[0], inside.r[1])) != 15;
 #elif defined(__SSE2__)
-  return _mm_movemask_pd(_mm_and_pd(_mm_and_pd(inside.r[0], inside.r[1]),
-                                    _mm_and_pd(inside.r[2], inside.r[3]))) != 3;
+  return _mm_movemask_pd(_mm_and_pd(_mm_and_pd(inside.r[0], inside.r[1]), _mm_and_pd(inside.r[2], inside.r[3]))) != 3;
 #else
   return any(as_integer(inside) ^ all(INT64_C(-1)));
 #endif
@@ -136,17 +135,20 @@ SYMSEEK_INLINE f64x8 leading(const f64x8& a) { return as_float(as_integer(a) & a
 template <class T>
 struct UnsignedOf;
 template <>
-struct UnsignedOf<i64x8> { typedef uint64_t type __attribute__((vector_size(REGISTER_BYTES))); };
+struct UnsignedOf<i64x8> {
+  typedef uint64_t type __attribute__((vector_size(REGISTER_BYTES)));
+};
 template <>
-struct UnsignedOf<i32x16> { typedef uint32_t type __attribute__((vector_size(REGISTER_BYTES))); };
+struct UnsignedOf<i32x16> {
+  typedef uint32_t type __attribute__((vector_size(REGISTER_BYTES)));
+};
 
 // >> that shifts in zeros: the arithmetic one has no 64-bit instruction before AVX-512.
 template <class I>
 SYMSEEK_INLINE I shift_right(const I& a, int bits) {
   I out;
   for (int i = 0; i < I::REGISTERS; ++i)
-    out.r[i] = reinterpret_cast<typename I::Register>(
-        reinterpret_cast<typename UnsignedOf<I>::type>(a.r[i]) >> bits);
+    out.r[i] = reinterpret_cast<typename I::Register>(reinterpret_cast<typename UnsignedOf<I>::type>(a.r[i]) >> bits);
   return out;
 }
 
@@ -232,9 +234,7 @@ SYMSEEK_INLINE f64x8 log_sum(const f64x8& exponent, const f64x8& m, const f64x8&
   const f64x8 p = p0 + (p1 + (p2 + z2 * 0x1.2f118a57eb661p-3) * z2) * z2;
   return exponent * LN2_HIGH + (f - (s * (f - z * p) - low));
 }
-SYMSEEK_INLINE f64x8 log_of(const f64x8& exponent, const f64x8& m) {
-  return log_sum(exponent, m, exponent * LN2_LOW);
-}
+SYMSEEK_INLINE f64x8 log_of(const f64x8& exponent, const f64x8& m) { return log_sum(exponent, m, exponent * LN2_LOW); }
 
 SYMSEEK_COLD f64x8 log_special(const f64x8& x) {
   const i64x8 tiny = less(x, all(0x1p-1022));
@@ -291,11 +291,26 @@ SYMSEEK_INLINE Angle reduce_angle(const f64x8& x) {
 SYMSEEK_COLD int64_t reduce_huge_angle(double x, double& high, double& low) {
   static constexpr uint64_t TWO_OVER_PI[22] = {
       0,  // so that the window may begin before the point
-      0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
-      0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
-      0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f,
-      0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d, 0x7527bac7ebe5f17b,
-      0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d,
+      0xa2f9836e4e441529,
+      0xfc2757d1f534ddc0,
+      0xdb6295993c439041,
+      0xfe5163abdebbc561,
+      0xb7246e3a424dd2e0,
+      0x06492eea09d1921c,
+      0xfe1deb1cb129a73e,
+      0xe88235f52ebb4484,
+      0xe99c7026b45f7e41,
+      0x3991d639835339f4,
+      0x9c845f8bbdf9283b,
+      0x1ff897ffde05980f,
+      0xef2f118b5a0a6d1f,
+      0x6d367ecf27cb09b7,
+      0x4f463f669e5fea2d,
+      0x7527bac7ebe5f17b,
+      0x3d0739f78a5292ea,
+      0x6bfb5fb11f8d5d08,
+      0x56033046fc7b6bab,
+      0xf0cfbc209af4361d,
       0xa9e391615ee61b08,
   };
   __extension__ typedef unsigned __int128 Wide;
@@ -413,8 +428,7 @@ SYMSEEK_INLINE f64x8 vtan(const f64x8& x) {
   }
   const f64x8 z = angle.high * angle.high;
   const f64x8 p =
-      0x1.5555555555555p-2 +
-      (-0x1.5f51a26ae3d21p-6 + (0x1.00c96dc6aa568p-12 + z * -0x1.3375a9dbee43cp-26) * z) * z;
+      0x1.5555555555555p-2 + (-0x1.5f51a26ae3d21p-6 + (0x1.00c96dc6aa568p-12 + z * -0x1.3375a9dbee43cp-26) * z) * z;
   const f64x8 q = 1.0 + (-0x1.db78e80da450ap-2 + (0x1.926973ecc588ep-6 + z * -0x1.0c7c8b2f0a28fp-12) * z) * z;
   // tan(high + low) = tan(high) + low (1 + tan(high)^2), where 3z/2 is near enough to the square
   const f64x8 rest = (angle.low + angle.low * (1.5 * z)) + ((angle.high * z) * p) / q;
@@ -579,4 +593,3 @@ SYMSEEK_INLINE f32x16 flog(const f32x16& x) {
 }
 
 }  // namespace symseek::SYMSEEK_ISA
-

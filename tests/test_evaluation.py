@@ -19,7 +19,9 @@ from symseek import InputError, Library, Program, Programs, Token
 from symseek.engines.native import Evaluator, operations
 from symseek.tokens import OPERATORS
 
-LIBRARY = Library([*NATIVE_TOKENS.values(), *COMPOSED, "1", "2.5", "-3", "const"], variables=["x", "y", "z"])
+LIBRARY = Library(
+    [*NATIVE_TOKENS.values(), *COMPOSED, "1", "2.5", "-3", "const"], variables=["x", "y", "z"]
+)
 ROWS = [1, 7, 8, 9, 20, 255, 256, 257, 2049, 5000]
 
 
@@ -251,8 +253,8 @@ ATAN2 = {
 def test_atan2_is_within_two_units(case: str) -> None:
     low_y, high_y, low_x, high_x = ATAN2[case]
     random = np.random.default_rng(7)
-    half = [random.uniform(low / 2, high / 2, 800) for low, high in ((low_y, high_y), (low_x, high_x))]
-    X = 2 * np.column_stack(half)  # the difference of the limits may overflow
+    halves = [(low_y / 2, high_y / 2), (low_x / 2, high_x / 2)]  # their difference may overflow
+    X = 2 * np.column_stack([random.uniform(*limits, 800) for limits in halves])
     library = Library([NATIVE_TOKENS["atan2"]], variables=["y", "x"])
     program = Programs.from_list([Program.from_preorder("atan2 y x", library)])
     found = Evaluator(library, X).predict(program)
@@ -297,6 +299,7 @@ def scattered(low: float, high: float, signs: bool = True) -> np.ndarray:
     return sizes * random.choice([-1.0, 1.0], 500) if signs else sizes
 
 
+BELOW_ONE = 1 - scattered(1e-16, 0.1, signs=False)
 QUARTERS = np.random.default_rng(5).integers(1, 10**5, 500) * (math.pi / 2)
 HARD = {
     "sin": [QUARTERS, scattered(1e-300, 1e-3), scattered(9e4, 1.1e5), scattered(1e5, 1e308)],
@@ -305,8 +308,8 @@ HARD = {
     "exp": [-np.linspace(700, 745.1, 500), np.linspace(700, 709.7, 500), scattered(1e-20, 1e-5)],
     "log": [scattered(5e-324, 1e-300, signs=False), 1 + scattered(1e-16, 1e-2)],
     "tanh": [scattered(1e-310, 1e-5), np.linspace(0.7, 0.8, 500)],
-    "asin": [scattered(1e-310, 1e-5), np.linspace(0.49, 0.51, 500), 1 - scattered(1e-16, 0.1, False)],
-    "acos": [scattered(1e-310, 1e-5), 1 - scattered(1e-16, 0.1, False), scattered(1e-16, 0.1) - 1],
+    "asin": [scattered(1e-310, 1e-5), np.linspace(0.49, 0.51, 500), BELOW_ONE],
+    "acos": [scattered(1e-310, 1e-5), BELOW_ONE, scattered(1e-16, 0.1) - 1],
     "atan": [scattered(1e-310, 1e308), np.linspace(0.65, 0.67, 500), np.linspace(2.4, 2.43, 500)],
     "sinh": [scattered(1e-310, 1e-5), np.linspace(0.99, 1.01, 500), np.linspace(708, 710.4, 500)],
     "cosh": [scattered(1e-310, 1e-5), np.linspace(0.01, 0.5, 500), np.linspace(708, 710.4, 500)],

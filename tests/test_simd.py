@@ -31,7 +31,8 @@ random = np.random.default_rng(1)
 sizes = np.exp(random.uniform(-700, 700, (3000, 2))) * random.choice([-1.0, 1.0], (3000, 2))
 special = [0.0, -0.0, 0.5, 1.0, -1.0, 5e-324, 1e-310, 1e308, np.inf, -np.inf, np.nan]
 pairs = np.stack(np.meshgrid(special, special), axis=2).reshape(-1, 2)
-table = np.concatenate([random.uniform(-3, 3, (3000, 2)), random.uniform(-1, 1, (3000, 2)), sizes, pairs])
+wide, narrow = random.uniform(-3, 3, (3000, 2)), random.uniform(-1, 1, (3000, 2))
+table = np.concatenate([wide, narrow, sizes, pairs])
 for name, arity in operations().items():
     library = Library([OPERATORS.get(name) or Token(name, arity), "const"], ["x", "y"])
     one = Programs.from_list([Program.from_preorder([name, *["x", "y"][:arity]], library)])

@@ -4,17 +4,15 @@
     python benchmarks/ablation.py --idle-columns 10   # with columns that y does not depend on
 
 Every variant runs on every problem with the same seeds and budget. A run counts as recovered once
-a formula fits exactly (reward above 1 - 1e-9, or 1 - 1e-7 where constants are fitted). The figure
-that tells variants apart is evaluations per recovery: all evaluations spent over all recoveries.
+a formula fits exactly (reward above 1 - 1e-9, or 1 - 1e-7 where constants are fitted). Variants are
+compared by evaluations per recovery: all evaluations spent over all recoveries.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +31,11 @@ from symseek import (
     problems,
 )
 from symseek.constraints import Constraint, paper_constraints
+from symseek.experiments import Record, Spec, Store, run
+from symseek.experiments.progress import Progress
 
 PROBLEMS = "Nguyen,Nguyen-altered,Nguyen-c,Jin"
+EXECUTE = "ablation:search"  # this file, which worker processes import
 
 VARIANTS: dict[str, Callable[[int], SearchConfig]] = {
     "hybrid": lambda n: presets.hybrid(max_expressions=n),
@@ -65,21 +66,19 @@ VARIANTS: dict[str, Callable[[int], SearchConfig]] = {
 def main() -> int:
     options = parse()
     names = [problem.name for problem in problems.select(*options.problems.split(","))]
-    jobs = [
-        (variant, name, seed, options.budget, options.idle_columns)
+    settings = {"max_expressions": options.budget, "idle_columns": options.idle_columns}
+    specs = [
+        Spec(variant, name, seed, settings)
         for seed in range(options.seeds)  # outermost: an interrupted benchmark has fewer seeds
         for name in names
         for variant in options.variants.split(",")
     ]
-    runs: list[dict[str, Any]] = []
-    with multiprocessing.get_context("forkserver").Pool(options.jobs) as pool:
-        for run in pool.imap_unordered(search, jobs):
-            runs.append(run)
-            print(f"\r{len(runs)}/{len(jobs)} {run['variant']:28.28}", end="", file=sys.stderr)
-            if options.json:
-                options.json.write_text(json.dumps(runs, indent=1))
-    print(file=sys.stderr)
-    table(runs, names)
+    with Store() as store, Progress(store, specs) as progress:
+        progress.summary(run(specs, store, options.jobs, listener=progress, execute=EXECUTE))
+        records = store.records(status="done")
+    if options.json:
+        options.json.write_text(json.dumps([row(each) for each in records], indent=1))
+    table(records, names)
     return 0
 
 
@@ -95,38 +94,37 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def search(job: tuple[str, str, int, int, int]) -> dict[str, Any]:
-    """One run, as a record."""
-    variant, name, seed, budget, idle = job
-    problem = problems.load(name)
+def search(spec: Spec) -> Record:
+    """One run; the method of its spec is the variant."""
+    variant, idle = spec.method, spec.settings["idle_columns"]
+    problem = problems.load(spec.problem)
     data = problem.data()
     low, high = data.X_train.min(), data.X_train.max()
     noise = np.random.default_rng(20210).uniform(low, high, (len(data.y_train), idle))
     library = Library(
         problem.operators, [*problem.variables, *(f"idle{number}" for number in range(idle))]
     )
-    config = VARIANTS[variant](budget)
+    config = VARIANTS[variant](spec.settings["max_expressions"])
     constraints: list[Constraint] = paper_constraints(constants=config.max_constants)
     if variant == "with soft length prior":
         constraints.append(SoftLength(10, 5))
     exact = 1 - 1e-7 if problem.constants else 1 - 1e-9
     X = np.column_stack([data.X_train, noise])
-    hunt = Search(library, X, data.y_train, config, constraints=constraints, seed=seed)
+    hunt = Search(library, X, data.y_train, config, constraints=constraints, seed=spec.seed)
     if variant == "no duplicate removal":
         forget_duplicates(hunt)
-    run = hunt.run(callback=lambda now: now.best is not None and now.best.reward > exact)
-    return {
-        "variant": variant,
-        "problem": name,
-        "seed": seed,
-        "recovered": run.best is not None and run.best.reward > exact,
-        "evaluations": run.expressions,
-        "seconds": run.seconds,
-    }
+    result = hunt.run(callback=lambda now: now.best is not None and now.best.reward > exact)
+    found = result.best is not None and result.best.reward > exact
+    return Record(
+        spec,
+        recovered="yes" if found else "no",
+        evaluations=result.expressions,
+        seconds=result.seconds,
+    )
 
 
 def forget_duplicates(search: Search) -> None:
-    """Lets children be born that were born before; those of one generation still differ."""
+    """Let children repeat earlier ones; those of one generation still differ."""
     assert search.evolver is not None
     breeder = search.evolver.breeder
     breed = breeder.breed
@@ -138,17 +136,30 @@ def forget_duplicates(search: Search) -> None:
     breeder.breed = forgetful  # type: ignore[method-assign, assignment]
 
 
-def table(runs: list[dict[str, Any]], names: list[str]) -> None:
+def row(record: Record) -> dict[str, Any]:
+    """A run as data."""
+    return {
+        "variant": record.spec.method,
+        "problem": record.spec.problem,
+        "seed": record.spec.seed,
+        "recovered": record.recovered == "yes",
+        "evaluations": record.evaluations,
+        "seconds": record.seconds,
+    }
+
+
+def table(records: Sequence[Record], names: list[str]) -> None:
     """Recovered runs and thousands of evaluations per recovery, a row a variant."""
     print("recovered runs / thousand evaluations per recovery")
     print(f"{'':26}" + "".join(f"{name:>13}" for name in [*names, "all"]))
-    met = {run["variant"] for run in runs}
+    met = {each.spec.method for each in records}
     for variant in [each for each in VARIANTS if each in met]:
+        own = [each for each in records if each.spec.method == variant]
         cells = []
         for name in [*names, None]:
-            chosen = [r for r in runs if r["variant"] == variant and name in (None, r["problem"])]
-            won = sum(run["recovered"] for run in chosen)
-            spent = sum(run["evaluations"] for run in chosen) / 1000
+            chosen = [each for each in own if name in (None, each.spec.problem)]
+            won = sum(each.recovered == "yes" for each in chosen)
+            spent = sum(each.evaluations for each in chosen) / 1000
             cells.append(f"{won}/{spent / won:,.0f}" if won else "0/-")
         print(f"{variant:26}" + "".join(f"{cell:>13}" for cell in cells))
 

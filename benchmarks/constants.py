@@ -29,16 +29,17 @@ from symseek import (
     ConstraintSet,
     FitConfig,
     Library,
-    PolicyConfig,
     Program,
     Programs,
     paper_constraints,
 )
-from symseek.engines.native import Evaluator, Policy
+from symseek.engines.interface import Evaluator, engine_named
+from symseek.policy import PolicyWeights
 
 Floats = NDArray[np.float64]
 
 LIBRARY = Library(["add", "sub", "mul", "div", "sin", "cos", "exp", "log", "const"], ["x", "y"])
+ENGINE = engine_named("native")
 SHARES = 10  # turns that the two sides take
 CLOSE = 1e-6  # losses that differ by less, relatively, count as equal
 BAR_RATE, BAR_QUALITY = 100, 0.99  # on 20 rows; everywhere
@@ -55,7 +56,7 @@ CONFIGS = {
 
 @dataclass
 class Side:
-    """What one way of fitting came to."""
+    """The results of one way of fitting."""
 
     losses: Floats
     seconds: float = 0.0
@@ -91,7 +92,7 @@ def compare(options: argparse.Namespace, rows: int) -> bool:
     programs = valid_programs(options.programs, options.longest, X)
     ours = {name: Side(np.empty(len(programs))) for name in CONFIGS}
     scipy = Side(np.empty(len(programs)))
-    evaluator = Evaluator(LIBRARY, X, y, cache=0)
+    evaluator = ENGINE.evaluator(LIBRARY, X, y, cache=0)
     scale = rows * float(y.var())
     for share in np.array_split(np.arange(len(programs)), SHARES):
         batch = programs[share]
@@ -107,10 +108,10 @@ def compare(options: argparse.Namespace, rows: int) -> bool:
     print(f"{'':32}{'us/program':>11}{'x SciPy':>9}{'at most':>9}{'better':>8}{'worse':>8}")
     verdicts = {name: report(name, side, scipy, y) for name, side in ours.items()}
     fast, good = verdicts[next(iter(CONFIGS))]
-    said = [f"quality bar {BAR_QUALITY:.0%}: {'met' if good else 'NOT met'}"]
+    verdicts = [f"quality bar {BAR_QUALITY:.0%}: {'met' if good else 'NOT met'}"]
     if rows == 20:
-        said.append(f"rate bar {BAR_RATE} x: {'met' if fast else 'NOT met'}")
-    print(f"default settings: {', '.join(said)}")
+        verdicts.append(f"rate bar {BAR_RATE} x: {'met' if fast else 'NOT met'}")
+    print(f"default settings: {', '.join(verdicts)}")
     return good and (fast or rows != 20)
 
 
@@ -135,8 +136,9 @@ def report(name: str, side: Side, scipy: Side, y: Floats) -> tuple[bool, bool]:
 
 def random_programs(longest: int, seed: int = 0) -> Programs:
     """Distinct programs with constants, as an untrained policy writes them."""
-    policy = Policy(ConstraintSet(LIBRARY, paper_constraints(4, longest)), PolicyConfig(), seed)
-    drawn = policy.sample(60_000, 0).programs
+    policy = ENGINE.policy(ConstraintSet(LIBRARY, paper_constraints(4, longest)), 32)
+    weights = PolicyWeights.start(len(LIBRARY), 32, seed).flat
+    drawn = policy.sample(weights, seed, 0, 60_000).programs
     some = (drawn.tokens == LIBRARY.constant_id).any(axis=1)
     _, first = np.unique(drawn.tokens[some], axis=0, return_index=True)
     return drawn[np.flatnonzero(some)[np.sort(first)]]
@@ -144,7 +146,7 @@ def random_programs(longest: int, seed: int = 0) -> Programs:
 
 def valid_programs(count: int, longest: int, X: Floats) -> Programs:
     programs = random_programs(longest)
-    return programs[np.flatnonzero(Evaluator(LIBRARY, X).predict(programs).ok)[:count]]
+    return programs[np.flatnonzero(ENGINE.evaluator(LIBRARY, X).predict(programs).ok)[:count]]
 
 
 def native_losses(
@@ -186,7 +188,9 @@ def plant(options: argparse.Namespace) -> None:
         truth = signs * np.exp(rng.normal(0.3, 0.8, len(program.constants)))
         y = Program(LIBRARY, program.tokens, tuple(truth)).evaluate(X)
         if np.isfinite(y).all() and 1e-3 * np.abs(y).max() < y.std() < 1e4:
-            cases.append((Programs.from_list([program]), Evaluator(LIBRARY, X, y, cache=0), y))
+            cases.append(
+                (Programs.from_list([program]), ENGINE.evaluator(LIBRARY, X, y, cache=0), y)
+            )
         if len(cases) == options.programs // 4:
             break
     print(f"\n{len(cases)} programs with planted constants, 20 rows: constants found again")

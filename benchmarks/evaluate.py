@@ -20,7 +20,7 @@ import numpy as np
 
 import others
 from symseek import Library, Program, Programs
-from symseek.engines.native import Evaluator
+from symseek.engines.interface import engine_named
 
 ROWS = (20, 1_000, 100_000, 1_000_000)
 VARIABLES = ("x", "y")
@@ -97,7 +97,7 @@ def symseek_side(
 ) -> Callable[[], np.ndarray]:
     library = Library(list(others.FUNCTIONS), VARIABLES)
     programs = Programs.from_list([Program.from_preorder(names, library) for names in expressions])
-    evaluator = Evaluator(library, X, y, threads=1, cache=0)
+    evaluator = engine_named("native").evaluator(library, X, y, cache=0)
     return lambda: evaluator.errors(programs).squared
 
 

@@ -27,8 +27,8 @@ import numpy as np
 
 from symseek import FitConfig, Program, Programs, fit_constants
 from symseek.algebra.simplify import rescaled
+from symseek.data import Scales
 from symseek.model import Model, full_library
-from symseek.regression.scaling import Scales
 
 ROWS = 200
 EXACT = 1e-6  # NRMSE

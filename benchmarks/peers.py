@@ -23,7 +23,7 @@ import numpy as np
 
 from symseek import Search, presets, problems
 
-ENOUGH = 1e-6  # NMSE on the test points
+FOUND = 1e-6  # NMSE on the test points
 TINY = 1e-9  # mean squared error, over the variance, at which a peer stops
 
 
@@ -71,10 +71,12 @@ def timed(run: Run, problem: problems.Problem, seed: int, limit: int) -> float:
     seconds = time.perf_counter() - start
     if isinstance(predict, tuple):
         predict, seconds = predict
-    return seconds if normalised_error(predict, data) < ENOUGH and seconds <= limit else np.inf
+    return seconds if normalised_error(predict, data) < FOUND and seconds <= limit else np.inf
 
 
-def normalised_error(predict: Callable[[np.ndarray], np.ndarray], data: problems.Data) -> float:
+def normalised_error(
+    predict: Callable[[np.ndarray], np.ndarray], data: problems.TrainTest
+) -> float:
     return float(np.mean((predict(data.X_test) - data.y_test) ** 2) / np.var(data.y_test))
 
 
@@ -88,7 +90,7 @@ def run_symseek(problem: problems.Problem, seed: int, limit: int) -> Any:
 
 
 def run_operon(problem: problems.Problem, seed: int, limit: int) -> Any:
-    """The shortest of runs of twice as many evaluations each that comes to a good test error.
+    """The shortest of runs of twice as many evaluations each that reaches a good test error.
 
     It has no way to stop at one itself that worked here; only the last run's time counts.
     """
@@ -112,7 +114,7 @@ def run_operon(problem: problems.Problem, seed: int, limit: int) -> Any:
         start = time.perf_counter()
         model.fit(data.X_train, data.y_train)
         seconds = time.perf_counter() - start
-        if normalised_error(model.predict, data) < ENOUGH:
+        if normalised_error(model.predict, data) < FOUND:
             break
         evaluations *= 2
     return model.predict, seconds

@@ -2,8 +2,8 @@
 
     python examples/demo.py [PROBLEM ...]
 
-Each search sees only numbers. It stops once a formula fits them to the last digit, and is then told
-whether that formula is the one the numbers came from.
+Each search sees only numbers. It stops once a formula fits them to the last digit; then that
+formula is compared with the one that the numbers came from.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import sys
 import time
 
 from symseek import Search, presets, problems, rounded
-from symseek.bench import judged
 from symseek.errors import InputError
-from symseek.search import Iteration, Result
+from symseek.experiments.runs.judge import judged
+from symseek.loop import Iteration, Result
 
 PROBLEMS = ("Nguyen-1", "Nguyen-5", "Nguyen-8", "Nguyen-7c")
 SEED = 0

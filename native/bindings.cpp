@@ -197,12 +197,6 @@ NB_MODULE(_native, m) {
           },
           "rules"_a, "hidden"_a, "pool"_a)
       .def(
-          "__init__",
-          [](Policy* self, const nb::dict& tables, int hidden, std::shared_ptr<Pool> pool) {
-            new (self) Policy(read_rules(tables), hidden, std::move(pool));
-          },
-          "tables"_a, "hidden"_a, "pool"_a)
-      .def(
           "sample",
           [](Policy& self, In<float> weights, uint64_t seed, uint32_t iteration, Out<TokenId> tokens,
              Out<int32_t> lengths, Out<float> entropy, const nb::object& ask) -> nb::object {
@@ -237,15 +231,7 @@ NB_MODULE(_native, m) {
           },
           "weights"_a, "tokens"_a, "lengths"_a, "weight"_a, "entropy_weight"_a, "entropy_decay"_a, "log_probability"_a,
           "entropy"_a, "gradient"_a.none(), "ask"_a.none(),
-          "Log-probability and entropy of programs; with `gradient`, also that of their weighted sum.")
-      .def(
-          "allows",
-          [](Policy& self, In<TokenId> tokens, In<int32_t> lengths, Out<bool> ok) {
-            const Traversals programs = read_traversals(tokens, lengths);
-            nb::gil_scoped_release unlock;
-            permits(self.rules(), programs, self.pool(), {}, ok.data());
-          },
-          "tokens"_a, "lengths"_a, "ok"_a, "Which programs are complete and could have been sampled.");
+          "Log-probability and entropy of programs; with `gradient`, also that of their weighted sum.");
 
   m.def(
       "pair",
@@ -273,12 +259,6 @@ NB_MODULE(_native, m) {
             new (self) Breeder(std::move(rules), constant, std::move(pool));
           },
           "rules"_a, "constant"_a, "pool"_a)
-      .def(
-          "__init__",
-          [](Breeder* self, const nb::dict& tables, int constant, std::shared_ptr<Pool> pool) {
-            new (self) Breeder(read_rules(tables), constant, std::move(pool));
-          },
-          "tables"_a, "constant"_a, "pool"_a)
       .def(
           "breed",
           [](Breeder& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, In<double> fitness,

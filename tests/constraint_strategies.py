@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from engine_helpers import Policy
 from symseek import (
     ConstraintSet,
     Count,
@@ -24,7 +25,7 @@ from symseek import (
     UniformArity,
 )
 from symseek.constraints.forms import RELATIONS
-from symseek.engines.native import Policy
+from symseek.engines.interface import Engine
 
 NAMED = (NotAllConstants(), NoInverseChild(), NoNestedTrigonometry(), SomeVariable())
 PRIORS = (SoftLength(6.0, 3.0), UniformArity())
@@ -67,9 +68,10 @@ def policy(
     threads: int = 1,
     hidden: int = 8,
     spread: float = 0.0,
+    engine: str | Engine = "native",
 ) -> Policy:
     """A policy with the first weights or, given a spread, with random ones."""
-    made = Policy(ConstraintSet(library, rules), PolicyConfig(hidden), seed, threads)
+    made = Policy(ConstraintSet(library, rules), PolicyConfig(hidden), seed, threads, engine)
     if spread:
         random = np.random.default_rng(seed)
         made.weights.flat[:] = random.normal(0.0, spread, made.weights.flat.size)

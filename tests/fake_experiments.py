@@ -11,8 +11,13 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
-from symseek.experiments import Record, Spec, Store, run
+from symseek.experiments import Record, Snapshot, Spec, Store, run
+from symseek.experiments.runs.perform import report
+
+# What depends on the machine and the moment, and not on the run.
+CHANGING = ("seconds", "wall", "started_at", "commit", "hardware", "symseek")
 
 
 def some_specs(count: int, sleep: float = 0.0, **settings: object) -> list[Spec]:
@@ -21,9 +26,15 @@ def some_specs(count: int, sleep: float = 0.0, **settings: object) -> list[Spec]
     return [Spec(f"m{i % 2}", f"P-{i % 3}", i, settings) for i in range(count)]
 
 
+def repeatable(record: Record) -> dict[str, Any]:
+    """What every repetition of the run must give again: all but times and provenance."""
+    return {name: value for name, value in record.to_dict().items() if name not in CHANGING}
+
+
 def steady(spec: Spec) -> Record:
     """A run that gives the same again."""
     log("start", spec)
+    report(Snapshot(spec, 10, 0.5, 0.25, "x"))
     time.sleep(spec.settings["sleep"])
     log("end", spec)
     number = int(spec.key[:8], 16)
@@ -60,8 +71,11 @@ def some_die(spec: Spec) -> Record:
 def dies_before_its_child(spec: Spec) -> Record:
     """The child, copied with everything that is open, outlives it."""
     if os.fork() == 0:
+        log("start", spec)
         time.sleep(20.0)
         os._exit(0)
+    while not os.path.exists(spec.settings["log"]):
+        time.sleep(0.01)
     os._exit(9)
 
 
@@ -93,10 +107,10 @@ def log(word: str, spec: Spec) -> None:
 
 def main(store: str, log: str, jobs: str, runs: str, sleep: str) -> None:
     """Run them, and show how it goes."""
-    from symseek.experiments.progress import open_progress
+    from symseek.experiments.progress import Progress
 
     os.environ["FAKE_LOG"] = log
-    with Store(store) as opened, open_progress(opened, sys.stdout) as progress:
+    with Store(store) as opened, Progress(opened, out=sys.stdout) as progress:
         outcome = run(
             some_specs(int(runs), sleep=float(sleep)),
             opened,

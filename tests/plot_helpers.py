@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from symseek import Entry, Iteration, Library, Program
+from symseek.loop import QUANTILES
 from symseek.model import Formula, Model, full_library
-from symseek.search import QUANTILES
 
 LIBRARY = Library(["add", "mul", "sin", "const"], ["t"])
 

@@ -8,7 +8,7 @@ from symseek.programs import Program
 from symseek.tokens import OPERATORS, Library, Token
 
 COMPOSED = (
-    Token("logistic", 1, 4, formula="1/(1 + exp(-a))"),
+    Token("sigmoid", 1, 4, formula="1/(1 + exp(-a))"),
     Token("hypotenuse", 2, 5, formula="sqrt(a**2 + b**2)"),
     Token("odd one", 1, 2, formula="a - 0.5"),
 )

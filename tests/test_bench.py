@@ -1,9 +1,8 @@
-"""One benchmark run: when it ends, how it is judged, what it reports; and the sums over many."""
+"""Benchmark runs: when one ends, how it is judged, what it reports; and the sums over many."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,27 +12,53 @@ import numpy as np
 import pytest
 
 import symseek.recovery.equivalence
-from symseek import InputError, Program, bench, problems
-from symseek.bench import Job, Outcome, Run, judged
+from symseek import InputError, Program, problems
+from symseek.experiments import Record, Snapshot, Spec
+from symseek.experiments.bench.specs import bench_specs, command
+from symseek.experiments.bench.summary import average_recovery, summarise, write_json
+from symseek.experiments.runs import execute as execute_module
+from symseek.experiments.runs.execute import execute
+from symseek.experiments.runs.judge import (
+    CONSTANT_TOLERANCE,
+    Judge,
+    StopAtRecovery,
+    errors_on_test,
+    judged,
+)
+from symseek.experiments.runs.perform import perform
 from symseek.model import full_library
-from symseek.summary import average_recovery, summarise, write_json
 
-JOB = Job("Nguyen-1", "dsr", 0, 2_000_000)
-RUN = Run(JOB, "yes", "identical", 5_000, 0.05, 1.0, "x*x*x + x*x + x", 11, 0.0, 0.0)
+
+def spec(problem: str = "Nguyen-1", method: str = "dsr", seed: int = 0, budget: int = 0) -> Spec:
+    budget = budget or problems.load(problem).budget
+    return Spec(method, problem, seed, {"max_expressions": budget})
+
+
+RECORD = Record(
+    spec(),
+    recovered="yes",
+    reason="identical",
+    evaluations=5_000,
+    seconds=0.05,
+    reward=1.0,
+    expression="x*x*x + x*x + x",
+    complexity=11,
+    test_rmse=0.0,
+    test_nrmse=0.0,
+)
 
 
 @pytest.mark.parametrize("name", problems.names())
 def test_commands_need_no_quotes_and_mean_the_same_problem(name: str) -> None:
     problem = problems.load(name)
-    words = Job(name, "pqt", 3, problem.budget).command.split()
+    words = command(spec(name, "pqt", 3)).split()
     assert words == ["symseek", "bench", problem.shell_name, "--method", "pqt", "--seed", "3"]
-    (job,) = bench.make_jobs([words[2]], "pqt", [3])
-    assert (job.problem, job.max_expressions) == (name, problem.budget)
+    assert bench_specs([words[2]], "pqt", [3]) == [spec(name, "pqt", 3)]
 
 
 def test_methods_take_turns_on_each_problem_and_seed() -> None:
-    jobs = bench.make_jobs(["Nguyen-1", "Jin-6"], " hybrid,dsr,, hybrid", [3, 5])
-    assert [(job.problem, job.seed, job.method) for job in jobs] == [
+    specs = bench_specs(["Nguyen-1", "Jin-6"], " hybrid,dsr,, hybrid", [3, 5])
+    assert [(each.problem, each.seed, each.method) for each in specs] == [
         (problem, seed, method)
         for problem in ("Nguyen-1", "Jin-6")
         for seed in (3, 5)
@@ -43,9 +68,9 @@ def test_methods_take_turns_on_each_problem_and_seed() -> None:
 
 def test_every_method_is_checked_before_the_first_run() -> None:
     with pytest.raises(InputError, match="unknown method 'evolutoin'; did you mean 'evolution'"):
-        bench.make_jobs(["Nguyen-1"], "hybrid,dsr,evolutoin")
+        bench_specs(["Nguyen-1"], "hybrid,dsr,evolutoin")
     with pytest.raises(InputError, match="names no method"):
-        bench.make_jobs(["Nguyen-1"], " ,")
+        bench_specs(["Nguyen-1"], " ,")
 
 
 # --- when a run ends
@@ -56,7 +81,8 @@ class FakeJudge:
 
     seconds = 0.25
 
-    def __init__(self) -> None:
+    def __init__(self, problem: str) -> None:
+        self.problem = problems.load(problem)
         self.asked: list[str] = []
 
     def __call__(self, program: SimpleNamespace) -> SimpleNamespace:
@@ -69,46 +95,42 @@ def iteration(reward: float, tokens: str, expressions: int = 1000) -> SimpleName
     return SimpleNamespace(best=entry, expressions=expressions, seconds=1.25)
 
 
-def watching(problem: str, judge: FakeJudge) -> tuple[Any, Callable[[SimpleNamespace], bool]]:
-    job = replace(JOB, problem=problem)
-    watch = bench.Watch(job, judge, lambda progress: None)  # type: ignore[arg-type]
-    return watch, watch  # type: ignore[return-value]
+def watching(problem: str) -> tuple[FakeJudge, Any]:
+    judge = FakeJudge(problem)
+    return judge, StopAtRecovery(judge)  # type: ignore[arg-type]
 
 
 def test_only_an_exact_and_proved_formula_ends_a_run() -> None:
-    judge = FakeJudge()
-    watch, call = watching("Nguyen-1", judge)
-    assert not call(SimpleNamespace(best=None))
-    assert not call(iteration(1 - 1e-7, "true"))  # rounding does not cost that much
+    judge, stop = watching("Nguyen-1")
+    assert not stop(SimpleNamespace(best=None))
+    assert not stop(iteration(1 - 1e-7, "true"))  # rounding does not cost that much
     assert judge.asked == []
-    assert not call(iteration(1 - 1e-12, "nearly"))  # exact on the points, yet another formula
-    assert call(iteration(1.0, "true", expressions=7000))
-    assert watch.recovered_at == (7000, 1.0)  # the time of the checks is not the search's
+    assert not stop(iteration(1 - 1e-12, "nearly"))  # exact on the points, yet another formula
+    assert stop(iteration(1.0, "true", expressions=7000))
+    assert stop.recovered_at == (7000, 1.0)  # the time of the checks is not the search's
 
 
 def test_fitted_constants_need_not_be_exact() -> None:
-    judge = FakeJudge()
-    watch, call = watching("Nguyen-1c", judge)
-    assert not call(iteration(1 - 1e-5, "true"))
-    assert call(iteration(1 - 1e-7, "true"))
-    assert watch.recovered_at == (1000, 1.0)
+    _, stop = watching("Nguyen-1c")
+    assert not stop(iteration(1 - 1e-5, "true"))
+    assert stop(iteration(1 - 1e-7, "true"))
+    assert stop.recovered_at == (1000, 1.0)
 
 
 def test_a_formula_is_asked_about_again_only_once_its_constants_are_much_better() -> None:
-    judge = FakeJudge()
-    _, call = watching("Nguyen-1c", judge)
+    judge, stop = watching("Nguyen-1c")
     for gap in (9e-7, 8e-7, 1e-7, 8e-8, 2e-8, 1e-9, 0.0, 0.0):
-        assert not call(iteration(1 - gap, "false"))
+        assert not stop(iteration(1 - gap, "false"))
     assert judge.asked == ["false"] * 4  # at 9e-7, 8e-8, 1e-9 and 0
-    assert not call(iteration(1 - 1e-8, "another"))
+    assert not stop(iteration(1 - 1e-8, "another"))
     assert judge.asked[4:] == ["another"]
 
 
 def test_evolution_alone_reports_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench, "REPORT_EVERY", 0.0)
-    reports: list[bench.Progress] = []
-    bench.run_job(Job("Nguyen-12", "evolution", 0, 100_000), reports.append)
-    graded = [progress.expressions for progress in reports]
+    monkeypatch.setattr(execute_module, "REPORT_EVERY", 0.0)
+    reports: list[Snapshot] = []
+    perform(spec("Nguyen-12", "evolution", 0, 100_000), execute, reports.append)
+    graded = [snapshot.evaluations for snapshot in reports]
     assert len(graded) >= 5
     assert graded == sorted(graded)
     assert max(np.diff([0, *graded])) <= 25_000
@@ -130,7 +152,7 @@ def record_questions(monkeypatch: pytest.MonkeyPatch) -> list[tuple[object, dict
 
 def test_a_formula_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = record_questions(monkeypatch)
-    judge = bench.Judge(problems.load("Nguyen-1"))
+    judge = Judge(problems.load("Nguyen-1"))
     program = problems.load("Nguyen-1").truth()
     assert judge(program) is judge(program)
     assert [found for found, _ in calls] == [program]
@@ -138,23 +160,23 @@ def test_a_formula_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "tolerance"), [("Nguyen-8", None), ("Nguyen-8c", bench.CONSTANT_TOLERANCE)]
+    ("name", "tolerance"), [("Nguyen-8", None), ("Nguyen-8c", CONSTANT_TOLERANCE)]
 )
 def test_fitted_constants_are_compared_with_a_tolerance(
     name: str, tolerance: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = record_questions(monkeypatch)
     problem = problems.load(name)
-    bench.Judge(problem)(problem.truth())
+    Judge(problem)(problem.truth())
     ((_, how),) = calls
     assert how == {"positive": True, "tolerance": tolerance}
 
 
 def test_a_target_without_closed_form_is_never_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = record_questions(monkeypatch)
-    run = bench.run_job(Job("Neat-6", "dsr", 0, 3000))
+    run = execute(spec("Neat-6", budget=3000))
     assert (run.recovered, run.reason) == ("no", "the target has no closed form")
-    assert run.expressions == 3000
+    assert run.evaluations == 3000
     assert run.test_rmse is not None
     assert not calls
 
@@ -163,7 +185,7 @@ def test_a_target_without_closed_form_is_never_checked(monkeypatch: pytest.Monke
 
 
 def test_the_test_error_is_that_of_the_best_formula() -> None:
-    run = bench.run_job(Job("Neat-5", "dsr", 1, 3000))
+    run = execute(spec("Neat-5", seed=1, budget=3000))
     problem = problems.load("Neat-5")
     data = problem.data()
     found = Program.parse(run.expression, problem.library()).evaluate(data.X_test)
@@ -176,21 +198,22 @@ def test_the_test_error_is_that_of_the_best_formula() -> None:
 @pytest.mark.parametrize("text", ["log(x - 0.2)", "exp(exp(exp(x*x*x)))", "exp(150*x*x)"])
 def test_a_formula_without_value_on_a_test_point_has_no_test_error(text: str) -> None:
     data = problems.load("Nguyen-7").data()
-    assert bench.errors_on_test(Program.parse(text), data) == (None, None)
+    assert errors_on_test(Program.parse(text), data) == (None, None)
 
 
 def test_truth_has_no_test_error_to_speak_of() -> None:
     for name in ("Nguyen-8''", "Jin-6", "Neat-9"):
         problem = problems.load(name)
-        assert bench.errors_on_test(problem.truth(), problem.data()) == (0, 0)
+        assert errors_on_test(problem.truth(), problem.data()) == (0, 0)
 
 
 # --- sums over runs
 
 
 def test_summary_counts_undecided_as_not_recovered() -> None:
-    lost = replace(RUN, job=replace(JOB, seed=1), recovered="undecided", seconds=2.05)
-    (summary,) = summarise([RUN, lost])
+    lost = replace(RECORD, spec=spec(seed=1), recovered="undecided", seconds=2.05)
+    failed = Record(spec(seed=2), "failed", error="KeyError: 1")
+    (summary,) = summarise([RECORD, lost, failed])
     assert (summary.recovered, summary.undecided, summary.recovery) == (1, 1, 50)
     assert (summary.expressions, summary.seconds) == (5_000, 0.05)
     assert summary.run_seconds == pytest.approx(1.05)
@@ -199,7 +222,7 @@ def test_summary_counts_undecided_as_not_recovered() -> None:
 def test_summary_of_errors() -> None:
     """An invalid run counts as infinite: the mean is gone, the median may stand."""
     runs = [
-        replace(RUN, job=Job(name, "dsr", seed, 10**6), test_rmse=rmse)
+        replace(RECORD, spec=spec(name, seed=seed), test_rmse=rmse)
         for name in ("Jin-1", "Neat-1")
         for seed, rmse in enumerate((0.5, 0.25, 3.0))
     ]
@@ -211,14 +234,14 @@ def test_summary_of_errors() -> None:
 
 
 def test_average_recovery_leaves_out_what_cannot_be_recovered() -> None:
-    lost = replace(RUN, job=Job("Neat-6", "dsr", 0, 10**6), recovered="no")
-    assert average_recovery(summarise([RUN, lost])) == 100
+    lost = replace(RECORD, spec=spec("Neat-6"), recovered="no")
+    assert average_recovery(summarise([RECORD, lost])) == 100
     assert average_recovery(summarise([lost])) is None
 
 
 def test_each_method_has_summaries_and_an_average_of_its_own(tmp_path: Path) -> None:
     runs = [
-        replace(RUN, job=Job(name, method, 0, 10**6), recovered=recovered)
+        replace(RECORD, spec=spec(name, method), recovered=recovered)
         for name, method, recovered in (
             ("Nguyen-1", "hybrid", "yes"),
             ("Nguyen-1", "dsr", "no"),
@@ -233,7 +256,7 @@ def test_each_method_has_summaries_and_an_average_of_its_own(tmp_path: Path) -> 
         ("Nguyen-2", "hybrid", 1),
         ("Nguyen-2", "dsr", 1),
     ]
-    write_json(tmp_path / "runs.json", Outcome(planned=4, runs=runs))
+    write_json(tmp_path / "runs.json", runs, planned=4)
     document = json.loads((tmp_path / "runs.json").read_text())
     assert [(run["problem"], run["method"]) for run in document["runs"]] == [
         (problem, method) for problem, method, _ in found
@@ -244,13 +267,13 @@ def test_each_method_has_summaries_and_an_average_of_its_own(tmp_path: Path) -> 
     assert [each["published"] for each in document["summary"]] == [None, 100, None, 100]
     assert document["average_recovery"] is None  # there is no one method
     assert document["average_recoveries"] == {"hybrid": 100, "dsr": 50}
-    write_json(tmp_path / "one.json", Outcome(planned=2, runs=runs[1::2]))
+    write_json(tmp_path / "one.json", runs[1::2], planned=2)
     assert json.loads((tmp_path / "one.json").read_text())["average_recovery"] == 50
 
 
 def test_errors_are_saved_and_infinity_is_null(tmp_path: Path) -> None:
-    runs = [RUN, replace(RUN, job=replace(JOB, seed=1), test_rmse=None, test_nrmse=None)]
-    write_json(tmp_path / "runs.json", Outcome(planned=2, runs=runs))
+    runs = [RECORD, replace(RECORD, spec=spec(seed=1), test_rmse=None, test_nrmse=None)]
+    write_json(tmp_path / "runs.json", runs, planned=2)
     document = json.loads((tmp_path / "runs.json").read_text(), parse_constant=pytest.fail)
     assert [run["test_rmse"] for run in document["runs"]] == [0, None]
     assert [run["test_nrmse"] for run in document["runs"]] == [0, None]

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from symseek import (
     Evolution,
@@ -74,17 +75,16 @@ def searching(library: Library, config: SearchConfig, **more: Any) -> Factory:
 
 def found(search: Search) -> dict[str, Any]:
     """All that a search has come to, to the last bit, but for the time it took."""
-    adam = search.policy.adam
+    adam = search.state.adam
     rows = [
         tuple(repr(getattr(row, each.name)) for each in fields(row) if each.name != "seconds")
         for row in search.history
     ]
     return {
         "front": [(e.program.tokens, repr(e.program.constants), e.reward) for e in search.front],
-        "to beat": search.front._to_beat.tobytes(),
-        "weights": search.policy.weights.flat.tobytes(),
+        "weights": search.state.weights.tobytes(),
         "adam": (adam.mean.tobytes(), adam.variance.tobytes(), adam.steps),
-        "objective": repr(plain(search.objective_state)),
+        "objective": repr(plain(search.state.objective)),
         "history": rows,
         "iteration": search.iteration,
         "expressions": search.expressions,
@@ -117,11 +117,11 @@ def stopped_anywhere(make: Factory, folder: Path, threads: int = 1) -> None:
         again = make(threads=threads)
         restore(again, folder / f"after {k}")
         assert again.iteration == k
-        assert again.seconds == saved.history[k - 1].seconds
+        assert again.state.seconds == saved.history[k - 1].seconds
         again.run()
         assert found(again) == found(whole)
-        assert again.seconds >= saved.history[k - 1].seconds
-        assert sum(again.timings.values()) == pytest.approx(again.seconds)
+        assert again.state.seconds >= saved.history[k - 1].seconds
+        assert sum(again.state.timings.values()) == pytest.approx(again.state.seconds)
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -208,17 +208,6 @@ def test_a_search_that_has_run_can_be_set_back(tmp_path: Path) -> None:
     assert found(search) == end
 
 
-def test_the_best_of_many_iterations_is_one_object(tmp_path: Path) -> None:
-    search, again = (searching(FITTED, CONFIGS["dsr"])() for _ in range(2))
-    search.run()
-    save(search, tmp_path / "c")
-    restore(again, tmp_path / "c")
-    for one, other in ((search, again), (again, search)):
-        bests = [row.best for row in one.history]
-        assert len({id(each) for each in bests}) == len(set(map(repr, bests)))
-        assert bests == [row.best for row in other.history]
-
-
 # Interruptions.
 
 
@@ -244,8 +233,7 @@ def test_a_search_stopped_within_an_iteration_keeps_the_checkpoint_before(tmp_pa
     assert search.run(keeper).stopped is Stopped.INTERRUPTED
     keeper.finish()
     assert (keeper.saved, keeper.error) == (2, None)
-    with pytest.raises(InputError, match="stopped within an iteration"):
-        save(search, tmp_path / "c")
+    save(search, tmp_path / "c")  # as it was before that iteration
     again = searching(FITTED, config)()
     restore(again, tmp_path / "c")
     again.run()
@@ -271,15 +259,18 @@ class Victim:
     path: Path
     search: Search
 
+    def written(self, data: bytes) -> Path:
+        self.path.write_bytes(data)
+        return self.path
+
     def refuses(self, data: bytes) -> str:
         """Why; the search is left as it was."""
-        self.path.write_bytes(data)
         with pytest.raises(InputError) as caught:
-            restore(self.search, self.path)
+            restore(self.search, self.written(data))
         assert (self.search.iteration, self.search.expressions) == (0, 0)
         assert not self.search.history
         assert not self.search.front.entries
-        assert not self.search.policy.adam.steps
+        assert not self.search.state.adam.steps
         return str(caught.value)
 
 
@@ -296,22 +287,32 @@ def test_a_truncated_file_is_refused(victim: Victim) -> None:
     size = len(victim.data)
     for end in [*range(100), *range(100, size - 20, 13), *range(size - 20, size)]:
         assert "is damaged" in victim.refuses(victim.data[:end])
-    assert "is damaged" in victim.refuses(victim.data + b"\0")
 
 
-def test_a_flipped_bit_is_refused(victim: Victim) -> None:
+def test_a_flipped_bit_is_refused_or_changes_nothing(victim: Victim, tmp_path: Path) -> None:
+    """An archive has bytes that mean nothing here, such as the date of each array."""
+    whole, refused = tiny(objective=Novelty(PriorityQueue(3))), 0
+    restore(whole, victim.written(victim.data))
     bits = 8 * len(victim.data)
     for bit in [*range(0, 8 * 64, 3), *random.Random(1).sample(range(8 * 64, bits), 300)]:
         bad = bytearray(victim.data)
         bad[bit // 8] ^= 1 << bit % 8
-        assert "is damaged" in victim.refuses(bytes(bad))
+        search = tiny(objective=Novelty(PriorityQueue(3)))
+        path = victim.written(bytes(bad))
+        try:
+            restore(search, path)
+        except InputError:
+            refused += 1
+        else:
+            assert found(search) == found(whole)
+    assert refused > 200
 
 
 @settings(max_examples=50, deadline=None)
 @given(junk=st.binary(max_size=300))
 def test_what_is_no_checkpoint_is_refused(junk: bytes, victim: Victim) -> None:
-    assert "no checkpoint of symseek" in victim.refuses(junk)
-    assert "no checkpoint of symseek" in victim.refuses(victim.data[: len(junk)] + junk)
+    assert "not a checkpoint of symseek" in victim.refuses(junk)
+    assert "not a checkpoint of symseek" in victim.refuses(victim.data[: len(junk)] + junk)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
@@ -321,23 +322,24 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
         restore(tiny(), tmp_path)
 
 
-def edited(data: bytes, change: Callable[[dict[str, Any], bytearray], object]) -> bytes:
-    """A file with its JSON or arrays changed by someone who knows about the checksum."""
-    body = data[checkpoint._HEAD :]
-    end = 8 + int.from_bytes(body[:8], "little")
-    record, arrays = json.loads(body[8:end]), bytearray(body[end:])
+def edited(
+    data: bytes, change: Callable[[dict[str, Any], dict[str, NDArray[Any]]], object]
+) -> bytes:
+    """A file with its JSON or arrays changed by someone who knows the format."""
+    arrays = checkpoint._arrays(data)
+    record = json.loads(arrays.pop("record").tobytes())
     change(record, arrays)
-    return checkpoint._sealed(record, [np.frombuffer(arrays, np.uint8)])
+    return checkpoint._archive(record, arrays)
 
 
 def test_another_format_is_refused(victim: Victim) -> None:
-    newer = edited(victim.data, lambda record, _: record.update(format=2, symseek="9.9"))
-    said = "by symseek 9.9, has format 2, and this version reads format 1"
+    newer = edited(victim.data, lambda record, _: record.update(format=3, symseek="9.9"))
+    said = "by symseek 9.9, has format 3, and this version reads format 2"
     assert said in victim.refuses(newer)
 
 
 def test_a_file_cannot_name_what_it_likes(victim: Victim) -> None:
-    def rename(record: dict[str, Any], _: bytearray) -> None:
+    def rename(record: dict[str, Any], _: dict[str, NDArray[Any]]) -> None:
         text = json.dumps(record["state"])
         assert "symseek.objectives.Queue" in text
         record["state"] = json.loads(text.replace("symseek.objectives.Queue", "os.system"))
@@ -348,17 +350,15 @@ def test_a_file_cannot_name_what_it_likes(victim: Victim) -> None:
 
 
 def test_programs_that_are_none_are_refused(victim: Victim) -> None:
-    def one(record: dict[str, Any], _: bytearray) -> None:
+    def one(record: dict[str, Any], _: dict[str, NDArray[Any]]) -> None:
         text = json.dumps(record["state"])
         assert '{"program": [[' in text
         record["state"] = json.loads(text.replace('{"program": [[', '{"program": [[999, '))
 
-    def batch(record: dict[str, Any], arrays: bytearray) -> None:
-        at = 0
-        for code, shape in record["arrays"]:
-            if code == "<i2":
-                arrays[at : at + 2] = (999).to_bytes(2, "little")
-            at += np.dtype(code).itemsize * int(np.prod(shape))
+    def batch(_: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        for array in arrays.values():
+            if array.dtype == np.int16:
+                array[0, 0] = 999
 
     for change in (one, batch):
         said = victim.refuses(edited(victim.data, change))
@@ -533,12 +533,10 @@ def spelt(value: Any) -> str:
 @settings(max_examples=200, deadline=None)
 @given(state=states)
 def test_any_plain_state_comes_back(state: Any) -> None:
-    writer = encoding.Writer(PLAIN, {})
+    writer = encoding.Encoder(PLAIN, {})
     written = json.loads(json.dumps(writer.value(state)))
-    described = [(array.dtype.str, list(array.shape)) for array in writer.arrays]
-    body = b"".join(array.tobytes() for array in writer.arrays)
-    arrays = checkpoint._arrays(described, memoryview(body))
-    assert spelt(encoding.Reader(arrays, PLAIN, {}).value(written)) == spelt(state)
+    arrays = checkpoint._arrays(checkpoint._archive({}, writer.arrays))
+    assert spelt(encoding.Decoder(arrays, PLAIN, {}).value(written)) == spelt(state)
 
 
 @pytest.mark.parametrize(
@@ -547,15 +545,15 @@ def test_any_plain_state_comes_back(state: Any) -> None:
     ids=lambda state: type(state).__name__,
 )
 def test_other_states_are_not_guessed_at(state: Any) -> None:
-    with pytest.raises(encoding.Unknown, match="is of type"):
-        encoding.Writer(PLAIN, {}).value(state)
+    with pytest.raises(encoding.UnknownType, match="is of type"):
+        encoding.Encoder(PLAIN, {}).value(state)
 
 
 def test_a_program_over_another_library_is_not_saved() -> None:
     program = Program.parse("sin(x)", PLAIN)
     for state in (program, Programs.from_list([program])):
-        with pytest.raises(encoding.Unknown, match="over another library"):
-            encoding.Writer(FITTED, {}).value(state)
+        with pytest.raises(encoding.UnknownType, match="over another library"):
+            encoding.Encoder(FITTED, {}).value(state)
 
 
 # The keeper of checkpoints.
@@ -647,7 +645,7 @@ keeper = Checkpointer(search, path, every=0.0)
 search.run(keeper)
 keeper.finish()
 front = [[e.program.tokens, [c.hex() for c in e.program.constants], e.reward] for e in search.front]
-out.write_text(json.dumps([began, front, search.policy.weights.flat.tobytes().hex(),
+out.write_text(json.dumps([began, front, search.state.weights.tobytes().hex(),
                            [row.mean_reward for row in search.history]]))
 """
 

@@ -1,4 +1,4 @@
-"""The command line and what stands behind it: jobs, workers, displays, saved results."""
+"""The command line and what it prints: words in, exit codes out, lines, tables, saved results."""
 
 from __future__ import annotations
 
@@ -15,14 +15,30 @@ from pathlib import Path
 
 import pytest
 
-from symseek import bench, problems, workers
-from symseek.bench import Job, Outcome, Progress, Run
+from fake_experiments import repeatable
+from symseek import problems
 from symseek.cli import main, parse_seeds
-from symseek.display import LiveDisplay, PlainDisplay, open_display, show_problems
-from symseek.summary import write_json
+from symseek.cli.bench import show_problems
+from symseek.experiments import Counts, Outcome, Record, Snapshot, Spec, Store, run
+from symseek.experiments.bench.display import BenchProgress
+from symseek.experiments.bench.specs import bench_specs
+from symseek.experiments.bench.summary import write_json
 
-JOB = Job("Nguyen-1", "dsr", 0, 2_000_000)
-RUN = Run(JOB, "yes", "identical", 5_000, 0.05, 1.0, "x*x*x + x*x + x", 11)
+
+def spec(problem: str = "Nguyen-1", method: str = "dsr", seed: int = 0) -> Spec:
+    return Spec(method, problem, seed, {"max_expressions": problems.load(problem).budget})
+
+
+RECORD = Record(
+    spec(),
+    recovered="yes",
+    reason="identical",
+    evaluations=5_000,
+    seconds=0.05,
+    reward=1.0,
+    expression="x*x*x + x*x + x",
+    complexity=11,
+)
 
 # Seconds after which a child process of a test is taken to hang.
 PATIENCE = 60
@@ -35,15 +51,6 @@ def command(*words: str) -> list[str]:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
-
-
-class Silent:
-    """A listener that does not care."""
-
-    def started(self, job: Job) -> None: ...
-    def progress(self, progress: Progress) -> None: ...
-    def finished(self, run: Run) -> None: ...
-    def failed(self, job: Job, error: str) -> None: ...
 
 
 # --- words in, exit codes out
@@ -207,38 +214,24 @@ def test_methods_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_processes_change_nothing() -> None:
-    jobs = bench.make_jobs(["Nguyen-1"], seeds=[0, 1, 2], max_expressions=20_000)
-    alone = workers.run_jobs(jobs, 1, Silent())
-    together = workers.run_jobs(jobs, 2, Silent())
-
-    def essence(outcome: Outcome) -> list[Run]:
-        runs = [replace(run, seconds=0.0) for run in outcome.runs]
-        return sorted(runs, key=lambda run: run.job.seed)
-
-    assert len(alone.runs) == 3
-    assert essence(alone) == essence(together)
+    specs = bench_specs(["Nguyen-1"], seeds=[0, 1, 2], max_expressions=20_000)
+    kept = []
+    for jobs in (1, 2):
+        with Store() as store:
+            run(specs, store, jobs)
+            kept.append([repeatable(record) for record in store.records()])
+    assert len(kept[0]) == 3
+    assert kept[0] == kept[1]
 
 
-def test_a_broken_job_fails_alone() -> None:
-    jobs = [Job(name, "dsr", 0, 2000) for name in ("No-such", "Nguyen-1")]
-    for processes in (1, 2):
-        outcome = workers.run_jobs(jobs, processes, Silent())
-        assert [run.job for run in outcome.runs] == jobs[1:]
-        ((job, error),) = outcome.failures
-        assert job == jobs[0]
-        assert "No-such" in error
-
-
-def _die(job: Job, connection: object) -> None:
-    os._exit(7)
-
-
-def test_a_killed_process_is_a_failure_not_a_hang(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_work", _die)
-    outcome = workers.run_jobs([JOB, replace(JOB, seed=1)], 2, Silent())
-    assert [error for _, error in outcome.failures] == [
-        "its process ended with exit code 7 and no result"
-    ] * 2
+def test_a_broken_run_fails_alone() -> None:
+    specs = [replace(spec(), problem=name) for name in ("No-such", "Nguyen-11")]
+    with Store() as store:
+        outcome = run(specs, store, jobs=2)
+    assert outcome.counts == Counts(done=1, failed=1)
+    (failed,) = outcome.failures
+    assert failed.spec == specs[0]
+    assert "No-such" in failed.error
 
 
 # A shell lets the commands that it starts in the background ignore Ctrl-C; this one hears it.
@@ -289,32 +282,44 @@ def test_output_into_a_closed_pipe_is_no_traceback() -> None:
 # --- what is shown and saved
 
 
+EMPTY = Store()
+
+
+def progress(out: io.StringIO, *specs: Spec) -> BenchProgress:
+    return BenchProgress(EMPTY, specs or [spec()], out)
+
+
+def outcome(done: int, interrupted: bool = False, **counts: int) -> Outcome:
+    return Outcome(Counts(done=done, **counts), done, interrupted=interrupted)
+
+
 def test_terminal_gets_a_live_table_and_a_pipe_plain_lines(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("TERM", "xterm")
-    with open_display(1, io.StringIO()) as display:
-        assert type(display) is PlainDisplay
-    with open_display(1, Terminal()) as display:
-        assert type(display) is LiveDisplay
-    monkeypatch.setenv("TERM", "dumb")
-    with open_display(1, Terminal()) as display:
-        assert type(display) is PlainDisplay
+    for term, kind, live in (
+        ("xterm", io.StringIO, False),
+        ("xterm", Terminal, True),
+        ("dumb", Terminal, False),
+    ):
+        monkeypatch.setenv("TERM", term)
+        with progress(kind()) as shown:
+            assert (shown.live is not None) == live
 
 
 def test_live_table_shows_each_running_search(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     out = Terminal()
-    with open_display(2, out) as display:
-        assert isinstance(display, LiveDisplay)
-        display.started(JOB)
-        display.progress(Progress(JOB, 40_000, 0.5, 0.75, "sin(x) + [x]"))
+    other = spec(seed=1)
+    with progress(out, spec(), other) as display:
+        display.counted(Counts(missing=2), [spec(), other], size=1)
+        display.started(spec())
+        display.progressed(Snapshot(spec(), 40_000, 0.5, 0.75, "sin(x) + [x]"))
         display.live.refresh()
         shown = out.getvalue()
-        display.finished(RUN)
-        display.summary(Outcome(planned=2, runs=[RUN], interrupted=True))
-    for word in ("Nguyen-1", "40,000", "80,000/s", "0.750000", "sin(x) + [x]", "0 of 2 runs"):
+        display.finished(RECORD)
+        display.summary(outcome(1, interrupted=True, missing=1))
+    for word in ("Nguyen-1", "40,000", "80,000/s", "0.750000", "sin(x) + [x]", "0/2, 0 failed"):
         assert word in shown
     after = out.getvalue()[len(shown) :]
     assert "symseek bench Nguyen-1 --method dsr --seed 0" in after
@@ -322,12 +327,12 @@ def test_live_table_shows_each_running_search(monkeypatch: pytest.MonkeyPatch) -
     assert "Interrupted: 1 of 2 runs" in after
 
 
-def shown(*runs: Run) -> str:
+def shown(*records: Record) -> str:
     out = io.StringIO()
-    display = PlainDisplay(len(runs), out)
-    for run in runs:
-        display.finished(run)
-    display.summary(Outcome(planned=len(runs), runs=list(runs)))
+    display = progress(out, *(each.spec for each in records))
+    for each in records:
+        display.finished(each)
+    display.summary(outcome(len(records)))
     return out.getvalue()
 
 
@@ -344,31 +349,31 @@ def cells(text: str, row: str) -> dict[str, str]:
 
 
 def test_undecided_runs_say_why() -> None:
-    lost = replace(RUN, job=replace(JOB, seed=1), recovered="undecided", reason="too hard")
-    text = shown(RUN, lost)
+    lost = replace(RECORD, spec=spec(seed=1), recovered="undecided", reason="too hard")
+    text = shown(RECORD, lost)
     assert "why: too hard" in text
     row = cells(text, "Nguyen-1")
     assert (row["recovered"], row["recovery"], row["undecided"]) == ("1/2", "50%", "1")
 
 
 def test_columns_without_anything_are_left_out() -> None:
-    lost = replace(RUN, recovered="no", seconds=2.5)
+    lost = replace(RECORD, recovered="no", seconds=2.5)
     row = cells(shown(lost), "Nguyen-1")
     assert list(row) == ["problem", "recovered", "recovery", "paper", "s/run", "rate"]
     assert (row["recovered"], row["paper"], row["s/run"]) == ("0/1", "100%", "2.50")
 
 
-def jin(number: int, seed: int, rmse: float | None) -> Run:
-    return replace(RUN, job=Job(f"Jin-{number}", "dsr", seed, 10**6), test_rmse=rmse)
+def jin(number: int, seed: int, rmse: float | None) -> Record:
+    return replace(RECORD, spec=spec(f"Jin-{number}", seed=seed), test_rmse=rmse)
 
 
 def test_errors_are_averaged_as_the_paper_does() -> None:
     """Jin: mean over the runs. Neat: median. Each in a table of its own, below the recoveries."""
     neat = [
-        replace(RUN, job=Job("Neat-3", "dsr", seed, 2 * 10**6), test_rmse=rmse)
+        replace(RECORD, spec=spec("Neat-3", seed=seed), test_rmse=rmse)
         for seed, rmse in enumerate((0.5, 0.25, None))
     ]
-    runs = [jin(1, 0, 0.5), jin(1, 1, 0.25), jin(6, 0, 2.0), *neat, RUN]
+    runs = [jin(1, 0, 0.5), jin(1, 1, 0.25), jin(6, 0, 2.0), *neat, RECORD]
     text = shown(*runs)
     assert "test RMSE 0.25 " in text  # in the line of the run
     first, sixth = cells(text, "Jin-1"), cells(text, "Jin-6")
@@ -391,31 +396,33 @@ def test_an_infinite_mean_is_shown_as_such() -> None:
 
 
 def test_a_target_without_closed_form_has_no_recovery() -> None:
-    run = replace(RUN, job=Job("Neat-6", "dsr", 0, 2 * 10**6), recovered="no", test_rmse=0.25)
-    row = cells(shown(run), "Neat-6")
+    record = replace(RECORD, spec=spec("Neat-6"), recovered="no", test_rmse=0.25)
+    row = cells(shown(record), "Neat-6")
     assert "recovered" not in row
     assert (row["test RMSE"], row["paper"]) == ("0.25", "0.2378")
 
 
-def beside(*runs: Run, methods: tuple[str, ...] = ("hybrid", "dsr")) -> list[str]:
+def beside(*records: Record, methods: tuple[str, ...] = ("hybrid", "dsr")) -> list[str]:
     """The lines of the tables of several methods, two spaces between columns."""
     out = io.StringIO()
-    PlainDisplay(len(runs), out, methods).summary(Outcome(planned=len(runs), runs=list(runs)))
+    display = progress(out, *(spec(method=method) for method in methods))
+    display.records += records
+    display.summary(outcome(len(records)))
     lines = [re.sub(r"\s{2,}", "  ", line.strip()) for line in out.getvalue().splitlines()]
     return [line for line in lines if "  " in line]
 
 
-def by(method: str, problem: str = "Nguyen-1", **changes: object) -> Run:
-    return replace(RUN, job=Job(problem, method, 0, 10**6), **changes)  # type: ignore[arg-type]
+def by(method: str, problem: str = "Nguyen-1", **changes: object) -> Record:
+    return replace(RECORD, spec=spec(problem, method), **changes)  # type: ignore[arg-type]
 
 
 def test_methods_stand_side_by_side() -> None:
     """In the order asked for, each with the paper's figure where the paper has one."""
     runs = [
         by("dsr", "Nguyen-5", recovered="no"),  # with several processes, any may finish first
-        by("hybrid", "Nguyen-5", expressions=7_000, seconds=1.5),
-        by("hybrid", expressions=3_000, seconds=0.25),
-        by("dsr", expressions=50_000, seconds=2.0),
+        by("hybrid", "Nguyen-5", evaluations=7_000, seconds=1.5),
+        by("hybrid", evaluations=3_000, seconds=0.25),
+        by("dsr", evaluations=50_000, seconds=2.0),
     ]
     assert beside(*runs) == [
         "hybrid  dsr",
@@ -450,33 +457,32 @@ def test_a_method_that_has_not_come_to_a_problem_has_dashes_and_no_average() -> 
     assert average == "average  100.0%  -  -  -  -  -  -"
 
 
-def test_live_table_tells_methods_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_live_table_names_the_methods(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     out = Terminal()
-    with open_display(2, out, methods=["hybrid", "dsr"]) as display:
-        assert isinstance(display, LiveDisplay)
-        for method in ("hybrid", "dsr"):
-            display.started(replace(JOB, method=method))
+    specs = [spec(method=method) for method in ("hybrid", "dsr")]
+    with progress(out, *specs) as display:
+        for each in specs:
+            display.started(each)
         display.live.refresh()
     for word in ("method", "hybrid", "dsr"):
         assert word in out.getvalue()
 
 
-def test_failures_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    out = io.StringIO()
-    display = PlainDisplay(1, out)
-    display.failed(JOB, "Traceback ...")
-    display.summary(Outcome(planned=1, failures=[(JOB, "Traceback ...")]))
-    assert "FAILED" in out.getvalue()
-    assert "1 runs failed" in out.getvalue()
+def test_failures_are_shown() -> None:
+    text = shown(Record(spec(), "failed", error="Traceback ...\nKeyError: 1"))
+    assert "FAILED" in text
+    assert "again: symseek bench Nguyen-1 --method dsr --seed 0" in text
+    assert "KeyError: 1" in text
+    assert "1 runs failed" in text
 
 
 def test_saved_file_is_whole_or_the_old_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "runs.json"
-    write_json(path, Outcome(planned=1, runs=[RUN]))
+    write_json(path, [RECORD], planned=1)
     before = path.read_text()
 
     def fail(*_: object) -> None:
@@ -484,6 +490,6 @@ def test_saved_file_is_whole_or_the_old_one(
 
     monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        write_json(path, Outcome(planned=1, interrupted=True))
+        write_json(path, [], planned=1, interrupted=True)
     assert path.read_text() == before
     assert os.listdir(tmp_path) == ["runs.json"]

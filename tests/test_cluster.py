@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from fake_experiments import some_specs
+from fake_experiments import repeatable, some_specs
 from symseek import InputError
-from symseek.experiments import Counts, Outcome, Record, Spec, Store, run
-from symseek.experiments.cluster import RayTasks, run_on_ray
-from symseek.experiments.runner import Silent, drive
+from symseek.experiments import Counts, Listener, Outcome, Record, Spec, Store, run
+from symseek.experiments.runs.cluster import RayPool
+from symseek.experiments.runs.runner import drive
 
 
 def test_without_ray_one_sentence_says_what_to_install(
@@ -27,7 +27,7 @@ def test_without_ray_one_sentence_says_what_to_install(
         Store(tmp_path / "runs.db") as store,
         pytest.raises(InputError, match=r"needs Ray, .* pip install 'symseek\[cluster\]'"),
     ):
-        run_on_ray(some_specs(1), store, execute="fake_experiments:steady")
+        run(some_specs(1), store, cluster="auto", execute="fake_experiments:steady")
 
 
 # --- with Ray itself
@@ -67,7 +67,7 @@ def kept(path: Path, specs: list[Spec], **options: Any) -> list[dict[str, Any]]:
     """What the runs leave when they are done here."""
     with Store(path) as store:
         run(specs, store, jobs=4, **options)
-        return [record.lasting() for record in store.records()]
+        return [repeatable(record) for record in store.records()]
 
 
 def logged(log: Path, wanted: str) -> list[tuple[str, str]]:
@@ -76,7 +76,7 @@ def logged(log: Path, wanted: str) -> list[tuple[str, str]]:
     return [(key, pid) for word, key, pid in lines if word == wanted]
 
 
-class RemovesOne(Silent):
+class RemovesOne(Listener):
     """Takes a machine away once both have finished a run, so that both are at another."""
 
     def __init__(self, cluster: Any, log: Path) -> None:
@@ -99,11 +99,15 @@ def test_a_lost_machine_costs_only_its_runs(cluster: Any, tmp_path: Path) -> Non
     specs = some_specs(8, sleep=3.0, log=str(log))
     listener = RemovesOne(cluster, log)
     with Store(tmp_path / "ray.db") as store:
-        outcome = run_on_ray(
-            specs, store, cluster.address, listener, execute="fake_experiments:steady"
+        outcome = run(
+            specs,
+            store,
+            cluster=cluster.address,
+            listener=listener,
+            execute="fake_experiments:steady",
         )
         assert outcome == Outcome(Counts(done=8), ran=8)
-        found = [record.lasting() for record in store.records()]
+        found = [repeatable(record) for record in store.records()]
     assert listener.removed
     begun = Counter(key for key, _ in logged(log, "start"))
     assert set(begun) == {spec.key for spec in specs}
@@ -115,34 +119,36 @@ def test_a_lost_machine_costs_only_its_runs(cluster: Any, tmp_path: Path) -> Non
 def test_failures_and_crashes_are_kept_as_they_are_here(cluster: Any, tmp_path: Path) -> None:
     specs = some_specs(4, cured=str(tmp_path / "no"), log=str(tmp_path / "log"))
     with Store(tmp_path / "fail.db") as store:
-        outcome = run_on_ray(specs, store, cluster.address, execute="fake_experiments:some_fail")
+        outcome = run(specs, store, cluster=cluster.address, execute="fake_experiments:some_fail")
         assert outcome.counts == Counts(done=3, failed=1)
         assert outcome.failures[0].last_line == "ValueError: seed 3 is unlucky"
     with Store(tmp_path / "die.db") as store:
-        outcome = run_on_ray(specs, store, cluster.address, execute="fake_experiments:some_die")
+        outcome = run(specs, store, cluster=cluster.address, execute="fake_experiments:some_die")
         assert outcome.counts == Counts(done=2, failed=2)
-        assert outcome.failures[0].last_line == "2 workers in a row died at it, 2 times"
+        assert outcome.failures[0].last_line == "2 workers in a row were lost with it, 2 times"
     with (
         Store(tmp_path / "none.db") as store,
         pytest.raises(InputError, match=r"cannot do the runs: .* 'no_such_module'"),
     ):
-        drive(some_specs(1), store, lambda: RayTasks(cluster.address, "no_such_module:f"), Silent())
+        drive(
+            some_specs(1), store, lambda: RayPool(cluster.address, "no_such_module:f"), Listener()
+        )
 
 
 @with_ray
 def test_ctrl_c_keeps_what_is_done(cluster: Any, tmp_path: Path) -> None:
-    class Impatient(Silent):
+    class Impatient(Listener):
         def finished(self, record: Record) -> None:
             raise KeyboardInterrupt
 
     specs = some_specs(12, sleep=0.2)
     with Store(tmp_path / "ray.db") as store:
-        options = {"execute": "fake_experiments:steady"}
-        outcome = run_on_ray(specs, store, cluster.address, Impatient(), **options)
+        options: dict[str, Any] = {"cluster": cluster.address, "execute": "fake_experiments:steady"}
+        outcome = run(specs, store, listener=Impatient(), **options)
         assert outcome.interrupted
         assert 1 <= outcome.counts.done <= 4
         assert outcome.counts.running == 0
-        assert run_on_ray(specs, store, cluster.address, **options).counts == Counts(done=12)
+        assert run(specs, store, **options).counts == Counts(done=12)
 
 
 @with_ray
@@ -151,9 +157,9 @@ def test_real_runs_come_out_the_same(cluster: Any, tmp_path: Path) -> None:
     specs = [Spec("dsr", "Nguyen-11", seed, settings) for seed in range(3)]
     specs += [Spec("dsr", "Nguyen-1", seed, settings) for seed in range(2)]
     with Store(tmp_path / "ray.db") as store:
-        outcome = run_on_ray(specs, store, cluster.address)
+        outcome = run(specs, store, cluster=cluster.address)
         assert outcome == Outcome(Counts(done=5), ran=5)
-        found = [record.lasting() for record in store.records()]
+        found = [repeatable(record) for record in store.records()]
     assert found == kept(tmp_path / "local.db", specs)
 
 
@@ -163,4 +169,4 @@ def test_no_cluster_at_an_address_is_one_sentence(ray: Any, tmp_path: Path) -> N
         Store(tmp_path / "runs.db") as store,
         pytest.raises(InputError, match="there is no Ray cluster at 'auto'"),
     ):
-        run_on_ray(some_specs(1), store, execute="fake_experiments:steady")
+        run(some_specs(1), store, cluster="auto", execute="fake_experiments:steady")

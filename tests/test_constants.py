@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ import scipy.optimize
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from engine_helpers import Policy, evaluator
 from strategies import COMPOSED, programs
 from symseek import (
     ConstraintSet,
@@ -33,7 +35,8 @@ from symseek import (
     fit_constants,
 )
 from symseek.constants import FIT_METHODS, search_constants
-from symseek.engines.native import Evaluator, Fitted, Policy, simd_variants
+from symseek.engines.interface import Evaluator, Fitted
+from symseek.engines.native import simd_variants
 from symseek.tokens import OPERATORS
 
 Array = np.ndarray
@@ -60,13 +63,13 @@ def parsed(*texts: str, library: Library = LIBRARY) -> Programs:
     return Programs.from_list([Program.parse(text, library) for text in texts])
 
 
-def evaluator(rows: int = 20, library: Library = LIBRARY, **more: Any) -> Evaluator:
-    return Evaluator(library, TABLE[:rows], TARGET[:rows], WEIGHTS[:rows], **more)
+def on_table(rows: int = 20, library: Library = LIBRARY, **more: Any) -> Evaluator:
+    return evaluator(library, TABLE[:rows], TARGET[:rows], WEIGHTS[:rows], **more)
 
 
 def fit(batch: Programs, config: FitConfig, on: Evaluator | None = None) -> Fitted:
     """Fit on the table, BFGS minding the paper's reward."""
-    on = evaluator(library=batch.library) if on is None else on
+    on = on_table(library=batch.library) if on is None else on
     weights, y = WEIGHTS[: on.rows], TARGET[: on.rows]
     return on.fit(batch, config, weights @ (y - np.average(y, weights=weights)) ** 2, 0.5)
 
@@ -94,7 +97,7 @@ def test_a_derivative_that_is_not_finite_counts_as_none() -> None:
     library = Library(["sqrt", "mul", "const"], variables=["x"])
     X = np.array([[0.0], [1.0], [4.0], [0.0]])
     y = np.array([7.0, 3.0, 5.0, 9.0])
-    found = Evaluator(library, X, y).derivatives(parsed("sqrt(4.0*x)", library=library))
+    found = evaluator(library, X, y).derivatives(parsed("sqrt(4.0*x)", library=library))
     assert found.ok[0]
     # sqrt(4 x) has the slope x / (2 sqrt(4 x)) by the constant: 1/4 and 1/2 where x is 1 and 4.
     assert found.squared[0] == pytest.approx(49 + 1 + 1 + 81)
@@ -105,7 +108,7 @@ def test_a_derivative_that_is_not_finite_counts_as_none() -> None:
 def test_a_row_that_weighs_nothing_pulls_nothing_even_where_its_error_overflows() -> None:
     library = Library(["mul", "const"], variables=["x"])
     X, y, weights = np.array([[1], [2], [1e200]]), np.array([3, 5, -1e200]), np.array([1, 1, 0])
-    found = Evaluator(library, X, y, weights).derivatives(parsed("1.0*x", library=library))
+    found = evaluator(library, X, y, weights).derivatives(parsed("1.0*x", library=library))
     assert (found.squared[0], found.gradient[0, 0], found.normal[0, 0, 0]) == (13.0, 8.0, 5.0)
 
 
@@ -152,7 +155,7 @@ def test_constants_that_enter_linearly_are_those_of_linear_algebra(
     program: tuple[list[str], Programs], rows: int, method: str
 ) -> None:
     terms, batch = program
-    found = fit(batch, FitConfig(method, restarts=0), evaluator(rows, PLAIN))
+    found = fit(batch, FitConfig(method, restarts=0), on_table(rows, PLAIN))
     root = np.sqrt(WEIGHTS[:rows])
     A = np.stack([TERMS[term](*TABLE[:rows].T) for term in terms], axis=1) * root[:, None]
     best = TARGET[:rows] * root - A @ np.linalg.lstsq(A, TARGET[:rows] * root)[0]
@@ -164,7 +167,7 @@ def test_constants_that_enter_linearly_are_those_of_linear_algebra(
 @given(sums_of_terms(furthest=3.0), st.sampled_from([20, 300]))
 def test_bfgs_ends_where_the_reward_is_flat(program: tuple[list[str], Programs], rows: int) -> None:
     """It follows the reward only as far as SciPy's does, which is short of the least error."""
-    on, weights, y = evaluator(rows, PLAIN), WEIGHTS[:rows], TARGET[:rows]
+    on, weights, y = on_table(rows, PLAIN), WEIGHTS[:rows], TARGET[:rows]
     found = fit(program[1], FitConfig.paper(), on)
     assert found.status.tolist() == [FitStatus.CONVERGED]
     at = on.derivatives(found.programs)
@@ -217,7 +220,7 @@ def test_bfgs_comes_as_far_as_scipys(name: str, noise: float) -> None:
     start = np.ones(len(truth.constants))
     theirs = scipy.optimize.minimize(minus_reward, start, method="BFGS")
     batch = Programs.from_list([Program(LINE, truth.tokens)])
-    ours = Evaluator(LINE, POINTS, y).fit(batch, FitConfig.paper(), scale, 0.5)
+    ours = evaluator(LINE, POINTS, y).fit(batch, FitConfig.paper(), scale, 0.5)
     assert ours.errors.squared[0] <= loss(theirs.x) * (1 + 1e-6)
 
 
@@ -240,8 +243,8 @@ def test_a_fit_never_ends_worse_and_says_what_it_did(
     batch: list[Program], config: FitConfig, rows: int
 ) -> None:
     before_ = Programs.from_list(batch)
-    before = evaluator(rows).errors(before_)
-    found = fit(before_, config, evaluator(rows))
+    before = on_table(rows).errors(before_)
+    found = fit(before_, config, on_table(rows))
     # An error that overflows is as good as none: there is nothing to go by.
     usable = before.ok & np.isfinite(before.squared)
     assert found.errors.ok[usable].all()
@@ -249,7 +252,7 @@ def test_a_fit_never_ends_worse_and_says_what_it_did(
     ok = found.errors.ok
     assert ((found.status == FitStatus.INVALID) == ~ok).all()
     np.testing.assert_array_equal(found.programs.constants[~ok], before_.constants[~ok])
-    again = evaluator(rows).errors(found.programs)
+    again = on_table(rows).errors(found.programs)
     assert again.ok[ok].all()
     assert again.squared[ok].tobytes() == found.errors.squared[ok].tobytes()
     assert again.absolute[ok].tobytes() == found.errors.absolute[ok].tobytes()
@@ -267,7 +270,7 @@ def test_the_status_says_how_a_fit_ended(method: str) -> None:
         FitStatus.CONVERGED,  # nothing to fit
         FitStatus.INVALID,
     ]
-    plain = evaluator().errors(batch)
+    plain = on_table().errors(batch)
     assert found.errors.squared[3] == plain.squared[3]
     hurried = fit(batch, FitConfig(method, restarts=0, max_steps=2))
     assert hurried.status.tolist() == [FitStatus.LIMIT, *found.status[1:].tolist()]
@@ -284,10 +287,10 @@ def test_a_program_that_is_invalid_where_it_starts_is_rescued_if_wished(
     text: str, method: str, restarts: int
 ) -> None:
     batch = parsed(text)
-    assert not evaluator().errors(batch).ok[0]
+    assert not on_table().errors(batch).ok[0]
     saved = fit(batch, FitConfig(method, restarts))
     assert saved.errors.ok[0]
-    assert evaluator().errors(saved.programs).ok[0]
+    assert on_table().errors(saved.programs).ok[0]
     left = fit(batch, FitConfig(method, restarts, rescue=False))
     assert left.status.tolist() == [FitStatus.INVALID]
     np.testing.assert_array_equal(left.programs.constants, batch.constants)
@@ -336,13 +339,13 @@ def same(one: Fitted, other: Fitted, rows: Any = slice(None)) -> None:
 def test_threads_cache_order_and_copies_change_nothing(rows: int) -> None:
     batch = sampled(60 if rows == MANY else 300)
     config = FitConfig(restarts=1)
-    plain = fit(batch, config, evaluator(rows, cache=0))
+    plain = fit(batch, config, on_table(rows, cache=0))
     assert {FitStatus.CONVERGED, FitStatus.INVALID} <= set(plain.status.tolist())
     for threads in (1, 2, 3):
-        same(plain, fit(batch, config, evaluator(rows, threads=threads)))
-    kept = evaluator(rows)
+        same(plain, fit(batch, config, on_table(rows, threads=threads)))
+    kept = on_table(rows)
     for order in (slice(None, None, -1), np.arange(len(batch)).repeat(2), [7], slice(None)):
-        for on in (kept, evaluator(rows, cache=4)):
+        for on in (kept, on_table(rows, cache=4)):
             same(plain, fit(batch[order], config, on), order)
 
 
@@ -350,10 +353,11 @@ SIMD = """
 import hashlib
 import numpy as np
 from symseek import ConstraintSet, FitConfig, Length, Library, PolicyConfig
-from symseek.engines.native import Evaluator, Policy, simd
+from engine_helpers import Policy, evaluator
+from symseek.engines.native import simd
 library = Library(["add", "mul", "div", "pow", "sin", "exp", "log", "const"], ["x", "y"])
 X = np.random.default_rng(0).uniform(0.1, 4, (37, 2))
-on = Evaluator(library, X, np.sin(X[:, 0]) * X[:, 1])
+on = evaluator(library, X, np.sin(X[:, 0]) * X[:, 1])
 batch = Policy(ConstraintSet(library, [Length(1, 14)]), PolicyConfig(), 0).sample(300, 0).programs
 digest = hashlib.sha256()
 for method in ("mixed", "least_squares", "bfgs"):
@@ -366,7 +370,11 @@ print(simd(), digest.hexdigest())
 def test_every_instruction_set_fits_the_same() -> None:
     digests = set()
     for variant in simd_variants():
-        environment = {**os.environ, "SYMSEEK_SIMD": variant}
+        environment = {
+            **os.environ,
+            "SYMSEEK_SIMD": variant,
+            "PYTHONPATH": str(Path(__file__).parent),
+        }
         command = [sys.executable, "-c", SIMD]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         name, digest = done.stdout.split()
@@ -376,7 +384,7 @@ def test_every_instruction_set_fits_the_same() -> None:
 
 
 def test_what_is_remembered_of_a_fit_is_not_mistaken_for_anything_else() -> None:
-    on, batch = evaluator(), parsed("1.0*sin(1.0*x) + 1.0", "x + y")
+    on, batch = on_table(), parsed("1.0*sin(1.0*x) + 1.0", "x + y")
     other_start = restarted(batch, np.full((2, 3), 2.0))
     asked: list[Callable[[Evaluator], Any]] = [
         lambda on: fit(batch, FitConfig(), on),
@@ -386,12 +394,12 @@ def test_what_is_remembered_of_a_fit_is_not_mistaken_for_anything_else() -> None
         lambda on: fit(other_start, FitConfig(max_steps=2, restarts=0), on),
     ]
     for question in [*asked, *asked]:
-        same(question(evaluator(cache=0)), question(on))
-        assert on.errors(batch).squared.tolist() == evaluator().errors(batch).squared.tolist()
+        same(question(on_table(cache=0)), question(on))
+        assert on.errors(batch).squared.tolist() == on_table().errors(batch).squared.tolist()
 
 
 def test_programs_with_more_constants_may_come_later() -> None:
-    on = evaluator()
+    on = on_table()
     texts = ["x + y", "1.0*x", "1.0*x + 1.0", "1.0*sin(1.0*x) + 1.0*cos(1.0*y) + 1.0", "exp(1.0*y)"]
     alone = [fit(parsed(text), FitConfig()) for text in texts]
     for order in ([0, 1], [2, 1], [3, 1, 0], [4, 3, 2, 1, 0], [1]):
@@ -424,9 +432,9 @@ def test_twelve_constants() -> None:
             lambda: fit_constants(parsed("x", library=Library([], ["x"])), POINTS, POINTS[:, 0]),
             "no 'const' token",
         ),
-        (lambda: fit(parsed("x*1.0", library=LINE), FitConfig(), evaluator()), "another library"),
-        (lambda: Evaluator(LIBRARY, TABLE).fit(parsed("1.0*x"), FitConfig()), "without a target"),
-        (lambda: Evaluator(LIBRARY, TABLE).derivatives(parsed("1.0*x")), "without a target"),
+        (lambda: fit(parsed("x*1.0", library=LINE), FitConfig(), on_table()), "another library"),
+        (lambda: evaluator(LIBRARY, TABLE).fit(parsed("1.0*x"), FitConfig()), "without a target"),
+        (lambda: evaluator(LIBRARY, TABLE).derivatives(parsed("1.0*x")), "without a target"),
     ],
 )
 def test_bad_input_is_refused(make: Callable[[], Any], message: str) -> None:
@@ -459,7 +467,7 @@ def judge_of(on: Evaluator, name: str) -> Callable[[Programs], Array]:
 def test_a_search_without_derivatives_does_as_well_as_scipys(name: str, error: str) -> None:
     truth = Program.parse(FORMS[name], LINE)
     y = truth.evaluate(POINTS) + 0.1 * np.random.default_rng(0).normal(size=len(POINTS))
-    judge = judge_of(Evaluator(LINE, POINTS, y), error)
+    judge = judge_of(evaluator(LINE, POINTS, y), error)
     start = Programs.from_list([Program(LINE, truth.tokens)])
 
     def cost(constants: Array) -> float:
@@ -476,7 +484,7 @@ def test_a_search_without_derivatives_does_as_well_as_scipys(name: str, error: s
 
 def test_the_least_absolute_error_of_a_constant_is_the_medians() -> None:
     y = np.random.default_rng(0).exponential(size=21)
-    judge = judge_of(Evaluator(LINE, POINTS[:21], y), "absolute")
+    judge = judge_of(evaluator(LINE, POINTS[:21], y), "absolute")
     found, rewards, status = search_constants(parsed("2.0", library=LINE), judge, FitConfig())
     assert found.constants[0, 0] == pytest.approx(np.median(y), rel=1e-6)
     assert rewards[0] == pytest.approx(-np.abs(y - np.median(y)).sum())
@@ -484,7 +492,7 @@ def test_the_least_absolute_error_of_a_constant_is_the_medians() -> None:
 
 
 def test_a_search_never_ends_worse_nor_minds_its_neighbours() -> None:
-    batch, judge, config = sampled(80), judge_of(evaluator(), "absolute"), FitConfig(restarts=1)
+    batch, judge, config = sampled(80), judge_of(on_table(), "absolute"), FitConfig(restarts=1)
     found, rewards, status = search_constants(batch, judge, config)
     before, after = judge(batch), judge(found)
     np.testing.assert_array_equal(after, rewards)

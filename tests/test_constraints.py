@@ -148,7 +148,7 @@ def test_each_form_judges_finished_programs_and_the_tables_agree(rule, fine, bro
         assert len(named) == 1
         assert named[0] in (str(rule), repr(rule))
     batch = Programs.from_list([read(text) for text in [*fine, *broken]])
-    assert made.allows(batch).tolist() == [True] * len(fine) + [False] * len(broken)
+    assert made.permits(batch).tolist() == [True] * len(fine) + [False] * len(broken)
 
 
 def test_a_program_may_break_several_at_once():
@@ -206,9 +206,9 @@ def test_more_than_64_tokens():
     rules = [Length(1, 8), Forbid(names[60:], "child", of="add"), Count(names[:70], high=1)]
     made = policy(library, rules)
     batch = Programs.from_list([read(t, library) for t in ("v70", "add v3 sin v79", "sin v60")])
-    assert made.allows(batch).all()
+    assert made.permits(batch).all()
     batch = Programs.from_list([read(t, library) for t in ("add v3 v79", "add v3 sin v4")])
-    assert not made.allows(batch).any()
+    assert not made.permits(batch).any()
 
 
 # ---- Priors ----------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def test_more_than_64_tokens():
 
 def test_soft_length_costs_ending_early_and_growing_late():
     made = policy(Library(["add", "neg"], variables=["x"]), [ANY, SoftLength(location=3, scale=2)])
-    bias = made.rules.compiled["bias"]  # [T, last position?, L]
+    bias = made.rules.tables.bias  # [T, last position?, L]
     assert bias[0, 1].tolist() == [0.0, 0.0, -(2**2) / 8]  # the first token must not be the last
     assert bias[0, 0].tolist() == [0.0, 0.0, 0.0]
     assert not bias[2].any()  # at the location
@@ -225,9 +225,9 @@ def test_soft_length_costs_ending_early_and_growing_late():
 
 def test_priors_add_up():
     library = Library(["add", "neg"], variables=["x"])
-    both = ConstraintSet(library, [ANY, SoftLength(3, 2), UniformArity()]).compiled["bias"]
-    one = ConstraintSet(library, [ANY, SoftLength(3, 2)]).compiled["bias"]
-    other = ConstraintSet(library, [ANY, UniformArity()]).compiled["bias"]
+    both = ConstraintSet(library, [ANY, SoftLength(3, 2), UniformArity()]).tables.bias
+    one = ConstraintSet(library, [ANY, SoftLength(3, 2)]).tables.bias
+    other = ConstraintSet(library, [ANY, UniformArity()]).tables.bias
     np.testing.assert_allclose(both, one + other)
 
 
@@ -361,11 +361,11 @@ def test_a_collision_that_only_shows_while_sampling_names_those_that_collide():
             "Forbid ad as child of sin names 'ad', which is not in the library; did you mean 'add'",
         ),
         (
-            lambda: ConstraintSet(LIBRARY, [ANY, *[Forbid("x", "descendant", of="sin")] * 65]),
+            lambda: policy(LIBRARY, [ANY, *[Forbid("x", "descendant", of="sin")] * 65]),
             "65 constraints on descendants",
         ),
         (
-            lambda: ConstraintSet(LIBRARY, [ANY, *[Count("x", 1)] * 16]),
+            lambda: policy(LIBRARY, [ANY, *[Count("x", 1)] * 16]),
             "16 on counts",
         ),
     ],

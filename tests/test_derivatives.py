@@ -11,24 +11,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from native_tokens import NATIVE_TOKENS
+from engine_helpers import evaluator
 from oracle.constants import expect
-from strategies import COMPOSED
 from symseek import Library, Program, Programs
-from symseek.engines.native import Evaluator, operations
+from symseek.engines.native import operations
+from symseek.tokens import OPERATORS
 from test_constants import (
     GENTLE,
+    LIBRARY,
     ROWS,
     TABLE,
     TARGET,
-    TWICE,
     WEIGHTS,
-    evaluator,
+    on_table,
     with_constants,
-)
-
-LIBRARY = Library(
-    [*NATIVE_TOKENS.values(), *COMPOSED, *TWICE, "2.5", "const"], variables=["x", "y"]
 )
 
 
@@ -36,7 +32,7 @@ def check_derivatives(program: Program, rows: int) -> bool:
     """Compare the sums that a fit goes by, if rounding errors leave anything to compare."""
     whole = max(ROWS)
     expected = expect(program, TABLE[:whole], TARGET[:whole], WEIGHTS[:whole], rows)
-    found = evaluator(rows, program.library).derivatives(Programs.from_list([program]))
+    found = on_table(rows, program.library).derivatives(Programs.from_list([program]))
     if expected.valid is False:
         assert not found.ok[0]
     if expected.sums is None or expected.off is None:
@@ -74,7 +70,7 @@ def test_every_operation_has_its_slope(name: str, place: int) -> None:
 
 def test_slopes_at_kinks_and_steps() -> None:
     """Where there are two slopes the engine takes one of them; a step has the slope 0."""
-    library = Library([*NATIVE_TOKENS.values(), "const"], variables=["x"])
+    library = Library([*OPERATORS, "const"], variables=["x"])
     X, y = np.array([[1.0], [-2.0]]), np.zeros(2)
     gradients = {  # at c = 1, the sum of -f df/dc over x = 1 and x = -2
         "sign mul 1.0 x": 0.0,
@@ -85,6 +81,6 @@ def test_slopes_at_kinks_and_steps() -> None:
     }
     for text, gradient in gradients.items():
         batch = Programs.from_list([Program.from_preorder(text, library)])
-        found = Evaluator(library, X, y).derivatives(batch)
+        found = evaluator(library, X, y).derivatives(batch)
         assert found.ok[0]
         assert found.gradient[0].tolist() == [gradient], text

@@ -4,7 +4,7 @@ A ```python block is run, and what it prints is compared with the plain block be
 one. In a ```console block every line that begins with `$ ` is run, and what it prints is compared
 with the lines below. A command must succeed, unless `$ echo $?` comes next and shows another code.
 
-After a change of what is printed, `python tests/test_docs.py docs/results.md` writes the page anew
+After a change of what is printed, `python tests/test_docs.py docs/results.md` rewrites the page
 with what is printed now; read the difference before you keep it.
 """
 
@@ -96,7 +96,7 @@ _COMMAND = re.compile(r"^\$ ((?:.*\\\n> )*.*)\n((?:(?!\$ ).*\n)*)", re.M)
 def _blocks(text: str) -> Iterator[list[Step]]:
     """The steps of every block that is to be run."""
     fences = list(_FENCE.finditer(text))
-    for fence, after in zip(fences, [*fences[1:], None], strict=True):
+    for fence, after in zip(fences, [*fences[1:], None], strict=False):
         line = text[: fence.start(2)].count("\n") + 1
         if fence[1] == "python":
             below = after if after and not after[1] else None
@@ -315,31 +315,31 @@ def table_under(page: str, heading: str) -> list[list[str]]:
 
 
 def test_complexities_are_those_of_the_operator_table() -> None:
-    told = {
+    listed = {
         name: int(complexity)
         for complexity, names in table_under("results.md", "Complexity")
         for name in names.split(", ")
     }
     terminals = {"a column": 1, "a number": CONST.complexity}
-    assert told == {name: token.complexity for name, token in OPERATORS.items()} | terminals
+    assert listed == {name: token.complexity for name, token in OPERATORS.items()} | terminals
 
 
-def test_settings_are_told_with_their_defaults() -> None:
+def test_settings_are_listed_with_their_defaults() -> None:
     from dataclasses import fields
 
     from symseek.regression.settings import Settings
 
-    told = {row[0]: row[1] for row in table_under("getting-started.md", "Every setting")}
+    listed = {row[0]: row[1] for row in table_under("getting-started.md", "Every setting")}
     known = {each.name: each.default for each in fields(Settings) if each.name != "config"}
     plain = {
         name: ", ".join(value) if isinstance(value, tuple) else str(value)
         for name, value in known.items()
     }
-    assert told == plain
+    assert listed == plain
 
 
 @pytest.mark.parametrize("name", ["front.csv", "curve.csv"])
-def test_columns_of_the_run_folder_are_all_told(name: str) -> None:
+def test_columns_of_the_run_folder_are_all_listed(name: str) -> None:
     text = (ROOT / "docs" / "results.md").read_text()
     head = re.search(rf"^\$ head -n 1 \S+/{re.escape(name)}\n(.*)$", text, re.M)
     assert head
@@ -362,7 +362,7 @@ def test_files_and_functions_of_the_algorithm_page_exist() -> None:
                     assert re.search(rf"\b{name}\b", source), f"algorithm.md: no {code} in {line}"
 
 
-# --- writing a page anew
+# --- rewriting a page
 
 
 def rewritten(page: Path) -> str:

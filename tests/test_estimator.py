@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from symseek import InputError, SymbolicRegressor, Token, presets
 from symseek.model import Model
+from symseek.regression.settings import Settings
 
 DRAW = np.random.default_rng(0)
 X = DRAW.uniform(0.5, 2, (60, 2))
@@ -33,6 +34,17 @@ def regressor(**settings: Any) -> SymbolicRegressor:
 @parametrize_with_checks([SymbolicRegressor(max_expressions=2_000, random_state=0)])
 def test_what_scikit_learn_asks_for(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_its_parameters_are_the_settings() -> None:
+    """By the same names and defaults, except where scikit-learn has names of its own."""
+    defaults = {each.name: each.default for each in fields(Settings)}
+    own = {"seed": "random_state", "threads": "n_jobs"}
+    expected = {own.get(name, name) for name in defaults} | {"warm_start", "verbose"}
+    parameters = SymbolicRegressor().get_params()
+    assert set(parameters) == expected
+    shared = set(defaults) & set(parameters)
+    assert {name: parameters[name] for name in shared} == {name: defaults[name] for name in shared}
 
 
 # --- in the company of other estimators
@@ -63,7 +75,7 @@ def test_a_pickled_model_predicts_and_prints_the_same() -> None:
         assert np.array_equal(again.predict(X), model.predict(X))
         assert str(again) == str(model)
         assert again.history_ == model.history_
-        assert again.fit(X, Y).score(X, Y) > 0.9  # begins anew
+        assert again.fit(X, Y).score(X, Y) > 0.9  # starts again
 
 
 # --- names
@@ -198,7 +210,7 @@ def test_a_warm_start_with_other_settings_begins_a_search_of_its_own(
     assert model.history_[0][-1].expressions <= 2_000
 
 
-def test_a_warm_start_with_another_network_is_no_trouble() -> None:
+def test_a_warm_start_with_another_network_works() -> None:
     small = presets.dsr(max_expressions=1_000)
     large = replace(small, policy=replace(small.policy, hidden=8))
     model = regressor(warm_start=True, config=small).fit(X, Y)
@@ -207,11 +219,11 @@ def test_a_warm_start_with_another_network_is_no_trouble() -> None:
     assert again.history_[0][-1].expressions > 2_000  # another budget is no other setting
 
 
-def test_a_warm_start_after_rows_kept_aside_have_changed_is_no_continuation() -> None:
+def test_a_warm_start_after_validation_rows_have_changed_is_not_a_continuation() -> None:
     model = regressor(warm_start=True, validation=0.25).fit(X, Y + NOISE)
     last = model._regressions[0]
-    assert last.aside is not None
-    changed = np.where(np.isin(Y + NOISE, last.aside.y), Y + NOISE + 1.0, Y + NOISE)
+    assert last.validation is not None
+    changed = np.where(np.isin(Y + NOISE, last.validation.y), Y + NOISE + 1.0, Y + NOISE)
     model.fit(X, changed)
     assert model._regressions[0] is not last
 
@@ -360,37 +372,37 @@ NAN = float("nan")
     ("settings", "says"),
     [
         ({"operators": ["add", "sine"]}, "unknown token 'sine'; did you mean 'sin'?"),
-        ({"operators": []}, "there are no operators"),
+        ({"operators": []}, "`operators` is empty"),
         ({"operators": ["add", "add"]}, "'add' is in the library twice"),
         ({"method": "hybird"}, "unknown method 'hybird'; did you mean 'hybrid'?"),
         ({"reward": "inverse_rmse"}, "unknown reward 'inverse_rmse'; did you mean 'inverse_nrmse'"),
         ({"reward": 3}, "3 is not a reward"),
         ({"pick": "elbo"}, "unknown pick rule 'elbo'; did you mean 'elbow'?"),
-        ({"pick": "validation"}, "needs rows kept aside: set validation"),
-        ({"validation": -0.1}, "validation is -0.1; it must be a share of the rows"),
-        ({"validation": 0.95}, "validation is 0.95; it must be a share of the rows"),
-        ({"validation": NAN}, "validation is nan; it must be a share of the rows"),
+        ({"pick": "validation"}, "needs validation rows; set `validation`"),
+        ({"validation": -0.1}, "`validation` is -0.1; it must be a share of the rows"),
+        ({"validation": 0.95}, "`validation` is 0.95; it must be a share of the rows"),
+        ({"validation": NAN}, "`validation` is nan; it must be a share of the rows"),
         ({"validation": 0.01}, "which is 1 of 60 rows; it must be at least 2 of them"),
-        ({"validation": "0.2"}, "validation is 0.2; it must be a share"),
-        ({"max_expressions": 0}, "max_expressions is 0; it must be a whole number of 2 or more"),
-        ({"max_expressions": -5}, "max_expressions is -5"),
-        ({"max_expressions": NAN}, "max_expressions is nan"),
-        ({"max_expressions": 1e6}, "max_expressions is 1000000.0; it must be a whole number"),
-        ({"max_seconds": 0}, "max_seconds is 0; it must be a positive number, or none"),
-        ({"max_seconds": -1.0}, "max_seconds is -1.0"),
-        ({"max_seconds": NAN}, "max_seconds is nan"),
-        ({"max_seconds": float("inf")}, "max_seconds is inf"),
-        ({"max_length": 0}, "max_length is 0; it must be a whole number from 1 to 1000"),
-        ({"max_length": 12.5}, "max_length is 12.5"),
-        ({"patience": 0}, "patience is 0; it must be a whole number of 1 or more, or none"),
-        ({"patience": NAN}, "patience is nan"),
-        ({"sample_rows": 2}, "sample_rows is 2; it must be a whole number of 3 or more, or none"),
-        ({"sample_rows": NAN}, "sample_rows is nan"),
-        ({"random_state": -1}, "seed is -1; it must be a whole number from 0 to"),
-        ({"random_state": -1, "validation": 0.2}, "seed is -1"),
-        ({"n_jobs": 0}, "n_jobs is 0; use a number of threads, or -1 for every core"),
-        ({"n_jobs": -10_000}, "n_jobs is -10000"),
-        ({"n_jobs": 5_000}, "threads is 5000"),
+        ({"validation": "0.2"}, "`validation` is 0.2; it must be a share"),
+        ({"max_expressions": 0}, "`max_expressions` is 0; it must be a whole number of 2 or more"),
+        ({"max_expressions": -5}, "`max_expressions` is -5"),
+        ({"max_expressions": NAN}, "`max_expressions` is nan"),
+        ({"max_expressions": 1e6}, "`max_expressions` is 1000000.0; it must be a whole number"),
+        ({"max_seconds": 0}, "`max_seconds` is 0; it must be a positive number, or none"),
+        ({"max_seconds": -1.0}, "`max_seconds` is -1.0"),
+        ({"max_seconds": NAN}, "`max_seconds` is nan"),
+        ({"max_seconds": float("inf")}, "`max_seconds` is inf"),
+        ({"max_length": 0}, "`max_length` is 0; it must be a whole number from 1 to 1000"),
+        ({"max_length": 12.5}, "`max_length` is 12.5"),
+        ({"patience": 0}, "`patience` is 0; it must be a whole number of 1 or more, or none"),
+        ({"patience": NAN}, "`patience` is nan"),
+        ({"sample_rows": 2}, "`sample_rows` is 2; it must be a whole number of 3 or more, or none"),
+        ({"sample_rows": NAN}, "`sample_rows` is nan"),
+        ({"random_state": -1}, "`random_state` is -1; it must be a whole number from 0 to"),
+        ({"random_state": -1, "validation": 0.2}, "`random_state` is -1"),
+        ({"n_jobs": 0}, "`n_jobs` is 0; use a number of threads, or -1 for every core"),
+        ({"n_jobs": -10_000}, "`n_jobs` is -10000"),
+        ({"n_jobs": 5_000}, "`n_jobs` is 5000"),
     ],
 )
 def test_bad_parameters_get_a_sentence(settings: dict[str, Any], says: str) -> None:

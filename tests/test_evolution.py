@@ -25,7 +25,7 @@ from symseek import (
     problems,
 )
 from symseek.evaluation import Graded
-from symseek.evolution import Evolution, fittest
+from symseek.evolution import Evolution, Population, fittest
 
 X = np.random.default_rng(0).uniform(-1, 1, (20, 1))
 HARD = np.sin(X[:, 0] ** 2) * np.cos(X[:, 0]) - 1 + np.exp(X[:, 0]) / 3
@@ -41,13 +41,15 @@ class Hunt:
         self.search = search
         self.batches: list[Programs] = []
         self.perfect_before: list[bool] = []  # for each batch
-        grader = search.grader
+        grader, best = search.grader, 0.0
 
         def grade(programs: Programs) -> Graded:
-            best = search.front.best
-            self.perfect_before.append(best is not None and best.reward >= search.perfect)
+            nonlocal best
+            self.perfect_before.append(best >= search.perfect)
             self.batches.append(programs)
-            return grader(programs)
+            graded = grader(programs)
+            best = max(best, graded.rewards.max(initial=0.0))
+            return graded
 
         search.grader = grade
         self.result = search.run()
@@ -97,7 +99,7 @@ def fingerprint(search: Search) -> tuple[Any, ...]:
     result = search.run()
     entries = tuple((nodes(entry.program), entry.reward) for entry in result.front)
     means = tuple(now.mean_reward for now in result.history)
-    return entries, means, result.expressions, search.policy.weights.flat.tobytes()
+    return entries, means, result.expressions, search.state.weights.tobytes()
 
 
 def test_invalid_programs_are_behind_even_negative_rewards() -> None:
@@ -145,26 +147,26 @@ def test_an_evolution_ends_with_its_first_perfect_fit_but_later_ones_go_on() -> 
 def test_room_is_asked_for_before_the_first_generation() -> None:
     search = hybrid()
     assert search.evolver is not None
-    sampled = search.grader(search.policy.sample(50, 0).programs)
+    sampled = search.grader(search.sample(50, 0).programs)
 
     def grade(programs: Programs) -> Graded:
         raise AssertionError("nothing was to be bred")
 
-    batch = search.evolver(sampled, 0, grade, lambda: 0)
+    batch, _ = search.evolver(sampled, None, 0, grade, lambda: 0)
     assert token_rows(batch.programs) == token_rows(sampled.programs)
 
 
 def test_the_batch_to_learn_from_has_the_sample_and_the_best_children() -> None:
     search = hybrid()
     assert search.evolver is not None
-    sampled = search.grader(search.policy.sample(200, 0).programs)
+    sampled = search.grader(search.sample(200, 0).programs)
     born: list[Graded] = []
 
     def grade(programs: Programs) -> Graded:
         born.append(search.grader(programs))
         return born[-1]
 
-    batch = search.evolver(sampled, 0, grade, lambda: 10**6)
+    batch, _ = search.evolver(sampled, None, 0, grade, lambda: 10**6)
     assert len(born) > SHORT.generations  # the pairs too
     assert token_rows(batch.programs[:200]) == token_rows(sampled.programs)
     np.testing.assert_array_equal(batch.rewards[:200], sampled.rewards)
@@ -190,7 +192,8 @@ def test_every_objective_learns_from_children_that_the_policy_could_have_written
     assert hunt.result.stopped is Stopped.BUDGET
     assert all(len(batch) > 200 for batch in listening.seen[:-1])
     for batch in [*listening.seen, *hunt.batches]:
-        assert np.isfinite(hunt.search.policy.score(batch).log_probability).all()
+        score = hunt.search.policy.score(hunt.search.state.weights, batch)
+        assert np.isfinite(score.log_probability).all()
 
 
 def test_evolution_finds_more_than_sampling() -> None:
@@ -221,7 +224,7 @@ def test_children_start_from_the_constants_of_their_parents() -> None:
 def test_an_evolution_that_continues_samples_once_and_is_seen_in_every_iteration() -> None:
     hunt = Hunt(hybrid(evolution=LONG, learning_rate=0.0))
     history = hunt.result.history
-    sampled = hunt.search.policy.sample(200, 0).programs
+    sampled = hunt.search.sample(200, 0).programs
     assert token_rows(hunt.batches[0]) == token_rows(sampled)
     assert len(history) > 4
     assert max(hunt.sizes) <= 200
@@ -249,17 +252,20 @@ def test_the_arrays_of_the_population_are_all_that_an_evolution_needs_to_go_on()
     one, other = hybrid(FITTED, evolution=LONG), hybrid(FITTED, evolution=LONG)
     assert one.evolver is not None
     assert other.evolver is not None
-    one.evolver(one.grader(one.policy.sample(200, 0).programs), 0, one.grader, lambda: 10**6)
-    old = one.evolver.population
+    sampled = one.grader(one.sample(200, 0).programs)
+    _, old = one.evolver(sampled, None, 0, one.grader, lambda: 10**6)
     assert old is not None
     programs = Programs(
-        FITTED, old.programs.tokens.copy(), old.programs.lengths.copy(), old.programs.constants
+        FITTED,
+        old.graded.programs.tokens.copy(),
+        old.graded.programs.lengths.copy(),
+        old.graded.programs.constants,
     )
-    kept = Graded(programs, old.rewards.copy(), old.ok.copy(), old.distinct)
-    other.evolver.population, other.evolver.children = kept, one.evolver.children
-    left, right = (
-        search.evolver(batch, 1, search.grader, lambda: 10**6)
-        for search, batch in ((one, old), (other, kept))
+    kept = Graded(programs, old.graded.rewards.copy(), old.graded.ok.copy(), old.graded.distinct)
+    copied = Population(kept, old.children)
+    (left, _), (right, _) = (
+        search.evolver(population.graded, population, 1, search.grader, lambda: 10**6)
+        for search, population in ((one, old), (other, copied))
     )
     np.testing.assert_array_equal(left.rewards, right.rewards)
     assert list(map(nodes, left.programs)) == list(map(nodes, right.programs))
@@ -319,11 +325,11 @@ def test_children_obey_custom_constraints() -> None:
 
 def test_without_a_learning_rate_the_policy_stays_as_it_is() -> None:
     learns, stays = hybrid(), hybrid(learning_rate=0.0)
-    start = learns.policy.weights.flat.copy()
+    start = learns.state.weights.copy()
     learns.run()
     stays.run()
-    np.testing.assert_array_equal(stays.policy.weights.flat, start)
-    assert (learns.policy.weights.flat != start).any()
+    np.testing.assert_array_equal(stays.state.weights, start)
+    assert (learns.state.weights != start).any()
 
 
 @pytest.mark.parametrize(
@@ -331,12 +337,10 @@ def test_without_a_learning_rate_the_policy_stays_as_it_is() -> None:
 )
 def test_a_share_of_the_batches_is_written_by_an_untrained_policy(share: float, fresh: str) -> None:
     search = hybrid(fresh=share, evolution=None, max_expressions=1_600, learning_rate=0.01)
-    untrained = search.untrained.weights.flat.copy()
-    assert (untrained != search.policy.weights.flat).any()
+    untrained = hybrid(seed=search.seed ^ (1 << 63), evolution=None)
     hunt = Hunt(search)
-    np.testing.assert_array_equal(search.untrained.weights.flat, untrained)
     same = [
-        token_rows(batch) == token_rows(search.untrained.sample(200, number).programs)
+        token_rows(batch) == token_rows(untrained.sample(200, number).programs)
         for number, batch in enumerate(hunt.batches)
     ]
     assert len(same) == 8
@@ -356,7 +360,7 @@ def test_entropy_decay_changes_what_is_learnt() -> None:
     plain, decayed = hybrid(), hybrid(entropy_decay=0.5)
     plain.run()
     decayed.run()
-    assert (plain.policy.weights.flat != decayed.policy.weights.flat).any()
+    assert (plain.state.weights != decayed.state.weights).any()
 
 
 @pytest.mark.parametrize(

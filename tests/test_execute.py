@@ -1,4 +1,4 @@
-"""The run behind a spec: settings become configurations, and everything else is settled by them."""
+"""The run behind a spec: its settings become configurations, which determine everything else."""
 
 from __future__ import annotations
 
@@ -8,13 +8,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fake_experiments import repeatable
 from symseek import InputError, problems
 from symseek.constraints import CloseUnfinished
 from symseek.experiments import Spec
-from symseek.experiments.course import LOOKS, POINTS, SAMPLE, NoisyRewards, Witness
-from symseek.experiments.execute import execute, training_data
-from symseek.experiments.perform import perform
-from symseek.experiments.plan import ABLATIONS, HYPERPARAMETERS, Plan, gp_config, search_config
+from symseek.experiments.runs.execute import execute, training_data
+from symseek.experiments.runs.perform import perform
+from symseek.experiments.runs.plan import ABLATIONS, HYPERPARAMETERS, Plan, gp_config, search_config
+from symseek.experiments.runs.training_curve import (
+    DISTRIBUTIONS,
+    POINTS,
+    SAMPLE,
+    NoisyRewards,
+    RewardRecorder,
+)
 from symseek.objectives import PriorityQueue, RiskSeeking, VanillaPolicyGradient
 from symseek.presets import dsr, method
 from symseek.programs import Program, Programs
@@ -88,6 +95,7 @@ def test_the_seven_ablations_take_away_what_they_say() -> None:
         ({"data_factor": 0}, "at least 1"),
         ({"ablation": "No rest"}, "unknown ablation"),
         ({"noise": 0.1, "early_stop": True}, "cannot stop early"),
+        ({"threads": 5000}, "threads is 5000; it must be from 1 to 1024"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(settings: dict[str, Any], message: str) -> None:
@@ -142,10 +150,10 @@ def test_ten_times_the_points_come_from_the_same_rule() -> None:
 
 def test_the_same_spec_gives_the_same_record() -> None:
     asked = spec("pqt", reward_noise=0.3, curve=True)
-    assert execute(asked).lasting() == execute(asked).lasting()
+    assert repeatable(execute(asked)) == repeatable(execute(asked))
 
 
-def test_a_run_stops_at_recovery_unless_told_otherwise() -> None:
+def test_a_run_stops_at_recovery_unless_the_spec_says_otherwise() -> None:
     budget = {"max_expressions": 40_000}
     stopped = execute(Spec("dsr", "Nguyen-11", 0, budget))
     whole = execute(Spec("dsr", "Nguyen-11", 0, {**budget, "early_stop": False}))
@@ -173,7 +181,7 @@ def test_reward_noise_changes_what_is_learned_and_not_the_front() -> None:
 
 
 def test_noise_leaves_invalid_programs_where_they_are() -> None:
-    seen = Witness(RiskSeeking(0.5))
+    seen = RewardRecorder(RiskSeeking(0.5))
     library = Library(["add", "mul", "log"], ["x"])
     texts = ["x", "x + x", "log(x)", "x*x"]
     programs = Programs.from_list([Program.parse(text, library) for text in texts])
@@ -196,7 +204,7 @@ def test_a_curve_has_one_grid_whatever_the_batch() -> None:
 def test_distributions_are_kept_now_and_then() -> None:
     record = execute(spec(batch_size=200, distribution=True, early_stop=False))
     looks, batches = record.curve["looks"], record.curve["batches"]
-    assert len(looks) == len(batches) <= LOOKS + 1
+    assert len(looks) == len(batches) <= DISTRIBUTIONS + 1
     assert (looks[0], looks[-1]) == (1, 20)
     assert all(len(batch) == SAMPLE and list(batch) == sorted(batch) for batch in batches)
 

@@ -16,9 +16,11 @@ import scipy.stats
 from matplotlib.figure import Figure
 
 from symseek import InputError
-from symseek.experiments import figures, measures, published
+from symseek.experiments import figures
 from symseek.experiments.figures import shared
-from symseek.experiments.recovery_tables import METHODS as ALL_METHODS
+from symseek.experiments.paper import measures, published
+from symseek.experiments.paper.recovery_tables import METHODS as ALL_METHODS
+from symseek.experiments.runs.plan import ABLATIONS
 
 pytestmark = pytest.mark.usefixtures("no_trace_of_drawing")
 
@@ -56,7 +58,7 @@ def table_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def course(runs: int = 3, points: int = 5, recovered: bool = True) -> dict[str, Any]:
+def curve(runs: int = 3, points: int = 5, recovered: bool = True) -> dict[str, Any]:
     x = np.linspace(1000, 20_000, points)
     best = [np.linspace(0.5, 0.9 + 0.03 * run, points).tolist() for run in range(runs)]
     at = [5000 * (run + 1) if recovered else None for run in range(runs)]
@@ -163,7 +165,7 @@ def test_runtimes_tell_how_many_times_faster() -> None:
 
 
 def test_ablations_are_bars_with_intervals_in_the_order_given() -> None:
-    names = ("DSR", *published.ABLATIONS.conditions)
+    names = ("DSR", *ABLATIONS)
     rows = [{"ablation": n, "recovered": 80 - 10 * i, "runs": 100} for i, n in enumerate(names)]
     figure = drawn(figures.ablations(rows))
     ax = figure.axes[0]
@@ -219,12 +221,12 @@ def test_reward_noise_is_one_panel() -> None:
 
 
 def test_curves_of_one_problem_stand_side_by_side(caplog: pytest.LogCaptureFixture) -> None:
-    figure = drawn(figures.curves({"Nguyen-5": {m: course() for m in METHODS}}), caplog)
+    figure = drawn(figures.curves({"Nguyen-5": {m: curve() for m in METHODS}}), caplog)
     reward, recovery = figure.axes
     assert reward.get_ylabel() == "best reward so far"
     assert len(reward.lines) == len(recovery.lines) == 4
     assert len(reward.collections) == 4  # a band each
-    mean = np.mean(course()["best"], axis=0)
+    mean = np.mean(curve()["best"], axis=0)
     assert np.allclose(np.asarray(reward.lines[0].get_ydata(), dtype=float), mean)
     steps = dict(np.asarray(recovery.lines[0].get_xydata()).tolist())
     for x, share in ((0, 0), (5000, 100 / 3), (10_000, 200 / 3), (15_000, 100), (20_000, 100)):
@@ -233,7 +235,7 @@ def test_curves_of_one_problem_stand_side_by_side(caplog: pytest.LogCaptureFixtu
 
 
 def test_curves_that_coincide_are_told_apart_by_their_marks() -> None:
-    figure = drawn(figures.curves({"P": {m: course(points=100) for m in reversed(ALL_METHODS)}}))
+    figure = drawn(figures.curves({"P": {m: curve(points=100) for m in reversed(ALL_METHODS)}}))
     for ax in figure.axes:
         assert len({line.get_marker() for line in ax.lines}) == len(ALL_METHODS)
         marked = [np.asarray(_marks(line)) for line in ax.lines]
@@ -251,14 +253,14 @@ def _marks(line: Any) -> Any:
 
 
 def test_curves_of_many_problems_of_one_seed_and_without_recovery() -> None:
-    data = {f"Nguyen-{i}": {"dsr": course(1), "vpg": course(1, 1, False)} for i in range(5)}
+    data = {f"Nguyen-{i}": {"dsr": curve(1), "vpg": curve(1, 1, False)} for i in range(5)}
     assert len(drawn(figures.curves(data, show=["recovery"])).axes) == 5
     both = drawn(figures.curves(data))
     assert len(both.axes) == 10
     assert not both.axes[0].collections  # one run has no spread
     assert "VPG 0 %" in both.get_suptitle()
-    course_only = {"expressions": [1], "best": [[0.5]]}
-    drawn(figures.curves({"P": {"gp": course_only}, "Q": {}}, show=["reward"]))
+    curve_only = {"expressions": [1], "best": [[0.5]]}
+    drawn(figures.curves({"P": {"gp": curve_only}, "Q": {}}, show=["reward"]))
     with pytest.raises(InputError, match="reward, recovery or both"):
         figures.curves(data, show=["rewards"])
 
@@ -336,7 +338,7 @@ def test_no_rows_are_said_in_words_and_bad_ones_refused(name: str) -> None:
         draw([{"seed": 1}])
 
 
-def test_no_courses_are_said_in_words() -> None:
+def test_no_curves_are_said_in_words() -> None:
     assert "no run" in words(drawn(figures.curves({})))
     assert "no run" in words(drawn(figures.distributions({})))
 

@@ -1,4 +1,4 @@
-"""Tables from files: what is read is exact, and what cannot be read is told in one sentence."""
+"""Tables from files: what is read is exact, and what cannot be read is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ X, Y = [[1.0, 2.0], [4.0, 5.0], [7.0, 8.0]], [3.0, 6.0, 10.0]
 
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names in complaints are as short as the names that were given."""
+    """Names in errors are as short as the names that were given."""
     monkeypatch.chdir(tmp_path)
 
 
@@ -40,7 +40,7 @@ def write(content: str | bytes, name: str = "data.csv") -> str:
     return name
 
 
-def complaint(read: Callable[[], object]) -> str:
+def error_of(read: Callable[[], object]) -> str:
     """The sentence; that it is one is part of every test."""
     with pytest.raises(InputError) as caught:
         read()
@@ -106,7 +106,7 @@ def test_weights_are_not_a_feature_by_default() -> None:
     assert read_table(write(GOOD), "y", weights="b").features == ("a",)
 
 
-def test_columns_that_nobody_wants_may_hold_anything() -> None:
+def test_unused_columns_may_hold_anything() -> None:
     rows = 'x,name,name,,y\n1,"a ""b"", c",True,,1\n2,"two\nlines",,é,2\n3,,,,4\n'
     assert read_table(write(rows), "y", ["x"]).X.tolist() == [[1.0], [2.0], [3.0]]
 
@@ -269,13 +269,13 @@ def test_any_content_is_read_or_refused(name: str, content: str | bytes) -> None
     try:
         assert np.isfinite(read_table(path, "y").X).all()
     except InputError as error:
-        told = str(error)
-        assert len(told.splitlines()) == 1
+        text = str(error)
+        assert len(text.splitlines()) == 1
 
 
 # -- what is refused: content and sentence ---------------------------------------------------------
 
-OUT = ", or leave the column out with --features"
+OUT = ", or leave the column out with `features`"
 NOT = "which is not a number; replace it by a number"
 DATES = "turn dates into numbers, such as days since the start"
 GROUPS = "write decimals with a point, and thousands without a separator"
@@ -313,7 +313,7 @@ def table_with(cell: str) -> str:
         (
             "a,,y\n1,2,3\n",
             "column 2 has no name in line 1 of data.csv; name it, or choose among the others with"
-            " --features",
+            " `features`",
         ),
         ("a,b,y,\n1,2,3,\n", "column 4 has no name in line 1 of data.csv"),
         (",x,y\n1,5,1\n2,6,2\n3,7,4\n", "column 1 has no name in line 1 of data.csv"),
@@ -408,7 +408,7 @@ def table_with(cell: str) -> str:
         (
             "a b y\n1 2 3\n4 5 6\n",
             "data.csv has only one column when split at commas, and its name contains blanks; give"
-            " --delimiter ' '",
+            " `delimiter` as ' '",
         ),
         (GOOD.encode("utf-16"), "data.csv is UTF-16 text; save the table as UTF-8"),
         (
@@ -420,15 +420,15 @@ def table_with(cell: str) -> str:
         (b"PAR1\x15\x04\x15\0", "data.csv is not a text file; save the table as CSV"),
         (
             ",".join(f"x{i}" for i in range(MOST_COLUMNS + 1)) + ",y\n",
-            "data.csv has 501 feature columns, more than 500; choose some with --features",
+            "data.csv has 501 feature columns, more than 500; choose some with `features`",
         ),
     ],
 )
 def test_bad_files(content: str | bytes, sentence: str) -> None:
     path = write(content)
-    told = complaint(lambda: read_table(path, "y"))
-    assert sentence in told
-    assert "data.csv" in told
+    text = error_of(lambda: read_table(path, "y"))
+    assert sentence in text
+    assert "data.csv" in text
 
 
 @pytest.mark.parametrize(
@@ -443,19 +443,19 @@ def test_bad_files(content: str | bytes, sentence: str) -> None:
         ({"weights": "w"}, "data.csv has no column 'w'; known: height, b, y"),
         (
             {"features": ["b", "y"]},
-            "column 'y' is the target and a feature; leave it out of --features",
+            "column 'y' is the target and a feature; leave it out of `features`",
         ),
         (
             {"features": ["b"], "weights": "b"},
-            "column 'b' is the weights and a feature; leave it out of --features",
+            "column 'b' is the weights and a feature; leave it out of `features`",
         ),
         (
             {"weights": "y"},
-            "column 'y' is both the target and --weights; give another column of weights",
+            "column 'y' is both `target` and `weights`; give another column of weights",
         ),
         ({"features": "b"}, "give the features as a list, such as ['b'], not one text"),
         ({"features": ["b", "b"]}, "feature 'b' is given twice; give it once"),
-        ({"features": []}, "--features names no column; name at least one"),
+        ({"features": []}, "`features` names no column; name at least one"),
         (
             {"weights": "b"},
             "column 'b' of data.csv has the weight -5 in line 3; make weights zero or more",
@@ -463,12 +463,12 @@ def test_bad_files(content: str | bytes, sentence: str) -> None:
         (
             {"delimiter": ";"},
             "data.csv has only one column when split at semicolons, and its name contains commas;"
-            " give --delimiter ','",
+            " give `delimiter` as ','",
         ),
         *(
             (
                 {"delimiter": each},
-                f"--delimiter must be one character such as ',' or ';', or 'tab', not {each!r}",
+                f"`delimiter` must be one character such as ',' or ';', or 'tab', not {each!r}",
             )
             for each in ("", ",,", ".", "x", "\n", "§")
         ),
@@ -477,33 +477,37 @@ def test_bad_files(content: str | bytes, sentence: str) -> None:
 def test_bad_options(options: dict[str, object], sentence: str) -> None:
     path = write("height,b,y\n1,2,3\n4,-5,6\n7,8,10\n")
     arguments: dict[str, object] = {"target": "y", **options}
-    assert complaint(lambda: read_table(path, **arguments)) == sentence  # type: ignore[arg-type]
+    assert error_of(lambda: read_table(path, **arguments)) == sentence  # type: ignore[arg-type]
 
 
 def test_weights_must_not_all_be_zero() -> None:
     path = write("a,w,y\n1,0,3\n4,0,6\n7,0,10\n")
-    told = complaint(lambda: read_table(path, "y", weights="w"))
-    assert told == "column 'w' of data.csv has the weight 0 in every row; make some positive"
+    text = error_of(lambda: read_table(path, "y", weights="w"))
+    assert text == "column 'w' of data.csv has the weight 0 in every row; make some positive"
 
 
 def test_a_column_that_was_asked_for_is_not_to_be_left_out() -> None:
     path = write(table_with("tall"))
-    told = complaint(lambda: read_table(path, "y", features=["a", "b"]))
-    assert told == f"column 'b' of data.csv has 'tall' in line 3, {NOT}"
+    text = error_of(lambda: read_table(path, "y", features=["a", "b"]))
+    assert text == f"column 'b' of data.csv has 'tall' in line 3, {NOT}"
 
 
 @pytest.mark.parametrize(
     ("content", "delimiter", "sentence"),
     [
         ("a;b;y\n1;2;3\n", None, "split at tabs, and its name contains semicolons"),
-        ("a\tb\ty\n1\t2\t3\n", ",", "split at commas, and its name contains tabs; give --delimite"),
-        ("a;b;y\n1,5;2,0;3\n", ",", "split at commas, and its name contains semicolons; give --de"),
-        ("a|b|y\n1|2|3\n", ":", "split at ':', and its name contains bars; give --delimiter '|'"),
+        ("a\tb\ty\n1\t2\t3\n", ",", "split at commas, and its name contains tabs; give `delimite"),
+        ("a;b;y\n1,5;2,0;3\n", ",", "split at commas, and its name contains semicolons; give `del"),
+        (
+            "a|b|y\n1|2|3\n",
+            ":",
+            "split at ':', and its name contains bars; give `delimiter` as",
+        ),
     ],
 )
-def test_the_wrong_delimiter_is_told(content: str, delimiter: str | None, sentence: str) -> None:
+def test_the_wrong_delimiter_is_named(content: str, delimiter: str | None, sentence: str) -> None:
     path = write(content, "data.tsv")
-    assert sentence in complaint(lambda: read_table(path, "y", delimiter=delimiter))
+    assert sentence in error_of(lambda: read_table(path, "y", delimiter=delimiter))
 
 
 # -- what is wrong far down the file, where the first look does not reach --------------------------
@@ -534,22 +538,22 @@ def short_look(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_bad_lines_far_down(line: bytes, sentence: str) -> None:
     path = write(b"x,y\n" + b"1,2\n" * FAR + line + b"1,3\n")
-    assert sentence in complaint(lambda: read_table(path, "y"))
+    assert sentence in error_of(lambda: read_table(path, "y"))
 
 
 @pytest.mark.usefixtures("short_look")
 def test_decimal_commas_far_down_are_refused_rather_than_guessed() -> None:
     path = write(b"x;y\n" + b"1;2\n" * FAR + b"1;2,5\n")
-    told = complaint(lambda: read_table(path, "y"))
-    assert told == f"column 'y' of data.csv has '2,5' in line {FAR + 2}; {GROUPS}"
+    text = error_of(lambda: read_table(path, "y"))
+    assert text == f"column 'y' of data.csv has '2,5' in line {FAR + 2}; {GROUPS}"
 
 
 @pytest.mark.usefixtures("short_look")
 @pytest.mark.parametrize("cell", ["1.5", "1.500"])
 def test_points_among_decimal_commas_are_refused_rather_than_guessed(cell: str) -> None:
     path = write("x;y\n0,5;2\n" + "1;2\n" * FAR + f"1;{cell}\n")
-    told = complaint(lambda: read_table(path, "y"))
-    assert told == f"column 'y' of data.csv has '{cell}' in line {FAR + 3}, {NOT}"
+    text = error_of(lambda: read_table(path, "y"))
+    assert text == f"column 'y' of data.csv has '{cell}' in line {FAR + 3}, {NOT}"
 
 
 # -- files that are not what they seem -------------------------------------------------------------
@@ -558,8 +562,8 @@ def test_points_among_decimal_commas_are_refused_rather_than_guessed(cell: str) 
 def test_a_missing_file_is_answered_with_a_near_one() -> None:
     write(GOOD, "planets.csv")
     write("", "planet.py")
-    told = complaint(lambda: read_table("planet.csv", "y"))
-    assert told == "there is no file planet.csv; did you mean 'planets.csv'?"
+    text = error_of(lambda: read_table("planet.csv", "y"))
+    assert text == "there is no file planet.csv; did you mean 'planets.csv'?"
 
 
 @pytest.mark.parametrize(
@@ -574,20 +578,20 @@ def test_a_missing_file_is_answered_with_a_near_one() -> None:
     ],
 )
 def test_paths_without_a_file(path: str, sentence: str) -> None:
-    assert sentence in complaint(lambda: read_table(path, "y"))
+    assert sentence in error_of(lambda: read_table(path, "y"))
 
 
 def test_a_folder_is_answered_with_a_table_in_it() -> None:
     Path("tables").mkdir()
     write(GOOD, "tables/planets.csv.gz")
-    told = complaint(lambda: read_table("tables", "y"))
-    assert told == "tables is a folder; give a file in it, such as planets.csv.gz"
+    text = error_of(lambda: read_table("tables", "y"))
+    assert text == "tables is a folder; give a file in it, such as planets.csv.gz"
 
 
 @pytest.mark.parametrize("name", ["data.xlsx", "data.json", "data.pkl", "data", "data.gz", ".csv"])
 def test_other_formats(name: str) -> None:
     path = write(GOOD, name)
-    assert complaint(lambda: read_table(path, "y")) == (
+    assert error_of(lambda: read_table(path, "y")) == (
         f"{name} does not have the name of a table that can be read"
         " (.csv, .tsv, .tab, .txt, .parquet, .pq); save it as CSV or Parquet"
     )
@@ -601,8 +605,8 @@ def test_a_file_without_permission(name: str, monkeypatch: pytest.MonkeyPatch) -
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refuse)
-    told = complaint(lambda: read_table(path, "y"))
-    assert told == f"{name} cannot be read (Permission denied); check the file"
+    text = error_of(lambda: read_table(path, "y"))
+    assert text == f"{name} cannot be read (Permission denied); check the file"
 
 
 @pytest.mark.parametrize(
@@ -619,7 +623,7 @@ def test_a_file_without_permission(name: str, monkeypatch: pytest.MonkeyPatch) -
 def test_damaged_compression(name: str, content: bytes) -> None:
     path = write(content, name)
     assert re.match(
-        rf"{name} (is damaged|cannot be read) ", complaint(lambda: read_table(path, "y"))
+        rf"{name} (is damaged|cannot be read) ", error_of(lambda: read_table(path, "y"))
     )
 
 
@@ -628,8 +632,8 @@ def test_damage_far_down() -> None:
     numbers = np.random.default_rng(0).integers(0, 10**9, 20_000)
     content = gzip.compress("".join(["x,y\n", *(f"{i},1\n" for i in numbers)]).encode())
     path = write(content[:-1000], "data.csv.gz")
-    told = complaint(lambda: read_table(path, "y"))
-    assert told.startswith("data.csv.gz is damaged (Compressed file ended before the end-of-stream")
+    text = error_of(lambda: read_table(path, "y"))
+    assert text.startswith("data.csv.gz is damaged (Compressed file ended before the end-of-stream")
 
 
 # -- prediction ------------------------------------------------------------------------------------
@@ -643,7 +647,7 @@ def test_inputs_are_found_by_name_and_the_rest_is_ignored() -> None:
     assert (inputs.features, inputs.path) == (("a", "b"), Path(path))
 
 
-def test_one_row_and_one_column_are_enough_inputs() -> None:
+def test_inputs_may_be_one_row_and_one_column() -> None:
     assert read_inputs(write('"p, Pa"\n1\n'), ["p, Pa"], delimiter=",").X.tolist() == [[1.0]]
 
 
@@ -656,12 +660,12 @@ def test_one_row_and_one_column_are_enough_inputs() -> None:
         ("mass,speed\n1,\n", "column 'speed' of data.csv has a missing value in line 2"),
         ("mass,speed\n1,fast\n", f"column 'speed' of data.csv has 'fast' in line 2, {NOT}"),
         ("mass,speed,mass\n1,2,3\n", "data.csv has 2 columns named 'mass' in line 1"),
-        ("mass speed\n1 2\n", "and its name contains blanks; give --delimiter ' '"),
+        ("mass speed\n1 2\n", "and its name contains blanks; give `delimiter` as ' '"),
     ],
 )
 def test_bad_inputs(content: str, sentence: str) -> None:
     path = write(content)
-    assert sentence in complaint(lambda: read_inputs(path, ["mass", "speed"]))
+    assert sentence in error_of(lambda: read_inputs(path, ["mass", "speed"]))
 
 
 # -- Parquet ---------------------------------------------------------------------------------------
@@ -698,7 +702,7 @@ def test_parquet_reads_like_text() -> None:
     assert inputs.ignored == ("a.b", "short", "money", "y", "w")
 
 
-def test_the_index_of_a_data_frame_is_no_column() -> None:
+def test_the_index_of_a_data_frame_is_not_a_column() -> None:
     table = read_table(parquet({"x": [1, 2, 3], "y": [1, 2, 4]}, index=["p", "q", "r"]), "y")
     assert table.features == ("x",)
     assert table.notes == ("left out the index that pandas saved",)
@@ -721,8 +725,8 @@ def test_the_index_of_a_data_frame_is_no_column() -> None:
 )
 def test_bad_parquet_columns(column: object, sentence: str) -> None:
     path = parquet({"a": column, "y": [1.0, 2.0, 4.0]})
-    told = complaint(lambda: read_table(path, "y"))
-    assert told.startswith(f"column 'a' of data.parquet {sentence}")
+    text = error_of(lambda: read_table(path, "y"))
+    assert text.startswith(f"column 'a' of data.parquet {sentence}")
 
 
 @pytest.mark.parametrize(
@@ -736,28 +740,28 @@ def test_bad_parquet_columns(column: object, sentence: str) -> None:
 )
 def test_bad_parquet_tables(columns: dict[str, object], sentence: str) -> None:
     path = parquet(columns)
-    assert sentence in complaint(lambda: read_table(path, "y"))
+    assert sentence in error_of(lambda: read_table(path, "y"))
 
 
 def test_damaged_parquet() -> None:
     whole = Path(parquet({"x": np.arange(1000.0), "y": np.arange(1000.0)})).read_bytes()
     for content in (b"", GOOD.encode(), whole[:-20], whole[:100] + b"\0" * 900 + whole[1000:]):
         write(content, "data.parquet")
-        told = complaint(lambda: read_table("data.parquet", "y"))
-        assert told.startswith("data.parquet is not a whole Parquet file (")
-        assert told.endswith("); save it again")
+        text = error_of(lambda: read_table("data.parquet", "y"))
+        assert text.startswith("data.parquet is not a whole Parquet file (")
+        assert text.endswith("); save it again")
 
 
 def test_parquet_takes_no_delimiter() -> None:
     path = parquet({"x": [1, 2, 3], "y": [1, 2, 4]})
-    told = complaint(lambda: read_table(path, "y", delimiter=","))
-    assert told == "--delimiter is for text tables; leave it out to read data.parquet"
+    text = error_of(lambda: read_table(path, "y", delimiter=","))
+    assert text == "`delimiter` is for text tables; leave it out to read data.parquet"
 
 
 def test_parquet_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = write(b"PAR1", "data.pq")
-    assert complaint(lambda: read_table(path, "y")) == (
+    assert error_of(lambda: read_table(path, "y")) == (
         "reading data.pq needs pyarrow; run pip install 'symseek[parquet]', or save the table as"
         " CSV"
     )

@@ -18,7 +18,7 @@ from run_helpers import Answer, answer, write_table
 from symseek import Program
 from symseek.model import Formula, Model, full_library
 from symseek.regression.settings import Settings
-from symseek.runs.folder import Question, Run
+from symseek.runs.folder import FitRequest, RunFolder
 
 SHORT = ("--max-expressions", "2000", "--quiet")
 
@@ -34,7 +34,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reports take a while."""
-    monkeypatch.setattr(Run, "_report", lambda *_: "<!doctype html>")
+    monkeypatch.setattr(RunFolder, "_report", lambda *_: "<!doctype html>")
 
 
 @pytest.fixture
@@ -45,9 +45,9 @@ def run(here: Path) -> Path:
     formulas = [Formula(Program.parse(text, library), text, 0.5, 0.5, 0.75) for text in texts]
     model = Model("y", ("a", "b"), tuple(formulas), picked=2)
     write_table(here / "data.csv")
-    question = Question(here / "data.csv", "y", None, None, None, Settings())
+    request = FitRequest(here / "data.csv", "y", None, None, None, Settings())
     folder = Path("run")
-    Run.created(folder, question)
+    RunFolder.create(folder, request)
     (folder / "front.json").write_text(json.dumps(model.to_dict()))
     return folder
 
@@ -105,20 +105,20 @@ def test_huge_and_tiny_numbers(inputs: float, output: float, here: Path, capsys:
     np.savetxt(here / "data.csv", table, delimiter=",", header="x,y", comments="", fmt="%.17g")
     said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", "run", "--quiet")
     assert said.code == 0
-    text = Run.opened(Path("run")).model().best.text
+    text = RunFolder.open(Path("run")).model().best.text
     coefficient, rest = text.split("*", 1)
     assert rest == "x**2"
     assert float(coefficient) == pytest.approx(2.5 * output / inputs**2, rel=1e-5)
 
 
 @pytest.mark.usefixtures("quick")
-def test_a_weights_column_counts_and_is_no_feature(here: Path, capsys: Capture) -> None:
+def test_a_weights_column_counts_and_is_not_a_feature(here: Path, capsys: Capture) -> None:
     lines = [f"{x},{2 * x + 1 if x < 9 else 99},{1 if x < 9 else 0}" for x in range(12)]
     (here / "data.csv").write_text("\n".join(["x,y,w", *lines]))
     words = ("--target", "y", "--weights", "w", "--out", "run")
     said = answer(capsys, "fit", "data.csv", *words, "--quiet")
     assert said.code == 0
-    assert Run.opened(Path("run")).model().best.text == "2*x + 1"
+    assert RunFolder.open(Path("run")).model().best.text == "2*x + 1"
 
 
 # --- what cannot be used
@@ -152,7 +152,7 @@ BAD: dict[str, Bad] = {
     "wrong delimiter": Bad(
         GOOD.replace(",", ";"),
         "has only one column when split at commas, and its name contains semicolons; give"
-        " --delimiter ';'",
+        " --delimiter as ';'",
         ("--target", "y", "--delimiter", ","),
     ),
     "delimiter of two": Bad(
@@ -229,31 +229,31 @@ def refused(said: Answer, says: str) -> None:
 
 
 OPTIONS: dict[str, str] = {
-    "--max-expressions 0": "max_expressions is 0; it must be a whole number of 2 or more",
-    "--max-expressions=-5": "max_expressions is -5; it must be a whole number of 2 or more",
+    "--max-expressions 0": "--max-expressions is 0; it must be a whole number of 2 or more",
+    "--max-expressions=-5": "--max-expressions is -5; it must be a whole number of 2 or more",
     "--max-expressions nan": "'nan' is not a whole number",
     "--max-expressions 1.5": "'1.5' is not a whole number",
-    "--max-seconds 0": "max_seconds is 0.0; it must be a positive number, or none",
-    "--max-seconds=-3": "max_seconds is -3.0; it must be a positive number",
+    "--max-seconds 0": "--max-seconds is 0.0; it must be a positive number, or none",
+    "--max-seconds=-3": "--max-seconds is -3.0; it must be a positive number",
     "--max-seconds nan": "'nan' is not a number",
-    "--max-seconds inf": "max_seconds is inf; it must be a positive number",
+    "--max-seconds inf": "--max-seconds is inf; it must be a positive number",
     "--max-seconds soon": "'soon' is not a number",
-    "--patience 0": "patience is 0; it must be a whole number of 1 or more, or none",
-    "--max-length 0": "max_length is 0; it must be a whole number from 1 to 1000",
+    "--patience 0": "--patience is 0; it must be a whole number of 1 or more, or none",
+    "--max-length 0": "--max-length is 0; it must be a whole number from 1 to 1000",
     "--operators add,sine": "unknown token 'sine'; did you mean 'sin'?",
-    "--operators ,": "there are no operators; name some",
+    "--operators ,": "--operators is empty; name some",
     "--operators add,add": "'add' is in the library twice",
     "--method hybird": "unknown method 'hybird'; did you mean 'hybrid'?",
     "--reward inverse_rmse": "unknown reward 'inverse_rmse'; did you mean 'inverse_nrmse'?",
     "--pick elbo": "unknown pick rule 'elbo'; did you mean 'elbow'?",
-    "--pick validation": "needs rows kept aside: set validation, such as 0.2",
-    "--validation 1.5": "validation is 1.5; it must be a share of the rows from 0 to 0.9",
+    "--pick validation": "needs validation rows; set --validation, such as 0.2",
+    "--validation 1.5": "--validation is 1.5; it must be a share of the rows from 0 to 0.9",
     "--validation nan": "'nan' is not a number",
     "--validation 0.9": "which is 4 of 5 rows; it must be at least 2 of them, and leave 3",
-    "--sample-rows 1": "sample_rows is 1; it must be a whole number of 3 or more, or none",
-    "--seed=-1": "seed is -1; it must be a whole number from 0 to 2**64 - 1",
-    "--seed=-1 --validation 0.4": "seed is -1; it must be a whole number",
-    "--threads 0": "threads is 0; it must be a whole number from 1 to 1024",
+    "--sample-rows 1": "--sample-rows is 1; it must be a whole number of 3 or more, or none",
+    "--seed=-1": "--seed is -1; it must be a whole number from 0 to 2**64 - 1",
+    "--seed=-1 --validation 0.4": "--seed is -1; it must be a whole number",
+    "--threads 0": "--threads is 0; it must be a whole number from 1 to 1024",
     "--features ,": "--features names no column",
     "--maxlength 5": "unknown option '--maxlength'; did you mean '--max-length'?",
 }
@@ -370,8 +370,8 @@ def test_a_prediction_beside_a_column_of_its_name(here: Path, capsys: Capture) -
     library = full_library(["y"])
     formula = Formula(Program.parse("2*y", library), "2*y", 0.5, 0.5, 0.75)
     write_table(here / "data.csv")
-    question = Question(here / "data.csv", "y", None, None, None, Settings())
-    Run.created(Path("run"), question)
+    request = FitRequest(here / "data.csv", "y", None, None, None, Settings())
+    RunFolder.create(Path("run"), request)
     model = Model("y", ("y",), (formula,), picked=0)
     Path("run/front.json").write_text(json.dumps(model.to_dict()))
     said = answer(capsys, "predict", "run", "data.csv")
@@ -419,7 +419,7 @@ def test_unknown_targets(target: str, near: str, run: Path, capsys: Capture) -> 
 # --- where output goes
 
 
-def test_a_reader_that_is_gone_is_no_traceback(run: Path) -> None:
+def test_a_closed_pipe_gives_no_traceback(run: Path) -> None:
     command = [sys.executable, "-m", "symseek", "show", str(run)]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -28,9 +28,7 @@ def test_front_is_what_nothing_dominates(batches: list[list[tuple[int, float]]])
     front = Front()
     for batch in batches:
         programs = Programs.from_list([program(depth) for depth, _ in batch])
-        before = list(front.entries)
-        changed = front.update(programs, np.array([reward for _, reward in batch]))
-        assert changed == (front.entries != before)
+        front = front.updated(programs, np.array([reward for _, reward in batch]))
     seen = [(3 * d + 1, r) for batch in batches for d, r in batch if r == r]
     expected = sorted(
         {
@@ -46,7 +44,6 @@ def test_front_is_what_nothing_dominates(batches: list[list[tuple[int, float]]])
 def test_of_equals_the_first_stays() -> None:
     library = Library(["add", "sub"], variables=["x"])
     first, second = (Program.parse(text, library) for text in ("x + x", "x - x"))
-    front = Front()
-    front.update(Programs.from_list([first]), np.array([0.5]))
-    assert not front.update(Programs.from_list([second]), np.array([0.5]))
+    front = Front().updated(Programs.from_list([first]), np.array([0.5]))
+    assert front.updated(Programs.from_list([second]), np.array([0.5])) is front
     assert front[0].program == first

@@ -119,8 +119,7 @@ def learned(run: Any) -> str | None:
     """The policy's weights and Adam's moments, as a checkpoint holds them."""
     if not isinstance(run, Search):
         return None
-    policy = run.policy
-    arrays = (policy.weights.flat, policy.adam.mean, policy.adam.variance)
+    arrays = (run.state.weights, run.state.adam.mean, run.state.adam.variance)
     return hashlib.sha256(b"".join(array.tobytes() for array in arrays)).hexdigest()[:16]
 
 

@@ -34,7 +34,6 @@ from symseek import (
 )
 from symseek.baselines import GeneticProgramming, GPConfig
 from symseek.baselines.trees import Operators, Tree
-from symseek.engines.native import Workers
 from symseek.evaluation import Graded
 
 X = np.random.default_rng(0).uniform(-1, 1, (20, 1))
@@ -60,7 +59,7 @@ def evolution(
 def generations(run: GeneticProgramming) -> list[list[Tokens]]:
     """Evolve to the end; the trees of every population."""
     seen: list[list[Tokens]] = []
-    run.run(lambda now: seen.append([tuple(map(int, tree)) for tree in run.population]))
+    run.run(lambda now: seen.append([tuple(map(int, tree)) for tree in run.state.population]))
     return seen
 
 
@@ -183,7 +182,7 @@ def test_the_compiled_constraints_judge_as_the_plain_ones_do() -> None:
     rules = ConstraintSet(FITTED, paper_constraints(high=12, constants=2))
     run = evolution(FITTED, XY, CURVED, constraints=True, max_length=12, max_constants=2)
     draw = Operators(FITTED, GPConfig(init_depths=(0, 3)), lambda tree: False).individual
-    broken = run._limits(Workers(1))
+    broken = run._limits()
     verdicts = [(broken(tree), breaks(rules, tuple(tree))) for tree in (draw() for _ in range(500))]
     assert {(True, True), (False, False)} == set(verdicts)
 
@@ -252,8 +251,8 @@ def test_constants_are_fitted_from_one_in_every_tree() -> None:
 def test_a_tree_in_the_population_has_the_fitness_of_its_program() -> None:
     run = evolution()
     run.run()
-    graded = run.grader(run.operators.programs(run.population))
-    assert [tree.fitness.values[0] for tree in run.population] == [
+    graded = run.grader(run.operators.programs(run.state.population))
+    assert [tree.fitness.values[0] for tree in run.state.population] == [
         reward if ok else -np.inf
         for reward, ok in zip(graded.rewards.tolist(), graded.ok.tolist(), strict=True)
     ]
@@ -374,7 +373,7 @@ def test_the_global_random_numbers_are_neither_used_nor_changed() -> None:
 
     def meddle(now: Iteration) -> None:
         random.seed(now.iteration % 2)
-        seen.append([tuple(map(int, tree)) for tree in run.population])
+        seen.append([tuple(map(int, tree)) for tree in run.state.population])
 
     run.run(meddle)
     random.setstate(state)

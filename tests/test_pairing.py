@@ -10,14 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from engine_helpers import evaluator, pair
 from evolution_helpers import FITTED, copies
 from oracle import pairing
 from symseek import Library, Program, Programs
 from symseek.data import Data
-from symseek.engines.breeding import pair
-from symseek.engines.native import Evaluator
+from symseek.engines.interface import engine_named
 from symseek.evaluation import Graded
-from symseek.recombination import Recombiner
+from symseek.evolution import Recombiner
+
+ENGINE = engine_named("native")
 
 # ---- the comparison --------------------------------------------------------------------------
 
@@ -113,7 +115,7 @@ def data_for(
 
 def graded(programs: Programs, data: Data) -> Graded:
     """Rewards that fall with the squared error; constants stay as they are."""
-    errors = Evaluator(programs.library, data.X, data.y, data.weights).errors(programs)
+    errors = evaluator(programs.library, data.X, data.y, data.weights).errors(programs)
     rewards = np.where(errors.ok, 1 / (1 + errors.squared), 0.0)
     return Graded(programs, rewards, errors.ok, errors.distinct)
 
@@ -121,7 +123,7 @@ def graded(programs: Programs, data: Data) -> Graded:
 @pytest.mark.parametrize("formula", ["sin(x) + y*y", "sin(x)*y*y", "sin(x)/(y*y)", "sin(x) - y*y"])
 def test_two_halves_in_the_batch_become_the_whole(formula: str) -> None:
     data = data_for(formula, FITTED)
-    pairs = Recombiner(FITTED, data, max_length=20)(graded(copies(SOME, FITTED, 1), data), 10)
+    pairs = Recombiner(FITTED, data, 20, ENGINE)(graded(copies(SOME, FITTED, 1), data), 10)
     assert pairs is not None
     assert len(pairs) == 10
     best = graded(pairs, data)
@@ -137,7 +139,7 @@ def test_either_operand_can_be_the_one_that_is_missing(way: str, part: str) -> N
     formula = way.replace("whole", f"({whole})").replace("part", part)
     data = data_for(formula, FITTED)
     batch = graded(copies([*SOME, whole], FITTED, 1), data)
-    pairs = Recombiner(FITTED, data, max_length=11)(batch, 5)
+    pairs = Recombiner(FITTED, data, 11, ENGINE)(batch, 5)
     assert pairs is not None
     assert Program.parse(formula, FITTED).tokens == pairs[0].tokens
 
@@ -147,7 +149,7 @@ def test_pairs_are_no_longer_than_programs_may_be() -> None:
     batch = graded(copies([*SOME, "exp(x) + x*sin(x)"], FITTED, 1), data)
     exact = {}
     for most in (4, 7, 11, 12):
-        pairs = Recombiner(FITTED, data, most)(batch, 100)
+        pairs = Recombiner(FITTED, data, most, ENGINE)(batch, 100)
         assert pairs is not None
         assert pairs.lengths.max() <= most
         for each in pairs:
@@ -165,7 +167,7 @@ def test_constants_of_both_parts_are_carried_in_order() -> None:
     }.items():
         data = data_for(formula, FITTED)
         batch = graded(copies([*SOME, *parts, whole], FITTED, 1), data)
-        pairs = Recombiner(FITTED, data, max_length=24)(batch, 5)
+        pairs = Recombiner(FITTED, data, 24, ENGINE)(batch, 5)
         assert pairs is not None
         best = pairs[0]
         if best.names[0] == "add" and best.constants != constants:  # the sum the other way round
@@ -178,14 +180,14 @@ def test_a_library_without_binary_operators_has_nothing_to_join_with() -> None:
     library = Library(["sin", "exp"], variables=["x", "y"])
     data = data_for("sin(x) + y", FITTED)
     batch = graded(copies(["sin(x)", "y", "exp(x)"], library, 1), data)
-    assert Recombiner(library, data, 20)(batch, 5) is None
+    assert Recombiner(library, data, 20, ENGINE)(batch, 5) is None
 
 
 def test_only_the_operators_of_the_library_are_used() -> None:
     library = Library(["mul", "sin"], variables=["x", "y"])
     data = data_for("sin(x) + y", FITTED)
     batch = graded(copies(["sin(x)", "y", "x"], library, 1), data)
-    pairs = Recombiner(library, data, 20)(batch, 100)
+    pairs = Recombiner(library, data, 20, ENGINE)(batch, 100)
     assert pairs is not None
     assert {program.names[0] for program in pairs} == {"mul"}
 
@@ -194,7 +196,7 @@ def test_invalid_programs_are_not_joined() -> None:
     data = data_for("sin(x) + y", FITTED)
     batch = copies(["x/(y - y)", "sin(x)/(x - x)"], FITTED, 1)
     assert not graded(batch, data).ok.any()
-    assert Recombiner(FITTED, data, 20)(graded(batch, data), 5) is None
+    assert Recombiner(FITTED, data, 20, ENGINE)(graded(batch, data), 5) is None
 
 
 def test_of_equal_programs_the_shortest_is_the_part() -> None:
@@ -202,7 +204,7 @@ def test_of_equal_programs_the_shortest_is_the_part() -> None:
     data = data_for("sin(x)*y + x*y", FITTED)
     batch = graded(copies(["x*y + 0*x", "x*y", "sin(x)*y"], FITTED, 1), data)
     assert batch.rewards[0] == batch.rewards[1]
-    pairs = Recombiner(FITTED, data, max_length=9)(batch, 5)
+    pairs = Recombiner(FITTED, data, 9, ENGINE)(batch, 5)
     assert pairs is not None
     np.testing.assert_allclose(pairs[0].evaluate(data.X), data.y, rtol=1e-12)
 
@@ -210,7 +212,7 @@ def test_of_equal_programs_the_shortest_is_the_part() -> None:
 def test_tables_with_more_rows_than_are_compared() -> None:
     X = np.random.default_rng(4).uniform(0.5, 2.0, (5000, 2))
     data = data_for("sin(x)*y*y", FITTED, X)
-    pairs = Recombiner(FITTED, data, 20)(graded(copies(SOME, FITTED, 1), data), 5)
+    pairs = Recombiner(FITTED, data, 20, ENGINE)(graded(copies(SOME, FITTED, 1), data), 5)
     assert pairs is not None
     np.testing.assert_allclose(pairs[0].evaluate(X), data.y, rtol=1e-12)
 
@@ -221,6 +223,6 @@ def test_rows_without_weight_do_not_count() -> None:
     spoilt = Program.parse("sin(x) + y*y").evaluate(ROWS)
     spoilt[::2] += 100.0
     data = Data.checked(ROWS, spoilt, FITTED.variables, weights)
-    pairs = Recombiner(FITTED, data, 20)(graded(copies(SOME, FITTED, 1), data), 5)
+    pairs = Recombiner(FITTED, data, 20, ENGINE)(graded(copies(SOME, FITTED, 1), data), 5)
     assert pairs is not None
     np.testing.assert_allclose(pairs[0].evaluate(ROWS)[1::2], spoilt[1::2], rtol=1e-12)

@@ -14,14 +14,15 @@ import pytest
 
 from symseek import InputError
 from symseek.cli import main
-from symseek.experiments import Record, Spec, Store, published
-from symseek.experiments.catalogue import EXPERIMENTS, experiment
-from symseek.experiments.grids import combinations
-from symseek.experiments.literature import worst_harmonic_error
-from symseek.experiments.measures import recovery_table, significance_table
-from symseek.experiments.paper import Request, selected, write_report
-from symseek.experiments.plan import Plan
-from symseek.experiments.tables import Table, to_csv, to_latex, to_markdown
+from symseek.experiments import Record, Spec, Store
+from symseek.experiments.paper import published
+from symseek.experiments.paper.catalogue import EXPERIMENTS, experiment
+from symseek.experiments.paper.grids import combinations
+from symseek.experiments.paper.literature import worst_harmonic_error
+from symseek.experiments.paper.measures import recovery_table, significance_table
+from symseek.experiments.paper.report import Request, selected, write_report
+from symseek.experiments.paper.tables import ResultTable, to_csv, to_latex, to_markdown
+from symseek.experiments.runs.plan import Plan
 
 SEEDS = range(2)
 
@@ -45,8 +46,8 @@ def store(folder: Path) -> Iterator[Store]:
 
 def in_process(name: str, store: Store, out: Path) -> list[Path]:
     """What the command does, without starting processes."""
-    from symseek.experiments.execute import execute
-    from symseek.experiments.perform import perform
+    from symseek.experiments.runs.execute import execute
+    from symseek.experiments.runs.perform import perform
 
     wanted, request = EXPERIMENTS[name], Request(name, SEEDS, quick=True)
     specs = selected(wanted, request)
@@ -152,7 +153,7 @@ def test_a_smaller_protocol_and_fewer_methods() -> None:
     assert request.command == "symseek paper table1 --seeds 2 --only gp --max-expressions 50000"
 
 
-def test_a_report_tells_which_method_has_which_seeds(
+def test_a_report_says_which_method_has_which_seeds(
     tmp_path: Path, capsys: pytest.CaptureFixture[Any]
 ) -> None:
     assert ask(tmp_path, "table1", "--only", "dsr") == 0
@@ -176,7 +177,7 @@ def test_a_report_names_what_failed(tmp_path: Path) -> None:
     assert (tmp_path / "table1-runs.csv").read_text().count("KeyError: 1") == 2
 
 
-def test_runs_of_another_machine_are_taken_in(
+def test_runs_of_another_machine_are_copied(
     tmp_path: Path, capsys: pytest.CaptureFixture[Any]
 ) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
@@ -274,7 +275,7 @@ def test_failed_and_missing_runs_are_not_counted() -> None:
     assert table.data[0]["runs"] == 10
 
 
-def test_significance_is_told_against_each_other_and_against_the_paper() -> None:
+def test_significance_is_given_against_each_other_and_against_the_paper() -> None:
     table = significance_table(made_up({"dsr": 84, "vpg": 47}), published.RECOVERY, ("eureqa",))
     verdicts = {(row["ours"], row["theirs"]): row["verdict"] for row in table.data}
     assert verdicts["DSR", "VPG"] == "ours recovers more"
@@ -283,7 +284,9 @@ def test_significance_is_told_against_each_other_and_against_the_paper() -> None
 
 
 def test_tables_are_written_in_three_ways() -> None:
-    table = Table("t", "50 % & more", ["a|b", "c"], [["x^2", "1 ± 2"]], [{"a": 1, "b": None}], "n")
+    table = ResultTable(
+        "t", "50 % & more", ["a|b", "c"], [["x^2", "1 ± 2"]], [{"a": 1, "b": None}], "n"
+    )
     assert to_markdown(table).splitlines()[-5:] == [
         "| a\\|b | c     |",
         "|------|-------|",
@@ -319,7 +322,7 @@ def test_the_command_runs_every_experiment(
     assert capsys.readouterr().err.startswith("0 runs to do")
 
 
-def test_an_experiment_cut_short_has_a_little_of_everything() -> None:
+def test_an_experiment_that_is_stopped_early_has_runs_of_everything() -> None:
     request = Request("noise", SEEDS)
     specs = selected(experiment("noise"), request)
     half = specs[: len(specs) // 2]

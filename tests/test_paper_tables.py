@@ -8,14 +8,20 @@ from typing import Any
 
 import pytest
 
-from symseek.experiments import Record, Spec, error_figures, published
-from symseek.experiments.catalogue import experiment
-from symseek.experiments.experiment import Report
-from symseek.experiments.grids import chosen
-from symseek.experiments.literature import log_error
-from symseek.experiments.measures import INCOMPLETE, error_table, recovery_table, significance_table
-from symseek.experiments.statistics import median, wilson
-from symseek.experiments.tables import Table
+from symseek.experiments import Record, Spec, figures
+from symseek.experiments.paper import published
+from symseek.experiments.paper.catalogue import experiment
+from symseek.experiments.paper.experiment import Report
+from symseek.experiments.paper.grids import chosen
+from symseek.experiments.paper.literature import log_error
+from symseek.experiments.paper.measures import (
+    INCOMPLETE,
+    error_table,
+    recovery_table,
+    significance_table,
+)
+from symseek.experiments.paper.statistics import median, wilson
+from symseek.experiments.paper.tables import ResultTable
 
 NGUYEN = list(published.RECOVERY.rows)
 
@@ -41,7 +47,7 @@ def on_all(method: str, problems: Iterable[str], count: int = 10, **settings: An
     ]
 
 
-def row_of(table: Table, first: str) -> list[str]:
+def row_of(table: ResultTable, first: str) -> list[str]:
     return next(list(row) for row in table.rows if row[0] == first)
 
 
@@ -131,18 +137,18 @@ def test_of_conditions_on_different_problems_none_is_complete() -> None:
     assert [row[1][-1] for row in table.rows] == ["*", "*"]
 
 
-@pytest.mark.parametrize(("problems", "told"), [(NGUYEN, True), (NGUYEN[:11], False)])
+@pytest.mark.parametrize(("problems", "shown"), [(NGUYEN, True), (NGUYEN[:11], False)])
 def test_the_papers_average_stands_beside_all_twelve_problems(
-    problems: list[str], told: bool
+    problems: list[str], shown: bool
 ) -> None:
     (ablations,) = report("ablations", on_all("dsr", problems)).tables
-    assert ("Its full method recovers 83.6." in ablations.note) == told
-    assert ablations.data[0]["paper"] == (83.6 if told else None)
+    assert ("Its full method recovers 83.6." in ablations.note) == shown
+    assert ablations.data[0]["paper"] == (83.6 if shown else None)
     gp = on_all("gp", problems) + on_all("gp", problems, constraints=True)
     (constrained,) = report("gp-constraints", gp).tables
-    assert [row[-1] for row in constrained.rows] == (["60.1", "32.3"] if told else ["–", "–"])
+    assert [row[-1] for row in constrained.rows] == (["60.1", "32.3"] if shown else ["–", "–"])
     (checkpoints,) = report("curves", with_curves(on_all("dsr", problems))).tables
-    assert checkpoints.rows[0][-1] == ("83.6" if told else "–")
+    assert checkpoints.rows[0][-1] == ("83.6" if shown else "–")
 
 
 def test_noise_tells_its_runs_and_marks_what_is_incomplete() -> None:
@@ -209,9 +215,9 @@ def test_a_median_has_no_deviation_to_explain() -> None:
 def test_an_error_figure_says_what_the_error_is() -> None:
     records = with_errors("dsr", "GrammarVAE-1", [0.1, 0.2])
     (figure,) = report("grammarvae", records).figures
-    assert error_figures.errors(figure.data).axes[0].get_xlabel() == "log(1 + MSE)"
+    assert figures.errors(figure.data).axes[0].get_xlabel() == "log(1 + MSE)"
     (other,) = report("bsr", with_errors("dsr", "Jin-1", [0.1, 0.2])).figures
-    assert error_figures.errors(other.data).axes[0].get_xlabel() == "error on the test points"
+    assert figures.errors(other.data).axes[0].get_xlabel() == "error on the test points"
 
 
 # --- comparisons
@@ -271,7 +277,7 @@ def test_what_only_rounding_tells_apart_is_the_same() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counts", "told"),
+    ("counts", "shown"),
     [
         ((10, 12), "10 trials"),
         ((4, 4), "4 trials"),
@@ -279,15 +285,15 @@ def test_what_only_rounding_tells_apart_is_the_same() -> None:
         ((3, 50), "3 to 10 trials"),
     ],
 )
-def test_trials_are_counted(counts: tuple[int, int], told: str) -> None:
+def test_trials_are_counted(counts: tuple[int, int], shown: str) -> None:
     records = [
         record
         for method, count in zip(("dsr", "hybrid"), counts, strict=True)
         for record in with_errors(method, "GrammarVAE-1", [0.1] * count)
     ]
     error, expressions, _ = report("grammarvae", records).tables
-    assert error.title == f"log(1 + MSE) of {told}"
-    assert f"of {told}." in expressions.note
+    assert error.title == f"log(1 + MSE) of {shown}"
+    assert f"of {shown}." in expressions.note
     assert error.data[0]["value"] == pytest.approx(log_error(records[0]) or math.nan)
 
 

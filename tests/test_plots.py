@@ -170,7 +170,7 @@ def test_parity_shows_every_row_and_r2() -> None:
     assert "50 rows" in words(ax)
 
 
-def test_parity_tells_of_rows_it_cannot_show() -> None:
+def test_parity_counts_the_rows_it_cannot_show() -> None:
     _, y = wave()
     guess = y.copy()
     guess[:3] = np.nan
@@ -382,11 +382,11 @@ def test_tokens_name_the_most_used_and_add_up_to_one() -> None:
 
 
 def test_tokens_refuse_names_of_another_library() -> None:
-    with pytest.raises(InputError, match="4 tokens and 2 names"):
+    with pytest.raises(InputError, match="4 tokens and there are 2 names"):
         plots.tokens(history(3), ["a", "b"])
 
 
-def test_one_iteration_is_drawn_and_none_is_told() -> None:
+def test_one_iteration_is_drawn_and_none_is_a_message() -> None:
     for plot in (plots.curves, plots.rewards, lambda rows: plots.tokens(rows, LIBRARY.names)):
         ax = drawn(plot(history(1, tokens=5)))
         assert ax.lines or ax.collections

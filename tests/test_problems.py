@@ -308,7 +308,7 @@ def test_published_errors_are_the_papers(suite: str, grade: str, average: float)
     assert np.mean(published) == pytest.approx(average, rel=0.005)
 
 
-# --- a target that is no formula
+# --- a target without a formula
 
 
 def test_no_closed_form() -> None:

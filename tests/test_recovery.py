@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import os
 import random
 import threading
@@ -13,9 +12,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import symseek.recovery.adjust
-import symseek.recovery.equivalence
-import symseek.recovery.precise
 import symseek.recovery.proof
 from strategies import libraries, programs
 from symseek import problems
@@ -107,20 +103,6 @@ NEAR_MISSES = {
     "Nguyen-11": ["x**(y + 1e-18)", "y**x"],
     "Nguyen-12": ["x**4 - x**3 + y**2/2.0000000001 - y"],
 }
-
-
-@pytest.mark.parametrize(
-    "module",
-    [
-        symseek.recovery.equivalence,
-        symseek.recovery.proof,
-        symseek.recovery.adjust,
-        symseek.recovery.precise,
-    ],
-    ids=lambda m: m.__name__,
-)
-def test_examples_in_the_documentation(module):
-    assert doctest.testmod(module).failed == 0
 
 
 def test_every_problem_is_in_the_tables():
@@ -291,7 +273,7 @@ def test_operators_of_the_callers_own():
     assert equivalent(found, "exp(x)/(1 + exp(x))").answer == "yes"
     assert equivalent(found, "tanh(x)").answer == "no"
     assert equivalent(Program.parse("cosh(x)", library), "(exp(x) + exp(-x))/2").answer == "yes"
-    with pytest.raises(InputError, match="token 'label' has no formula"):
+    with pytest.raises(InputError, match="operator 'label' has no formula"):
         equivalent(Program.parse("label(x)", library), "x")
 
 
@@ -302,8 +284,8 @@ def test_operators_of_the_callers_own():
         (lambda: equivalent("x", "x + z", ["x"]), "unknown variable 'z'"),
         (lambda: equivalent("x +", "x"), "expected a value"),
         (lambda: equivalent("x", "x", positive=["u"]), "unknown variable 'u'"),
-        (lambda: equivalent(None, "x"), "None is no formula"),
-        (lambda: equivalent(["x"], "x"), "is no formula"),
+        (lambda: equivalent(None, "x"), "None is not a formula"),
+        (lambda: equivalent(["x"], "x"), "is not a formula"),
     ],
 )
 def test_bad_input_is_refused(call, message):
@@ -332,9 +314,8 @@ def test_rounding_is_not_a_difference():
 def test_every_operator_has_many_digits(name):
     precise = Precise(30)
     token = OPERATORS[name]
-    assert name in precise.operators
     at = ("0.7", "1.9")[: token.arity]
-    got = precise.operators[name](*map(precise.number, at))
+    got = precise.operator(token, [precise.number(text) for text in at])
     assert float(got) == pytest.approx(float(token.numpy(*map(float, at))), rel=1e-14)
 
 

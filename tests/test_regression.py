@@ -12,13 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from symseek import InputError, Iteration, Library, Program, Stopped, Token, presets
-from symseek.data import Data
-from symseek.grade import Grade
-from symseek.model import Formula, Model, full_library
+from symseek.data import Data, Scales
+from symseek.model import Accuracy, Formula, Model, full_library
 from symseek.notation.printing import infix
 from symseek.regression import picking
 from symseek.regression.regression import Regression, simple_programs
-from symseek.regression.scaling import Scales
 from symseek.regression.settings import Settings
 from symseek.rewards import InverseNRMSE
 from symseek.tokens import short_number
@@ -137,9 +135,9 @@ def test_other_rewards_end_with_the_budget() -> None:
 def test_a_search_that_finds_nothing_better_ends() -> None:
     settings = Settings(patience=1_000, max_expressions=50_000)
     found = Regression(X, NOISE, "ab", settings)
-    assert found.run().stopped is Stopped.SETTLED
+    assert found.run().stopped is Stopped.EARLY
     assert found.search.expressions < 50_000
-    assert found.run().stopped is Stopped.SETTLED  # and goes on only if it may
+    assert found.run().stopped is Stopped.EARLY  # and goes on only if it may
     before = found.search.expressions
     found.raise_budget(settings)
     assert found.run().expressions > before + 1_000
@@ -220,15 +218,15 @@ def test_a_sample_whose_target_is_constant_is_told() -> None:
 
 def test_rows_kept_aside_are_not_learnt_from() -> None:
     search = regression(X, Y + 0.1 * NOISE, validation=0.25)
-    assert search.aside is not None
-    assert (len(search.train.y), len(search.aside.y)) == (45, 15)
-    together = np.vstack([search.train.X, search.aside.X])
+    assert search.validation is not None
+    assert (len(search.train.y), len(search.validation.y)) == (45, 15)
+    together = np.vstack([search.train.X, search.validation.X])
     assert np.array_equal(np.unique(together, axis=0), np.unique(X, axis=0))
     found = search.model()
     assert found.rule == "validation"
     for each in found.formulas:
-        errors = each.program.evaluate(search.aside.X) - search.aside.y
-        score = 1 - (errors**2).mean() / search.aside.y.var()
+        errors = each.program.evaluate(search.validation.X) - search.validation.y
+        score = 1 - (errors**2).mean() / search.validation.y.var()
         assert each.validation_r2 == pytest.approx(score)
 
 
@@ -426,7 +424,7 @@ def test_formulas_undefined_on_rows_kept_aside_can_be_saved() -> None:
 def test_enormous_errors_are_grades_too(factor: float) -> None:
     data = Data.checked(np.array([[1.0], [2.0], [3.0]]), np.array([1e-3, 2e-3, 2.5e-3]), ["x"])
     program = Program.parse(f"{factor!r}*x", full_library(["x"]))
-    grade = Grade.of(program, data, InverseNRMSE())
+    grade = Accuracy.of(program, data, InverseNRMSE())
     assert grade.nrmse > 1e100
     assert grade.r2 < -1e200
     assert grade.reward < 1e-100
@@ -513,5 +511,5 @@ def test_settings_that_are_not_known_are_refused() -> None:
     ],
 )
 def test_settings_with_objects_are_no_data(settings: Settings) -> None:
-    with pytest.raises(InputError, match="cannot be saved as data"):
+    with pytest.raises(InputError, match="cannot be saved; use names instead"):
         settings.to_dict()

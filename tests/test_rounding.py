@@ -142,7 +142,7 @@ def test_a_program_without_constants_is_left_alone():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda p, X, y: rounded("x", X, y), "'x' is no Program"),
+        (lambda p, X, y: rounded("x", X, y), "'x' is not a Program"),
         (lambda p, X, y: rounded(p, X, y, growth=-0.1), "growth is -0.1"),
         (lambda p, X, y: rounded(p, X, y, growth=math.nan), "growth is nan"),
         (lambda p, X, y: rounded(p, X, y[:-1]), "X has 30 rows but y has 29 values"),

@@ -16,17 +16,28 @@ from typing import Any
 
 import pytest
 
-from fake_experiments import some_specs
+from fake_experiments import repeatable, some_specs
 from symseek import InputError
-from symseek.experiments import Counts, Outcome, Record, Spec, Store, StoreError, run
-from symseek.experiments import crew as crew_module
-from symseek.experiments import runner as runner_module
-from symseek.experiments.crew import Processes
-from symseek.experiments.owner import _start_of
-from symseek.experiments.perform import perform
-from symseek.experiments.progress import LiveProgress, PlainProgress, open_progress
-from symseek.experiments.recovery_tables import RUNTIMES
-from symseek.experiments.runner import Silent, drive
+from symseek.experiments import (
+    Counts,
+    Listener,
+    Outcome,
+    Record,
+    Snapshot,
+    Spec,
+    Store,
+    StoreError,
+    run,
+)
+from symseek.experiments.paper.runtimes import RUNTIMES
+from symseek.experiments.progress import Progress
+from symseek.experiments.runs import pool as pool_module
+from symseek.experiments.runs import runner as runner_module
+from symseek.experiments.runs.execute import execute
+from symseek.experiments.runs.owner import start_of
+from symseek.experiments.runs.perform import perform
+from symseek.experiments.runs.pool import Event, ProcessPool
+from symseek.experiments.runs.runner import drive
 
 PATIENCE = 60.0  # seconds that any of these may take on a busy machine
 posix = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
@@ -38,21 +49,25 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-class Notes(Silent):
-    """Writes down what it is told."""
+class Notes(Listener):
+    """Keeps what is reported."""
 
     def __init__(self) -> None:
         self.counts: list[Counts] = []
         self.begun: list[Spec] = []
+        self.snapshots: list[Snapshot] = []
         self.ended: list[Record] = []
         self.troubles: list[str] = []
 
-    def counted(self, counts: Counts, left: list[Spec], crew: int) -> None:
+    def counted(self, counts: Counts, left: list[Spec], size: int) -> None:
         assert counts.total - counts.done - counts.failed <= len(left)
         self.counts.append(counts)
 
     def started(self, spec: Spec) -> None:
         self.begun.append(spec)
+
+    def progressed(self, snapshot: Snapshot) -> None:
+        self.snapshots.append(snapshot)
 
     def finished(self, record: Record) -> None:
         self.ended.append(record)
@@ -66,15 +81,15 @@ def fake(name: str) -> str:
 
 
 def kept(path: Path) -> list[dict[str, Any]]:
-    """What a store holds, apart from times and surroundings."""
+    """What a store holds, apart from times and provenance."""
     with Store(path, create=False) as store:
-        return [record.lasting() for record in store.records()]
+        return [repeatable(record) for record in store.records()]
 
 
 # --- all runs, once
 
 
-def test_every_run_is_done_once_and_told(store: Store, tmp_path: Path) -> None:
+def test_every_run_is_done_once_and_reported(store: Store, tmp_path: Path) -> None:
     specs = some_specs(8, log=str(tmp_path / "log"))
     notes = Notes()
     outcome = run([*specs, *specs], store, jobs=2, listener=notes, execute=fake("steady"))
@@ -83,6 +98,8 @@ def test_every_run_is_done_once_and_told(store: Store, tmp_path: Path) -> None:
     assert notes.counts[0] == Counts(missing=8)
     assert notes.begun == specs
     assert {record.spec for record in notes.ended} == set(specs)
+    assert {each.spec for each in notes.snapshots} == set(specs)
+    assert notes.snapshots[0].expression == "x"
     words = [line.split() for line in (tmp_path / "log").read_text().splitlines()]
     assert sorted(key for word, key, _ in words if word == "start") == sorted(s.key for s in specs)
     assert len({pid for _, _, pid in words}) == 2  # processes are used again
@@ -117,7 +134,7 @@ def test_bad_arguments_are_refused_before_anything_runs(store: Store) -> None:
         ("steady", "write it as module:function"),
         ("no_such_module:steady", "cannot be imported: No module named 'no_such_module'"),
         (fake("stady"), "fake_experiments has no 'stady'"),
-        (fake("not_a_function"), "is no function"),
+        (fake("not_a_function"), "is not a function"),
     ):
         with pytest.raises(InputError, match=message):
             run(specs, store, execute=name)
@@ -160,8 +177,8 @@ def test_a_run_that_fails_again_is_tried_once_a_call(store: Store, tmp_path: Pat
 @pytest.mark.parametrize(
     ("name", "error"),
     [
-        ("gives_nothing", "TypeError: execute gave a NoneType, not a Record"),
-        ("gives_another", "ValueError: execute was asked for m0 on P-0, seed 0 and gave"),
+        ("gives_nothing", "TypeError: execute returned a NoneType, not a Record"),
+        ("gives_another", "ValueError: execute was given m0 on P-0, seed 0 and returned"),
         ("exits", "SystemExit: no licence"),
     ],
 )
@@ -187,20 +204,26 @@ def test_a_process_that_dies_loses_only_its_run(store: Store, tmp_path: Path) ->
 
 
 @posix
-def test_a_death_is_noticed_though_a_child_lives_on(store: Store) -> None:
-    begin = time.monotonic()
-    outcome = run(some_specs(1), store, execute=fake("dies_before_its_child"))
+def test_the_end_of_a_process_is_noticed_though_its_child_lives_on(
+    store: Store, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    outcome = run(some_specs(1, log=str(log)), store, execute=fake("dies_before_its_child"))
     assert outcome.failures[0].last_line == (
         "its process ended with exit code 9 and no result, 2 times"
     )
-    assert time.monotonic() - begin < 15  # the children have 20 s
+    children = [pid for _, pid in starts(log)]
+    assert len(children) == 2
+    for child in children:
+        assert start_of(child) is not None
+        os.kill(child, signal.SIGKILL)
 
 
 def test_processes_that_cannot_begin_fail_no_run(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(crew_module, "_work", _die)
-    with pytest.raises(InputError, match=r"end before they begin: .* exit code 7"):
+    monkeypatch.setattr(pool_module, "_work", _die)
+    with pytest.raises(InputError, match=r"end before they are ready: .* exit code 7"):
         run(some_specs(5), store, jobs=2, execute=fake("steady"))
     assert store.counts() == Counts()
 
@@ -211,16 +234,18 @@ def _die(*_: object) -> None:
 
 @posix
 def test_a_process_that_dies_idle_is_replaced() -> None:
-    crew = Processes(1, fake("steady"))
+    pool = ProcessPool(1, fake("steady"))
     try:
         for spec in some_specs(2):
-            crew.start(spec)
-            (record,) = crew.wait(PATIENCE)
-            assert isinstance(record, Record)
-            crew._idle[0].process.kill()
-            crew._idle[0].process.join()
+            pool.start(spec)
+            events: list[Event] = []
+            while not any(isinstance(event, Record) for event in events):
+                events += pool.wait(PATIENCE)
+            assert [type(event) for event in events] == [Snapshot, Record]
+            pool._idle[0].process.kill()
+            pool._idle[0].process.join()
     finally:
-        crew.close()
+        pool.close()
 
 
 def test_no_record_is_lost_to_a_store_in_trouble(
@@ -231,7 +256,7 @@ def test_no_record_is_lost_to_a_store_in_trouble(
     def full_at_first(*records: Record) -> None:
         calls.append(records)
         if len(calls) == 1:
-            raise StoreError("the disk is full", passing=True)
+            raise StoreError("the disk is full", temporary=True)
         finish(*records)
 
     monkeypatch.setattr(store, "finish", full_at_first)
@@ -242,7 +267,7 @@ def test_no_record_is_lost_to_a_store_in_trouble(
     assert calls[0] == calls[1]
 
     def full(*records: Record) -> None:
-        raise StoreError("the disk is full", passing=True)
+        raise StoreError("the disk is full", temporary=True)
 
     monkeypatch.setattr(store, "finish", full)
     monkeypatch.setattr(runner_module, "PATIENCE", 0.0)
@@ -255,7 +280,7 @@ def test_no_record_is_lost_to_a_store_in_trouble(
 
 
 def fake_runner(
-    path: Path, log: Path, jobs: int = 2, runs: int = 30, sleep: float = 0.05
+    path: Path, log: Path, jobs: int = 2, runs: int = 30, sleep: float = 0.15
 ) -> subprocess.Popen[str]:
     script = Path(__file__).with_name("fake_experiments.py")
     return subprocess.Popen(
@@ -289,7 +314,7 @@ def starts(log: Path) -> list[tuple[str, int]]:
 def all_gone(pids: set[int]) -> bool:
     """Whether these processes end within a while."""
     deadline = time.monotonic() + PATIENCE
-    while any(_start_of(pid) not in (None, "ended") for pid in pids):
+    while any(start_of(pid) is not None for pid in pids):
         if time.monotonic() > deadline:
             return False
         time.sleep(0.02)
@@ -312,8 +337,8 @@ def test_three_kills_cost_nothing_but_the_runs_in_flight(tmp_path: Path) -> None
         with Store(path) as store:
             done = {record.spec.key for record in store.records()}
     with fake_runner(path, log, runs=runs) as child:
-        told, _ = child.communicate(timeout=PATIENCE)
-    assert f"30 of 30 runs done, 0 failed, 0 left\nran {runs - len(done)}\n" in told
+        printed, _ = child.communicate(timeout=PATIENCE)
+    assert f"30 of 30 runs done, 0 failed, 0 left\nran {runs - len(done)}\n" in printed
     assert len(starts(log)) <= runs + 3 * 2  # two were in flight at each kill
     with fake_runner(tmp_path / "quiet.db", tmp_path / "quiet", runs=runs) as child:
         child.communicate(timeout=PATIENCE)
@@ -335,9 +360,9 @@ def test_nobody_goes_on_with_a_run_that_nobody_waits_for(tmp_path: Path) -> None
 def test_two_runners_share_the_work(tmp_path: Path) -> None:
     path, log = tmp_path / "runs.db", tmp_path / "log"
     with fake_runner(path, log, jobs=1) as first, fake_runner(path, log, jobs=1) as second:
-        told = [each.communicate(timeout=PATIENCE)[0] for each in (first, second)]
-    assert all("30 of 30 runs done, 0 failed, 0 left\n" in text for text in told)
-    ran = [int(text.split()[-1]) for text in told]
+        printed = [each.communicate(timeout=PATIENCE)[0] for each in (first, second)]
+    assert all("30 of 30 runs done, 0 failed, 0 left\n" in text for text in printed)
+    ran = [int(text.split()[-1]) for text in printed]
     assert sum(ran) == 30
     assert min(ran) > 0
     assert set(Counter(key for key, _ in starts(log)).values()) == {1}
@@ -352,8 +377,8 @@ def test_the_runs_of_a_killed_runner_are_done_by_the_other(tmp_path: Path) -> No
         with fake_runner(path, log, jobs=1) as second:
             wait_for(path, 10)
             os.kill(first.pid, signal.SIGKILL)
-            told, _ = second.communicate(timeout=PATIENCE)
-    assert "30 of 30 runs done" in told
+            printed, _ = second.communicate(timeout=PATIENCE)
+    assert "30 of 30 runs done" in printed
     assert len(starts(log)) <= 31
 
 
@@ -363,17 +388,17 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_nothing_behind(tmp_path: Path) -> 
     with fake_runner(path, log) as child:
         wait_for(path, 5)
         os.killpg(child.pid, signal.SIGINT)
-        told, _ = child.communicate(timeout=PATIENCE)
+        printed, _ = child.communicate(timeout=PATIENCE)
     assert child.returncode == 0
-    assert "Interrupted: " in told
-    assert "Traceback" not in told
+    assert "Interrupted: " in printed
+    assert "Traceback" not in printed
     assert all_gone({pid for _, pid in starts(log)})
     with Store(path) as store:
         counts = store.counts()
         assert 5 <= counts.done < 30
         assert counts.total == counts.done  # claims were given back
         assert store._db.execute("SELECT * FROM owners").fetchall() == []
-    assert f"ran {counts.done}\n" in told
+    assert f"ran {counts.done}\n" in printed
 
 
 def test_ctrl_c_keeps_what_has_ended_in_that_moment(store: Store) -> None:
@@ -401,23 +426,23 @@ def test_ctrl_c_keeps_what_has_ended_in_that_moment(store: Store) -> None:
         def close(self) -> None:
             self.closed = True
 
-    crew, specs = Interrupted(), some_specs(5)
-    outcome = drive(specs, store, lambda: crew, Silent())
+    pool, specs = Interrupted(), some_specs(5)
+    outcome = drive(specs, store, lambda: pool, Listener())
     assert outcome == Outcome(Counts(done=2, missing=3), ran=2, interrupted=True)
-    assert crew.closed
+    assert pool.closed
     assert store.claim(specs) == specs[2]  # given back
 
 
 def test_what_another_process_is_at_is_waited_for(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner_module, "LOOK", 0.05)
+    monkeypatch.setattr(runner_module, "SURVEY", 0.05)
     specs = some_specs(3)
     other = Store(store.path)
     assert other.claim(specs) == specs[0]
 
     class Helper(Notes):
-        def counted(self, counts: Counts, left: list[Spec], crew: int) -> None:
+        def counted(self, counts: Counts, left: list[Spec], size: int) -> None:
             self.counts.append(counts)
             if counts == Counts(done=2, running=1):
                 other.finish(Record(specs[0], expression="by the other"))
@@ -443,13 +468,13 @@ def some_records() -> tuple[Record, Record]:
     return Record(first, recovered="yes", wall=90.0), Record(second, "failed", error=error)
 
 
-def test_plain_lines_tell_each_run_and_how_to_see_an_error(store: Store) -> None:
+def test_plain_lines_name_each_run_and_how_to_see_an_error(store: Store) -> None:
     out = io.StringIO()
     done, failed = some_records()
     left = [*some_specs(2), Spec("m0", "P-0", 7)]
-    with open_progress(store, out) as progress:
-        assert type(progress) is PlainProgress
-        progress.counted(Counts(done=3, missing=2, running=1), left, crew=1)
+    with Progress(store, out=out) as progress:
+        assert progress.live is None
+        progress.counted(Counts(done=3, missing=2, running=1), left, size=1)
         progress.started(done.spec)
         progress.finished(done)
         progress.finished(failed)
@@ -457,7 +482,7 @@ def test_plain_lines_tell_each_run_and_how_to_see_an_error(store: Store) -> None
         progress.summary(Outcome(Counts(4, 1, 0, 1), 2, [failed], interrupted=True))
     see = f"see: python -m symseek.experiments {store.path} {failed.spec.short}"
     assert out.getvalue().splitlines() == [
-        "3 runs to do of 6 (3 done), 1 at other processes",
+        "3 runs to do of 6 (3 done), 1 in other processes",
         "4/6  m0 on P-0, seed 0: recovered in 1:30, 3:00 left",
         "5/6  m1 on P-1, seed 1 FAILED: ValueError: [bold]bad",
         f"    {see}",
@@ -468,7 +493,7 @@ def test_plain_lines_tell_each_run_and_how_to_see_an_error(store: Store) -> None
     ]
 
 
-def test_runs_of_another_budget_do_not_tell_the_time_left(store: Store) -> None:
+def test_runs_of_another_budget_do_not_count_for_the_time_left(store: Store) -> None:
     quick, full = (
         [Spec("m0", "P-0", seed, {"max_expressions": budget}) for seed in range(10)]
         for budget in (20, 2_000_000)
@@ -476,8 +501,8 @@ def test_runs_of_another_budget_do_not_tell_the_time_left(store: Store) -> None:
     store.finish(*(Record(spec, wall=0.5) for spec in quick))
     store.finish(*(Record(spec, wall=100.0) for spec in full[:4]))
     out = io.StringIO()
-    with open_progress(store, out, full) as progress:
-        progress.counted(Counts(done=4, missing=6), full[4:], crew=1)
+    with Progress(store, full, out) as progress:
+        progress.counted(Counts(done=4, missing=6), full[4:], size=1)
         progress.finished(Record(full[4], wall=100.0))
     assert out.getvalue().splitlines()[-1].endswith("in 1:40, 8:20 left")
 
@@ -499,17 +524,19 @@ def test_a_terminal_gets_a_bar_and_what_is_running(
     store.finish(before)
     done, failed = some_records()
     left = some_specs(20)
-    with open_progress(store, out, [*left, before.spec]) as progress:
-        assert type(progress) is LiveProgress
-        progress.counted(Counts(done=1, missing=20), left, crew=2)
+    with Progress(store, [*left, before.spec], out) as progress:
+        assert progress.live is not None
+        progress.counted(Counts(done=1, missing=20), left, size=2)
         for spec in left[:14]:
             progress.started(spec)
         progress.finished(done)
+        progress.progressed(Snapshot(left[1], 40_000, 0.5, 0.75, "sin(x) + [x]"))
         progress.live.refresh()
         shown = out.getvalue()
         progress.finished(failed)
         progress.summary(Outcome(Counts(2, 1, 0, 18), 2, [failed] * 25))
-    for word in ("2/21, 0 failed", "left", "m1", "P-1", "30.0 s", "and 3 more"):
+    drawn = ("40,000", "80,000/s", "0.750000", "sin(x) + [x]", "and 3 more")
+    for word in ("2/21, 0 failed", "left", "m1", "P-1", *drawn):
         assert word in shown
     after = out.getvalue()[len(shown) :]
     assert "ValueError: [bold]bad" in after
@@ -520,19 +547,18 @@ def test_a_terminal_gets_a_bar_and_what_is_running(
 # --- real runs
 
 
-def test_a_real_run_is_that_of_the_benchmark() -> None:
-    from symseek.bench import Job, run_job
-    from symseek.experiments.execute import execute
-
+def test_a_real_run_in_another_process_is_the_same(store: Store) -> None:
     spec = Spec("dsr", "Nguyen-11", 0, {"max_expressions": 20_000})
-    record = perform(spec, execute)
-    job = run_job(Job("Nguyen-11", "dsr", 0, 20_000))
-    assert (record.expression, record.reward, record.evaluations, record.recovered) == (
-        job.expression,
-        job.reward,
-        job.expressions,
-        job.recovered,
-    )
+    here = perform(spec, execute)
+    notes = Notes()
+    run([spec], store, listener=notes)
+    assert [repeatable(record) for record in store.records()] == [repeatable(here)]
+    assert here.status == "done"
+    assert notes.snapshots[0].spec == spec
+
+
+def test_bad_settings_are_failures_that_say_so() -> None:
+    spec = Spec("dsr", "Nguyen-11", 0, {"max_expressions": 20_000})
     for settings, error in (
         ({}, "max_expressions is None; dsr on Nguyen-11, seed 0 needs a whole number"),
         ({"max_expresions": 3}, "unknown setting 'max_expresions'; did you mean 'max_expressions'"),

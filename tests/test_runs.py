@@ -23,13 +23,15 @@ import numpy as np
 import pytest
 
 from run_helpers import answer, write_table
+from symseek.cli.settings import fit_command, option_words
 from symseek.model import Model
 from symseek.regression import progress
-from symseek.regression.progress import Standing, clock, watched
+from symseek.regression.progress import SearchProgress, run_with_progress
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
+from symseek.report.text import clock
 from symseek.runs import folder as runs
-from symseek.runs.folder import Question, Run, free_folder, option_words
+from symseek.runs.folder import FitRequest, RunFolder, free_folder
 
 FILES = ["checkpoint", "curve.csv", "front.csv", "front.json", "report.html", "settings.json"]
 SHORT = ("--max-expressions", "2000", "--quiet")
@@ -41,7 +43,7 @@ Capture = pytest.CaptureFixture[str]
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a table; reports, which take a while, are tested once and elsewhere."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(Run, "_report", lambda *_: "<!doctype html>")
+    monkeypatch.setattr(RunFolder, "_report", lambda *_: "<!doctype html>")
     write_table(tmp_path / "data.csv")
     return tmp_path
 
@@ -66,9 +68,9 @@ def folder(here: Path, capsys: Capture, tmp_path_factory: pytest.TempPathFactory
     return Path("run")
 
 
-def question(**changes: Any) -> Question:
+def request(**changes: Any) -> FitRequest:
     settings = Settings(**changes.pop("settings", {}))
-    return replace(Question(Path("data.csv"), "y", None, None, None, settings), **changes)
+    return replace(FitRequest(Path("data.csv"), "y", None, None, None, settings), **changes)
 
 
 # --- the folder
@@ -159,7 +161,7 @@ def test_an_empty_folder_may_be_used(capsys: Capture, here: Path) -> None:
 @pytest.mark.parametrize(
     ("place", "says"), [("data.csv", "is a file"), ("data.csv/x", "cannot write to the run")]
 )
-def test_places_that_are_no_folder(place: str, says: str, capsys: Capture) -> None:
+def test_places_that_are_not_a_folder(place: str, says: str, capsys: Capture) -> None:
     said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", place, *SHORT)
     assert said.code == 2
     assert says in said.err
@@ -188,7 +190,7 @@ DAMAGE: dict[str, Any] = {
 
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("name", ["settings.json", "front.json"])
-def test_damaged_files_are_told(name: str, damage: str, folder: Path, capsys: Capture) -> None:
+def test_damaged_files_are_refused(name: str, damage: str, folder: Path, capsys: Capture) -> None:
     path = folder / name
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] if DAMAGE[damage] is None else DAMAGE[damage])
@@ -227,7 +229,7 @@ def test_damaged_files_are_told(name: str, damage: str, folder: Path, capsys: Ca
     ],
     ids=str,
 )
-def test_settings_of_other_kinds_are_told(
+def test_settings_of_other_kinds_are_refused(
     change: dict[str, Any], folder: Path, capsys: Capture
 ) -> None:
     path = folder / "settings.json"
@@ -256,7 +258,7 @@ def test_settings_of_other_kinds_are_told(
     ],
     ids=str,
 )
-def test_models_of_other_kinds_are_told(
+def test_models_of_other_kinds_are_refused(
     change: dict[str, Any], folder: Path, capsys: Capture
 ) -> None:
     path = folder / "front.json"
@@ -269,7 +271,7 @@ def test_models_of_other_kinds_are_told(
 
 
 @pytest.mark.parametrize("damage", ["empty", "half", "random", "text"])
-def test_a_damaged_checkpoint_is_told(damage: str, folder: Path, capsys: Capture) -> None:
+def test_a_damaged_checkpoint_is_refused(damage: str, folder: Path, capsys: Capture) -> None:
     path = folder / "checkpoint"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2] if DAMAGE[damage] is None else DAMAGE[damage])
@@ -297,7 +299,7 @@ def test_a_run_without_a_front_says_how_to_go_on(folder: Path, capsys: Capture) 
     (folder / "front.json").unlink()
     said = answer(capsys, "show", "run")
     assert said.code == 2
-    assert "has no front yet: it was stopped before its end; go on with `symseek resume run`" in (
+    assert "has no front yet: it was stopped before its end; go on with `symseek resume`" in (
         said.err
     )
 
@@ -320,7 +322,7 @@ def test_a_finished_run_goes_on_with_a_larger_budget(folder: Path, capsys: Captu
     assert 4_900 < int(curve[-1]["expressions"]) <= 5_000
     assert [int(row["iteration"]) for row in curve] == list(range(1, len(curve) + 1))
     # The budget is the run's from now on.
-    assert "5000" in Run.opened(folder).command()
+    assert "5000" in fit_command(RunFolder.open(folder).request)
     assert answer(capsys, "resume", folder).code == 2
     (folder / "front.json").unlink()
     assert answer(capsys, "resume", folder, "--quiet").code == 0
@@ -336,10 +338,10 @@ def test_a_run_of_less_than_a_batch_cannot_grow(capsys: Capture) -> None:
     folder = fit(capsys, "--max-expressions", 500)
     said = answer(capsys, "resume", folder, "--max-expressions", 5000)
     assert said.code == 2
-    assert "was begun with 500 expressions, less than a batch, and cannot go on" in said.err
+    assert "began with 500 expressions, less than a batch, and cannot go on" in said.err
 
 
-def test_a_run_killed_before_its_first_checkpoint_begins_anew(
+def test_a_run_killed_before_its_first_checkpoint_starts_again(
     folder: Path, capsys: Capture
 ) -> None:
     wanted = (folder / "front.json").read_bytes()
@@ -389,14 +391,14 @@ def test_a_run_that_was_stopped_comes_to_the_same(
     def die(self: Regression, final: bool = True) -> NoReturn:
         raise Killed
 
-    class Keeper(runs.Checkpointer):
+    class Killer(runs.Checkpointer):
         def __call__(self, now: Any = None) -> None:
             super().__call__(now)
             if self.search.iteration == 4:
                 raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "Checkpointer", Keeper)
+        patch.setattr(runs, "Checkpointer", Killer)
         patch.setattr(runs, "SAVE_EVERY", 0.0)
         with pytest.raises(Killed):
             fit(capsys, *words)
@@ -443,7 +445,7 @@ def test_other_data_are_noticed(folder: Path, capsys: Capture, here: Path) -> No
 )
 def test_the_command_repeats_the_run(words: tuple[str, ...], capsys: Capture) -> None:
     folder = fit(capsys, *words)
-    command = shlex.split(Run.opened(folder).command())
+    command = shlex.split(fit_command(RunFolder.open(folder).request))
     assert command[:2] == ["symseek", "fit"]
     assert answer(capsys, *command[1:], "--out", "again", "--quiet").code == 0
     for name in ("settings.json", "front.json"):
@@ -455,20 +457,19 @@ def test_odd_names_are_quoted_in_the_command(capsys: Capture, here: Path) -> Non
     table = np.random.default_rng(0).uniform(1, 2, (30, 5))
     with (here / "odd.csv").open("w", newline="") as file:
         csv.writer(file).writerows([names, *table.tolist()])
-    asked = question(data=Path("odd.csv"), target="-y", features=tuple(names[:2]), weights="a b")
+    asked = request(data=Path("odd.csv"), target="-y", features=tuple(names[:2]), weights="a b")
     for features in (tuple(names[:2]), ("a b", "größe.x"), None):
-        command = replace_features(asked, features)
+        command = command_with(asked, features)
         assert "--target=-y" in command
         said = answer(capsys, *command[1:], *SHORT, "--out", "run", "--force")
         assert said.code == 0
-        again = Run.opened(Path("run")).question
+        again = RunFolder.open(Path("run")).request
         assert (again.target, again.features) == ("-y", features)
 
 
-def replace_features(asked: Question, features: tuple[str, ...] | None) -> list[str]:
+def command_with(asked: FitRequest, features: tuple[str, ...] | None) -> list[str]:
     weights = None if features and "a b" in features else asked.weights
-    run = Run(Path("run"), replace(asked, features=features, weights=weights))
-    return shlex.split(run.command())
+    return shlex.split(fit_command(replace(asked, features=features, weights=weights)))
 
 
 def test_words_of_options() -> None:
@@ -521,19 +522,19 @@ def test_a_full_disk_does_not_end_the_search(
 def test_a_disk_that_has_room_again(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "SAVE_EVERY", 0.0)
     disk = Disk(monkeypatch, files=1)
-    write = runs.Run.finish
+    write = RunFolder.finish
 
-    def finish(self: Run, *arguments: Any) -> None:
+    def finish(self: RunFolder, *arguments: Any) -> None:
         disk.left = 99
         write(self, *arguments)
 
-    monkeypatch.setattr(runs.Run, "finish", finish)
+    monkeypatch.setattr(RunFolder, "finish", finish)
     said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", "run", *SHORT)
     assert said.code == 1  # the checkpoint is missing
     assert sorted(os.listdir("run")) == FILES[1:]
 
 
-def test_a_full_disk_at_the_start_is_told_at_once(
+def test_a_full_disk_at_the_start_is_an_error_at_once(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Disk(monkeypatch, files=0)
@@ -574,7 +575,7 @@ class Terminal(io.StringIO):
 
 
 def search(**settings: Any) -> Regression:
-    table = question().table()
+    table = request().read_table()
     chosen = Settings(**{"max_expressions": 3_000, "method": "dsr", **settings})
     return Regression(table.X, table.y, table.features, chosen, target="y")
 
@@ -583,10 +584,10 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(progress, "_LINE", 0.0)
     monkeypatch.setattr(progress, "_SHARE", 0)
     out = io.StringIO()
-    heard: list[int] = []
-    watched(search(), out, lambda now: heard.append(now.iteration))
+    iterations: list[int] = []
+    run_with_progress(search(), out, lambda now: iterations.append(now.iteration))
     lines = out.getvalue().splitlines()
-    assert len(lines) == len(heard) == 3
+    assert len(lines) == len(iterations) == 3
     assert lines[0].startswith("1,006 expressions, ")
     assert "/s, 0:0" in lines[0]
     assert "left at most; R2 0." in lines[0]
@@ -595,44 +596,44 @@ def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_no_line_before_it_is_due() -> None:
     out = io.StringIO()
-    watched(search(), out)
+    run_with_progress(search(), out)
     assert out.getvalue() == ""
 
 
-def test_a_terminal_gets_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_a_live_display(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(progress, "_REDRAW", 0.0)
     monkeypatch.setattr(progress, "_SHARE", 0)
     out = Terminal()
-    watched(search(), out)
+    run_with_progress(search(), out)
     shown = out.getvalue()
     for word in ("━", "expressions", "left at most", "y =", "complexity", ">", "R2", "34%"):
         assert word in shown
     monkeypatch.setenv("TERM", "dumb")
     out = Terminal()
-    watched(search(), out)
+    run_with_progress(search(), out)
     assert out.getvalue() == ""
 
 
 def test_showing_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    assert progress._next(100.0, 0.5) == 100.5
-    assert progress._next(98.0, 0.5) == 118.0
+    assert progress._next_time(100.0, 0.5) == 100.5
+    assert progress._next_time(98.0, 0.5) == 118.0
 
 
-def test_a_callback_may_end_a_search_that_is_watched() -> None:
-    result = watched(search(), io.StringIO(), lambda now: now.iteration == 2)
+def test_a_callback_may_end_a_search_with_progress() -> None:
+    result = run_with_progress(search(), io.StringIO(), lambda now: now.iteration == 2)
     assert len(result.history) == 2
 
 
-def test_how_a_search_stands() -> None:
+def test_the_progress_of_a_search() -> None:
     hunt = search(max_seconds=100.0)
     hunt.run()
     now = hunt.search.history[0]
-    assert Standing(hunt, replace(now, expressions=1_500, seconds=3.0)).share == 0.5
-    late = Standing(hunt, replace(now, expressions=30, seconds=75.0))
+    assert SearchProgress(hunt, replace(now, expressions=1_500, seconds=3.0)).share == 0.5
+    late = SearchProgress(hunt, replace(now, expressions=30, seconds=75.0))
     assert late.share == 0.75
     assert str(late) == "30 expressions, 0/s, 0:25 left at most"
     assert (clock(59.6), clock(3600)) == ("1:00", "1:00:00")
@@ -665,7 +666,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # shells make it deaf 
 fsync, slowness = os.fsync, float(sys.argv[2])
 os.fsync = lambda descriptor: (time.sleep(slowness), fsync(descriptor))
 runs.SAVE_EVERY = float(sys.argv[1])
-runs.Run._report = lambda *_: ""
+runs.RunFolder._report = lambda *_: ""
 sys.exit(main(sys.argv[3:]))
 """
 
@@ -734,7 +735,7 @@ def test_killed_at_any_moment_a_run_comes_to_the_same(here: Path) -> None:
                 words = ("resume", folder, "--quiet")
         # One that was killed when all was written is refused, since it is finished.
         assert code in (0, 2)
-        assert Run.opened(folder).complete
+        assert RunFolder.open(folder).complete
         assert (folder / "front.json").read_bytes() == wanted
         assert set(os.listdir(folder)) - set(FILES) == set() or code == 2
     print(f"{kills} kills, {number} runs of {lasts:.1f} s, which left: {dict(left)}")

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constraint_strategies import constraint_lists, every_program, policy
+from engine_helpers import Policy
 from oracle import sampling as oracle
 from strategies import libraries, programs
 from symseek import (
@@ -32,7 +33,6 @@ from symseek import (
     UniformArity,
     paper_constraints,
 )
-from symseek.engines.native import Policy
 
 KOZA = Library(["add", "sub", "mul", "div", "sin", "cos", "exp", "log"], variables=["x"])
 TWO = Library(["add", "mul", "sin", "cos", "exp", "log", "const", 1], variables=["x", "y"])
@@ -322,7 +322,7 @@ def test_twenty_iterations_are_identical_on_one_two_and_three_threads(own):
         search.grader = watched
         result = search.run()
         assert len(seen) == 20
-        runs.append((seen, search.policy.weights.flat.copy(), result))
+        runs.append((seen, search.state.weights.copy(), result))
     first_seen, first_weights, first_result = runs[0]
     for seen, weights, result in runs[1:]:
         for one, other in zip(first_seen, seen, strict=True):
@@ -348,7 +348,7 @@ def test_forbidden_and_too_long_programs_have_no_probability():
     texts = ["sin(x + cos(y))", "log(exp(x)) + y", "x + y", "x + y + x + y + x + y"]
     batch = Programs.from_list([Program.parse(text, TWO) for text in texts])
     assert np.all(made.score(batch).log_probability == -np.inf)
-    assert not made.allows(batch).any()
+    assert not made.permits(batch).any()
     with pytest.raises(InputError, match="rule out"):
         made.gradient(batch, np.ones(4), np.zeros(4))
 
@@ -361,13 +361,13 @@ def test_incomplete_or_overlong_traversals_are_not_allowed():
     tokens[1, :2] = x, x  # goes on after its end
     tokens[2, :1] = 99  # no such token
     batch = Programs(KOZA, tokens, np.array([2, 2, 1]), np.ones((3, 0)))
-    assert made.allows(batch).tolist() == [False, False, False]
+    assert made.permits(batch).tolist() == [False, False, False]
 
 
 def test_programs_over_another_library_are_refused():
     made = policy(TWO, paper_constraints())
     batch = Programs.from_list([Program.parse("x + x", Library(["add"], variables=["x"]))])
-    for ask in (made.score, made.allows, lambda b: made.gradient(b, np.ones(1), np.ones(1))):
+    for ask in (made.score, made.permits, lambda b: made.gradient(b, np.ones(1), np.ones(1))):
         with pytest.raises(InputError, match="library"):
             ask(batch)
 
@@ -435,7 +435,7 @@ def test_every_sample_is_complete_and_violates_nothing(data):
         named = [str(rule) for rule in rules] + [type(rule).__name__ for rule in rules]
         assert any(name in said for name in named)
         return
-    assert made.allows(batch).all()
+    assert made.permits(batch).all()
     for row in range(len(batch)):
         tokens = tuple(batch.tokens[row, : batch.lengths[row]].tolist())
         assert np.all(batch.tokens[row, batch.lengths[row] :] == -1)
@@ -462,8 +462,8 @@ def test_allowed_means_violates_nothing(data):
         return
     batch = data.draw(st.lists(programs(library, max_length=18), min_size=1, max_size=10))
     valid = [made.rules.violations(program) == [] for program in batch]
-    allowed = made.allows(Programs.from_list(batch)).tolist()
-    if not made.rules.compiled["sized"]:
+    allowed = made.permits(Programs.from_list(batch)).tolist()
+    if not made.rules.tables.sized:
         assert allowed == valid
         return
     for program, ok, fine in zip(batch, allowed, valid, strict=True):
@@ -473,7 +473,7 @@ def test_allowed_means_violates_nothing(data):
     wide = [Length(1, 200) if isinstance(rule, Length) else rule for rule in rules]
     roomy = policy(library, wide)
     valid = [roomy.rules.violations(program) == [] for program in batch]
-    assert roomy.allows(Programs.from_list(batch)).tolist() == valid
+    assert roomy.permits(Programs.from_list(batch)).tolist() == valid
 
 
 @settings(deadline=None, max_examples=60)
@@ -496,9 +496,9 @@ def test_mutated_samples_are_judged_alike(data):
         tokens[at] = data.draw(st.sampled_from(same))
         mutants.append(Program(library, tuple(tokens)))
     valid = np.array([made.rules.violations(program) == [] for program in mutants])
-    allowed = made.allows(Programs.from_list(mutants))
+    allowed = made.permits(Programs.from_list(mutants))
     assert np.all(valid | ~allowed)
-    if not made.rules.compiled["sized"]:
+    if not made.rules.tables.sized:
         np.testing.assert_array_equal(allowed, valid)
 
 
@@ -513,7 +513,7 @@ def test_rules_that_never_meet_do_not_rule_out_programs_together():
     made = policy(library, rules)
     texts = ["sin(y)", "cos(x)", "x + y", "sin(y) + cos(x)"]
     batch = Programs.from_list([Program.parse(text, library) for text in texts])
-    assert made.allows(batch).all()
+    assert made.permits(batch).all()
     assert len({str(program) for program in made.sample(500, iteration=0).programs}) > 4
 
 
@@ -533,7 +533,7 @@ def test_a_left_child_that_leaves_nothing_for_the_right_is_avoided():
     library = Library(["add", "sub"], variables=["x"])
     made = policy(library, [Length(1, 9), Forbid("sub", "sibling", of=["add", "sub", "x"])])
     batch = Programs.from_list([Program.parse(text, library) for text in ("x + x", "x - (x + x)")])
-    assert made.allows(batch).all()
+    assert made.permits(batch).all()
     assert len({str(program) for program in made.sample(500, iteration=0).programs}) > 4
 
 
@@ -542,7 +542,7 @@ def test_siblings_of_a_ternary_operator_need_not_be_neighbours():
     made = policy(TREES, rules)
     apart = Program.from_preorder(["triple", "leaf", "one", "x", "x"], TREES)
     assert ConstraintSet(TREES, rules).violations(apart) == ["Forbid leaf as sibling of x"]
-    assert made.allows(Programs.from_list([apart])).tolist() == [False]
+    assert made.permits(Programs.from_list([apart])).tolist() == [False]
 
 
 def test_a_ternary_operator_may_have_two_constants():
@@ -552,4 +552,4 @@ def test_a_ternary_operator_may_have_two_constants():
     every = Program.from_preorder(["fused", "const", "const", "const"], library)
     assert made.rules.violations(some) == []
     assert made.rules.violations(every) == ["NotAllConstants()"]
-    assert made.allows(Programs.from_list([some, every])).tolist() == [True, False]
+    assert made.permits(Programs.from_list([some, every])).tolist() == [True, False]

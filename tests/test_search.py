@@ -72,7 +72,7 @@ def test_the_callback_sees_every_iteration_and_can_stop() -> None:
 
 def test_statistics_are_those_of_the_batch() -> None:
     hunt = search(max_expressions=500)
-    sample = hunt.policy.sample(500, 0)
+    sample = hunt.sample(500, 0)
     graded = hunt.grader(sample.programs)
     (now,) = hunt.run().history
     rewards = graded.rewards
@@ -116,7 +116,7 @@ def fingerprint(hunt: Search) -> tuple[Any, ...]:
     result = hunt.run()
     rewards = tuple(now.mean_reward for now in result.history)
     entries = tuple((entry.program.tokens, entry.reward) for entry in result.front)
-    return rewards, entries, hunt.policy.weights.flat.tobytes()
+    return rewards, entries, hunt.state.weights.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -337,7 +337,7 @@ def test_constants_are_fitted_to_a_reward_or_a_score_of_ones_own_once_for_each_p
     for hunt in (of_data, of_programs):
         result = hunt.run()
         assert result.stopped is Stopped.REWARD
-        batch = hunt.policy.sample(50, 0).programs
+        batch = hunt.sample(50, 0).programs
         once = hunt.grader(batch)
         so_far = len(asked)
         again = hunt.grader(batch[::-1])

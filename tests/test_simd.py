@@ -11,38 +11,39 @@ from symseek.engines.native import simd_variants
 RUN = """
 import hashlib
 import numpy as np
-from symseek import Library, Program, Programs, Search, SearchConfig, Token
-from symseek.engines.native import Evaluator, operations, simd
-from symseek.tokens import OPERATORS
+from symseek import Library, Program, Programs, Search, SearchConfig
+from symseek.engines.interface import engine_named
+from symseek.engines.native import operations, simd
 library = Library(["add", "sub", "mul", "div", "pow", "sin", "cos", "tan", "tanh", "exp", "log",
                    "sqrt", "neg_exp", "1", "const"], variables=["x", "y"])
 X = np.random.default_rng(0).uniform(0.1, 4, (37, 2))
 search = Search(library, X, np.sin(X[:, 0]) * X[:, 1], SearchConfig(max_expressions=10_000))
 digest = hashlib.sha256()
 def listen(now):
-    sample = search.policy.sample(1000, now.iteration)
+    sample = search.sample(1000, now.iteration)
     rewards = search.grader(sample.programs).rewards
     digest.update(sample.programs.tokens.tobytes() + rewards.tobytes())
 search.run(listen)
-digest.update(search.policy.weights.flat.tobytes())
+digest.update(search.state.weights.tobytes())
 
 # Every operation on numbers of all sizes, and its slopes.
+evaluator = engine_named("native").evaluator
 random = np.random.default_rng(1)
 sizes = np.exp(random.uniform(-700, 700, (3000, 2))) * random.choice([-1.0, 1.0], (3000, 2))
 special = [0.0, -0.0, 0.5, 1.0, -1.0, 5e-324, 1e-310, 1e308, np.inf, -np.inf, np.nan]
 pairs = np.stack(np.meshgrid(special, special), axis=2).reshape(-1, 2)
-wide, narrow = random.uniform(-3, 3, (3000, 2)), random.uniform(-1, 1, (3000, 2))
-table = np.concatenate([wide, narrow, sizes, pairs])
+ordinary = [random.uniform(-3, 3, (3000, 2)), random.uniform(-1, 1, (3000, 2))]
+table = np.concatenate([*ordinary, sizes, pairs])
 for name, arity in operations().items():
-    library = Library([OPERATORS.get(name) or Token(name, arity), "const"], ["x", "y"])
+    library = Library([name, "const"], ["x", "y"])
     one = Programs.from_list([Program.from_preorder([name, *["x", "y"][:arity]], library)])
-    values = Evaluator(library, table).predict(one).values
+    values = evaluator(library, table).predict(one).values
     digest.update(np.where(np.isnan(values), np.nan, values).tobytes())
     for place in range(arity):
         arguments = ["x", "y"][:arity]
         arguments[place] = "0.7"
         fitted = Programs.from_list([Program.from_preorder([name, *arguments], library)])
-        slopes = Evaluator(library, X[:, :2], X[:, 0]).derivatives(fitted)
+        slopes = evaluator(library, X[:, :2], X[:, 0]).derivatives(fitted)
         digest.update(slopes.gradient.tobytes() + slopes.normal.tobytes())
 print(simd(), digest.hexdigest())
 """

@@ -69,7 +69,6 @@ class Policy {
              float entropy_decay, const Ask& ask, float* log_probability, float* entropy, float* gradient);
 
   const Rules& rules() const { return rules_; }
-  Pool& pool() { return *pool_; }
 
  private:
   struct SampleScratch;

@@ -1,32 +1,21 @@
 """symseek: given a table of numbers, find the short formula behind them.
 
-The modules in the order of the pipeline:
+The top level is Algorithm 1 of the paper; start reading at `search.Search.step`:
 
-- `tokens`: the operator table and the library a search draws from
-- `constraints`, `constraint_set`, `tables`, `room`: what a program may look like
+- `tokens`, `operators`: the operators, and the library that a search draws from
+- `constraints`: what a program may look like
 - `policy`: the network that writes programs
-- `programs`, `parse`, `printing`, `symbolic`: expressions as arrays, text and SymPy
-- `engines`: the native core that samples, evaluates and differentiates
-- `data`, `grading`, `rewards`: how good each program is
-- `constants`: the values of its placeholder constants
-- `evolution`, `recombination`: children of the sampled programs, if wanted
+- `programs`: expressions as arrays
+- `data`, `evaluation`, `constants`, `rewards`: how good each program is
+- `evolution`: children of the sampled programs, if wanted
 - `objectives`: what to learn from
 - `front`: the best programs found
-- `search`, `presets`: the loop that ties them together, and the paper's settings
-- `rounding`: fitted constants as neat numbers
-- `problems`, `recovery`, `bench`: was the true formula found?
-- `baselines`: genetic programming on DEAP, to compare with
-- `experiments`: thousands of runs, on one machine or a cluster, each done once and remembered
+- `search`, `loop`, `presets`: the step, the loop over it, settings by name
+- `model`: the formulas of a fit, one of them picked
 
-For a table of one's own:
-
-- `files`, `settings`: what is read, and what is asked
-- `rows`, `scaling`, `regression`: the search in good units
-- `simplify`, `normal_form`: its formulas told briefly, in the user's units
-- `model`, `grade`, `picking`: the formulas found, and which of them to use
-- `estimator`, `cli`: both as a scikit-learn estimator and as a command
-- `runs`, `checkpoint`, `encoding`, `writing`: a run on disk, which can be taken up again
-- `export`, `plots`, `report`: formulas for elsewhere, pictures, everything on a page
+Everything around it is a folder: `engines` (the arithmetic), `notation`, `algebra`, `recovery`,
+`regression` (a user's table), `files`, `runs`, `export`, `report`, `cli`, `problems`, `baselines`,
+`experiments`. docs/map.md has the picture.
 """
 
 from __future__ import annotations
@@ -57,6 +46,7 @@ from symseek.errors import InputError
 from symseek.evaluation import Graded, fit_constants
 from symseek.evolution import Evolution
 from symseek.front import Entry, Front
+from symseek.loop import Iteration, Result, Stopped
 from symseek.objectives import Novelty, PriorityQueue, RiskSeeking, Selection, VanillaPolicyGradient
 from symseek.policy import PolicyConfig
 from symseek.programs import Program, Programs
@@ -68,13 +58,12 @@ from symseek.rewards import (
     InverseNRMSE,
     PredictionReward,
 )
-from symseek.search import Iteration, Result, Search, SearchConfig, Stopped
+from symseek.search import Search, SearchConfig
 from symseek.tokens import EMPTY, Library, Token
+from symseek.version import __version__
 
 if TYPE_CHECKING:
     from symseek.regression.estimator import SymbolicRegressor
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:

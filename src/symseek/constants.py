@@ -1,6 +1,6 @@
 """Fitting constants: the values of `const` placeholders that make a program fit best.
 
-Rewards that fall with the squared error are fitted in the native core, with exact derivatives (see
+Rewards that fall with the squared error are fitted by the engine, with exact derivatives (see
 `Evaluator.fit`). Any other reward is searched without derivatives, by `search_constants` below,
 which asks for rewards of whole batches: one step for every program at a time. Either way a fit
 never makes a program worse, its work is bounded, and every program gets a status.
@@ -21,7 +21,7 @@ from symseek.programs import Programs
 __all__ = ["FIT_METHODS", "FitConfig", "FitStatus", "search_constants", "with_room"]
 
 Floats = NDArray[np.float64]
-Judge = Callable[[Programs], Floats]  # rewards [B], NaN where invalid
+RewardFunction = Callable[[Programs], Floats]  # rewards [B], NaN where invalid
 
 FIT_METHODS = ("mixed", "least_squares", "bfgs")
 
@@ -84,13 +84,13 @@ class FitConfig:
 
 
 def search_constants(
-    programs: Programs, judge: Judge, config: FitConfig
+    programs: Programs, rewards_of: RewardFunction, config: FitConfig
 ) -> tuple[Programs, Floats, NDArray[np.uint8]]:
     """Fit constants without derivatives, by Nelder and Mead's method.
 
     Args:
         programs: the programs, with the constants to start from.
-        judge: gives the rewards [B] of programs, NaN for an invalid one.
+        rewards_of: gives the rewards [B] of programs, NaN for an invalid one.
         config: `restarts` and `max_steps` count; the method is always this one.
 
     Returns:
@@ -99,8 +99,8 @@ def search_constants(
     >>> from symseek import Library, Program
     >>> library = Library(["mul", "const"], variables=["x"])
     >>> batch = Programs.from_list([Program.parse("1.0*x", library)])
-    >>> judge = lambda p: 1 / (1 + np.abs(p.constants[:, 0] - 3.5))
-    >>> search_constants(batch, judge, FitConfig())[0].constants.round(6)
+    >>> rewards_of = lambda p: 1 / (1 + np.abs(p.constants[:, 0] - 3.5))
+    >>> search_constants(batch, rewards_of, FitConfig())[0].constants.round(6)
     array([[3.5]])
     """
     counts = _constant_counts(programs)
@@ -109,7 +109,7 @@ def search_constants(
     status = np.full(len(programs), FitStatus.CONVERGED, dtype=np.uint8)
     for count in np.unique(counts):
         rows = np.flatnonzero(counts == count)
-        group = _Group(_replaced(programs[rows], constants[rows]), judge, int(count))
+        group = _Group(_replaced(programs[rows], constants[rows]), rewards_of, int(count))
         group.fit(config)
         constants[rows, :count] = group.best
         rewards[rows] = group.reward
@@ -139,9 +139,9 @@ def _replaced(programs: Programs, constants: Floats) -> Programs:
 class _Group:
     """Programs with the same number of constants k, fitted side by side."""
 
-    def __init__(self, programs: Programs, judge: Judge, count: int) -> None:
+    def __init__(self, programs: Programs, rewards_of: RewardFunction, count: int) -> None:
         self.programs = programs
-        self.judge = judge
+        self.rewards_of = rewards_of
         self.best = programs.constants[:, :count].copy()  # [B, k]
         self.reward = self._ask(np.arange(len(programs)), self.best)
         self.status = np.full(len(programs), FitStatus.CONVERGED, dtype=np.uint8)
@@ -175,7 +175,9 @@ class _Group:
         """Rewards [B] of some programs with these constants [B, k]."""
         constants = self.programs.constants[rows]
         constants[:, : x.shape[1]] = x
-        return self.judge(_replaced(self.programs[rows], constants)) if len(rows) else np.empty(0)
+        return (
+            self.rewards_of(_replaced(self.programs[rows], constants)) if len(rows) else np.empty(0)
+        )
 
     def _looks(self, rows: NDArray[np.intp], number: int) -> tuple[Floats, Floats]:
         """The best of some random places for each program: either sign, sizes from 0.1 to 10."""

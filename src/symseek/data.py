@@ -1,13 +1,18 @@
-"""Tables in, checked: arrays of inputs and target that a search can rely on.
+"""Data: arrays of inputs and target that a search can rely on, its rows and its units.
 
-Everything after this module takes finite float64 arrays of matching lengths for granted.
+`Data.checked` lets in finite float64 arrays of matching lengths only. From there rows are split
+into training and validation rows, sampled, and scaled.
+
+Columns far from 1 are divided by a power of ten. A search starts its constants at 1 and takes sines
+and exponentials of what it is given, so that it could not use a column of 1e-9 or 1e12. Columns of
+ordinary size stay as they are: the formula sin(x) is simpler than sin(10*x).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,9 +20,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from symseek.errors import InputError
 
-__all__ = ["Data"]
+__all__ = ["FEWEST_ROWS", "LARGEST", "Data", "Scales"]
 
 Floats = NDArray[np.float64]
+
+FEWEST_ROWS = 3  # a line fits any two points
+LARGEST = 1e150  # the squares of larger numbers overflow
+_SMALL, _LARGE = 0.01, 100.0  # a column whose typical size is between these is left alone
 
 
 @dataclass(frozen=True)
@@ -91,13 +100,78 @@ class Data:
             weights[kept] * (len(kept) / weights.sum()),
         )
 
+    def split(self, share: float, seed: int) -> tuple[Data, Data | None]:
+        """Training rows, and validation rows drawn at random: a share of all."""
+        rows = len(self.y)
+        if share == 0:
+            return self, None
+        count = round(share * rows)
+        if count < 2 or rows - count < FEWEST_ROWS:
+            raise InputError(
+                f"validation is {share}, which is {count} of {rows} rows; it must be at"
+                f" least 2 of them, and leave {FEWEST_ROWS}"
+            )
+        order = np.random.default_rng([seed, 1]).permutation(rows)
+        return self.rows(np.sort(order[count:])), self.rows(np.sort(order[:count]))
+
+    def sampled(self, most: int | None, seed: int) -> Data:
+        """At most so many rows, drawn at random."""
+        rows = len(self.y)
+        if most is None or rows <= most:
+            return self
+        chosen = np.random.default_rng([seed, 2]).choice(rows, most, replace=False)
+        return self.rows(np.sort(chosen))
+
+    def scaled(self, scales: Scales) -> Data:
+        """The rows in other units."""
+        return replace(self, X=self.X / scales.inputs, y=self.y / scales.target)
+
+    def refuse_few_rows(self) -> None:
+        """Refuse a table from which nothing can be learnt."""
+        rows = len(self.y)
+        if rows < FEWEST_ROWS:
+            many = "is only one row" if rows == 1 else f"are only {rows} different rows"
+            raise InputError(f"there {many}; a search needs at least {FEWEST_ROWS}, so add some")
+
+    def refuse_extreme_target(self) -> None:
+        """Refuse a target whose squares overflow or vanish."""
+        largest = float(np.abs(self.y).max())
+        if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
+            raise InputError(
+                f"y reaches {largest:g}, and squares of such numbers are lost; give it in other"
+                " units"
+            )
+
     def refuse_constant_target(self, why: str) -> None:
-        """Complain when every y is the same."""
+        """Refuse a target that is the same in every row."""
         if self.y.min() == self.y.max() or not self.spread > 0:
             raise InputError(
                 f"y is constant ({self.y[0]:g} in every row), so {why} is undefined;"
                 " give a target that varies"
             )
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What each input and the target are divided by.
+
+    >>> scales = Scales.of(np.array([[1.5e11, 0.3], [7.8e11, 0.2]]), np.array([3e7, 4e8]))
+    >>> scales.inputs.tolist(), scales.target
+    ([1000000000000.0, 1.0], 100000000.0)
+    """
+
+    inputs: Floats  # [n]
+    target: float
+
+    @classmethod
+    def of(cls, X: Floats, y: Floats) -> Scales:
+        """The powers of ten that bring columns to a size near 1, where they are far from it."""
+        return cls(np.array([_scale(column) for column in X.T]), _scale(y))
+
+    @classmethod
+    def none(cls, columns: int) -> Scales:
+        """Everything stays as it is."""
+        return cls(np.ones(columns), 1.0)
 
 
 def _numbers(values: ArrayLike, what: str) -> Floats:
@@ -135,3 +209,12 @@ def _row_weights(weights: ArrayLike | None, rows: int) -> Floats:
     if not np.isfinite(vector).all() or (vector < 0).any() or not vector.sum() > 0:
         raise InputError("weights must be finite, not negative, and not all zero")
     return np.asarray(vector * (rows / vector.sum()))
+
+
+def _scale(values: Floats) -> float:
+    """A power of ten near the root of the mean square."""
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest == 0.0:
+        return 1.0
+    size = largest * math.sqrt(float(np.mean((values / largest) ** 2)))
+    return 1.0 if _SMALL <= size <= _LARGE else 10.0 ** round(math.log10(size))

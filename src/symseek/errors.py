@@ -1,7 +1,11 @@
 """What the package says when it is given something it cannot use.
 
-Every complaint about input is an `InputError` whose message is one sentence that names the thing
-and says what to do about it. A misspelt name is answered with the nearest known one.
+Bad input raises an `InputError`. Its message is one sentence that names the thing and says what to
+do about it; a misspelt name is answered with the nearest known one.
+
+A message names a parameter in backquotes, as in "choose some with `features`", and the two actions
+that a run folder may need as `fit` and `resume`. The command line shows these as its own options
+and commands (`cli.options.in_command_line_terms`); nothing outside `cli` names an option.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Grading: from a batch of programs to a reward each, by whichever route the reward needs.
+"""Evaluation: from a batch of programs to a reward each, by whichever route the reward needs.
 
-Data with a built-in reward is graded from error sums in the native core; a custom reward sees
+Data with a built-in reward is graded from error sums in the engine; a custom reward sees
 predictions; a score function sees the programs themselves, with no data at all. Constants are
 fitted on the way. All routes answer the same question, so the search does not know which it has.
 """
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.constants import FitConfig, FitStatus, search_constants, with_room
 from symseek.data import Data
-from symseek.engines.native import Errors, Evaluator, Workers
+from symseek.engines.interface import Engine, Errors, Evaluator, engine_named
 from symseek.errors import InputError
 from symseek.programs import Programs
 from symseek.rewards import (
@@ -68,12 +68,20 @@ class Grader(Protocol):
     def __call__(self, programs: Programs) -> Graded:
         """Grade the batch."""
 
+    @property
+    def memories(self) -> list[dict[bytes, Any]]:
+        """What is remembered of a function of the caller's.
+
+        Asked again, it might answer otherwise in the last bit: how a product of matrices is rounded
+        can depend on how many programs are graded with it. So a checkpoint keeps them.
+        """
+
 
 def data_grader(
     library: Library,
     data: Data,
     reward: Reward,
-    threads: int | Workers = 1,
+    engine: Engine,
     constants: FitConfig | None = None,
 ) -> Grader:
     """The grader for a data set; with `constants`, placeholders are fitted, else they stay."""
@@ -87,7 +95,7 @@ def data_grader(
         data.refuse_constant_target("the normalised error")
     if library.constant_id is None:
         constants = None
-    evaluator = Evaluator(library, data.X, data.y, data.weights, threads)
+    evaluator = engine.evaluator(library, data.X, data.y, data.weights)
     grader: _ErrorGrader | _PredictionGrader
     if isinstance(reward, ErrorReward):
         grader = _ErrorGrader(evaluator, data, reward)
@@ -129,6 +137,7 @@ def fit_constants(
     reward: str | Reward | Callable[..., NDArray[np.floating]] = "inverse_nrmse",
     weights: ArrayLike | None = None,
     threads: int = 1,
+    engine: str | Engine = "native",
 ) -> Graded:
     """Fit the constants of given programs to data, starting from the values they have.
 
@@ -144,12 +153,16 @@ def fit_constants(
     if library.constant_id is None:
         raise InputError("the library has no 'const' token, so there are no constants to fit")
     data = Data.checked(X, y, library.variables, weights)
-    grader = data_grader(library, data, reward_named(reward), threads, config or FitConfig())
+    made = engine_named(engine, threads)
+    grader = data_grader(library, data, reward_named(reward), made, config or FitConfig())
     return grader(programs)
 
 
 @dataclass
 class _ErrorGrader:
+    """Rewards from error sums."""
+
+    memories: ClassVar[list[dict[bytes, Any]]] = []
     evaluator: Evaluator
     data: Data
     reward: ErrorReward
@@ -171,8 +184,9 @@ class _ErrorGrader:
 
 @dataclass
 class _LeastSquaresGrader:
-    """Fits constants natively: the reward falls with the squared error."""
+    """Fits constants in the engine: the reward falls with the squared error."""
 
+    memories: ClassVar[list[dict[bytes, Any]]] = []
     grader: _ErrorGrader
     config: FitConfig
     curve: Curve
@@ -195,6 +209,10 @@ class _SearchGrader:
 
     def __post_init__(self) -> None:
         self.known: OrderedDict[bytes, tuple[Floats, float, int]] = OrderedDict()
+
+    @property
+    def memories(self) -> list[dict[bytes, Any]]:
+        return [self.known, *self.grader.memories]
 
     def __call__(self, programs: Programs) -> Graded:
         first, inverse = _distinct(programs)
@@ -223,21 +241,24 @@ class _SearchGrader:
     def _fit(self, programs: Programs) -> tuple[Programs, Floats, NDArray[np.uint8]]:
         if self.guess is not None:
             guessed = self.guess(programs)
-            # A guess that the reward calls invalid must not displace a start that it does not.
-            promise = self._judge(guessed)
-            better = ~np.isnan(promise) & ~(promise < self._judge(programs))
+            # An invalid guess must not replace a valid start.
+            promise = self._rewards(guessed)
+            better = ~np.isnan(promise) & ~(promise < self._rewards(programs))
             own = with_room(programs.constants, guessed.constants.shape[1])
             start = np.where(better[:, None], guessed.constants, own)
             programs = Programs._trusted(programs.library, programs.tokens, programs.lengths, start)
-        return search_constants(programs, self._judge, self.config)
+        return search_constants(programs, self._rewards, self.config)
 
-    def _judge(self, programs: Programs) -> Floats:
+    def _rewards(self, programs: Programs) -> Floats:
         graded = self.grader(programs)
         return np.where(graded.ok, graded.rewards, np.nan)
 
 
 @dataclass
 class _PredictionGrader:
+    """Rewards by a function of the predictions."""
+
+    memories: ClassVar[list[dict[bytes, Any]]] = []
     evaluator: Evaluator
     data: Data
     reward: PredictionReward
@@ -266,6 +287,10 @@ class _ScoreGrader:
 
     def __post_init__(self) -> None:
         self.known: OrderedDict[bytes, float] = OrderedDict()
+
+    @property
+    def memories(self) -> list[dict[bytes, Any]]:
+        return [self.known]
 
     def __call__(self, programs: Programs) -> Graded:
         first, inverse = _distinct(programs)

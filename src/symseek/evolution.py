@@ -1,8 +1,13 @@
 """Evolution inside an iteration: short, and begun anew from what the policy has just written.
 
 The sampled programs are the first generation. Each further one comes from it by crossover and
-mutation in the native core, under the very constraints that sampling obeys, so that the space
-searched is one. The best children join the batch that the policy learns from.
+mutation in the engine, under the very constraints that sampling obeys, so that the space searched
+is one. The best children join the batch that the policy learns from.
+
+Now and then programs are also recombined by what is missing. A program a that explains part of the
+data leaves a residual: y - a for a sum, y / a for a product. Among the short programs seen, the one
+nearest to it is found by comparing values on a sample of the rows, and the two become one program.
+Chance alone would have to try as many crossovers as there are pairs.
 
 One long evolution is a sequence of iterations that pass their population on.
 """
@@ -16,18 +21,20 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.constraints.constraint_set import ConstraintSet
-from symseek.engines.breeding import Breeder
-from symseek.engines.native import Policy, Workers
+from symseek.constraints import ConstraintSet
+from symseek.data import Data
+from symseek.engines.interface import PAIRS, Engine
 from symseek.errors import InputError
 from symseek.evaluation import Graded
-from symseek.policy import PolicyConfig
 from symseek.programs import Programs
-from symseek.recombination import Recombiner
+from symseek.tokens import EMPTY, Library
 
-__all__ = ["Evolution", "Evolver"]
+__all__ = ["Evolution", "Evolver", "Population", "Recombiner", "fitness"]
 
 _RECENT = 24  # generations whose programs a recombination may use
+_ROWS = 64  # rows on which programs are compared: enough to tell them apart
+_WHOLES = 100  # the best programs, which are completed
+_PARTS = 2000  # the shortest programs, with which they are
 
 
 @dataclass(frozen=True)
@@ -58,41 +65,49 @@ class Evolution:
             raise InputError("crossover and mutation are both 0, so no child would be new")
 
 
-class Evolver:
-    """Evolves the batches of one search.
+@dataclass(frozen=True)
+class Population:
+    """What an evolution that continues goes on with."""
 
-    Between two iterations `population` and `children` are all that it remembers.
-    """
+    graded: Graded  # [B]
+    children: int  # in each of its generations
+
+
+class Evolver:
+    """Evolves the batches of one search; it remembers nothing between two iterations."""
 
     def __init__(
         self,
         config: Evolution,
         rules: ConstraintSet,
         seed: int,
-        threads: int | Workers,
-        recombiner: Recombiner | None = None,
+        engine: Engine,
+        data: Data | None = None,
     ) -> None:
         self.config = config
-        self.breeder = Breeder(rules, seed, threads)
-        self.recombiner = recombiner
-        self.population: Graded | None = None  # with which the next iteration is to begin
-        self.children = 0  # in a generation of that population
-        # Custom constraints can only be asked token by token, as the smallest policy does.
-        self.judge = Policy(rules, PolicyConfig(hidden=1), seed, threads) if rules.custom else None
+        self.rules = rules
+        self.seed = seed
+        self.engine = engine
+        self.breeder = engine.breeder(rules)
+        self.recombiner = None
+        if data is not None and config.pairing:
+            self.recombiner = Recombiner(rules.library, data, rules.max_length, engine)
 
     def __call__(
         self,
         batch: Graded,
+        before: Population | None,
         iteration: int,
         grade: Callable[[Programs], Graded],
         room: Callable[[], int],
-    ) -> Graded:
-        """The batch, sampled or the population of last time, with the best children added.
+    ) -> tuple[Graded, Population | None]:
+        """The batch with the best children added, and the population to go on with.
 
-        `grade` sees every generation; `room` says how many programs may still be graded, 0 to end.
+        The batch was sampled or is the population `before`. `grade` sees every generation; `room`
+        says how many programs may still be graded, 0 to end.
         """
         config, population = self.config, batch
-        size = len(batch.programs) if self.population is None else self.children
+        size = len(batch.programs) if before is None else before.children
         self.breeder.begin(batch.programs)
         recent: deque[Graded] = deque(maxlen=_RECENT)
         best: list[Graded] = []  # the best children so far, as one group
@@ -101,26 +116,36 @@ class Evolver:
             count = min(size, room())
             if count == 0:
                 break
-            children = self._permitted(
-                self.breeder.breed(
-                    population.programs, fitness(population), iteration, generation, config, count
-                )
-            )
-            fresh = [grade(children)] if len(children) else []
+            children = self._children(population, iteration, generation, count)
+            new = [grade(children)] if len(children) else []
             if config.pairing and (generation + 1) % config.pairing == 0:
-                pairs = self._pairs([batch, *recent, *fresh])[: room()]
-                fresh += [grade(pairs)] if len(pairs) else []
-            if not fresh:
-                continues = False  # nothing new can be bred of this population
+                pairs = self._pairs([batch, *recent, *new])[: room()]
+                new += [grade(pairs)] if len(pairs) else []
+            if not new:
+                continues = False  # nothing new can be bred from this population
                 break
-            recent += fresh
-            best = [fittest([*best, *fresh], config.kept)]
-            population = fittest([population], config.elite, fresh)
-        self.population, self.children = (population, size) if continues else (None, 0)
-        return merged([batch, *best])
+            recent += new
+            best = [fittest([*best, *new], config.kept)]
+            population = fittest([population], config.elite, new)
+        return merged([batch, *best]), Population(population, size) if continues else None
+
+    def _children(
+        self, population: Graded, iteration: int, generation: int, count: int
+    ) -> Programs:
+        return self._permitted(
+            self.breeder.breed(
+                population.programs,
+                fitness(population),
+                self.seed,
+                iteration,
+                generation,
+                self.config,
+                count,
+            )
+        )
 
     def _pairs(self, groups: list[Graded]) -> Programs:
-        """What recombination makes of the programs met lately: new ones that may be graded."""
+        """What recombination makes of recent programs: new ones that may be graded."""
         pairs = None
         if self.recombiner is not None:
             pairs = self.recombiner(merged(groups), self.config.pairs)
@@ -129,10 +154,10 @@ class Evolver:
         return self._permitted(pairs[np.flatnonzero(self.breeder.admit(pairs))])
 
     def _permitted(self, programs: Programs) -> Programs:
-        """Those that the custom constraints allow; the breeder sees to all others."""
-        if self.judge is None:
+        """Those that the custom constraints allow; the breeder obeys all others."""
+        if not self.rules.custom:
             return programs
-        return programs[np.flatnonzero(self.judge.score(programs).log_probability > -np.inf)]
+        return programs[np.flatnonzero(self.engine.permits(self.rules, programs))]
 
 
 def fittest(groups: list[Graded], count: int, besides: list[Graded] | None = None) -> Graded:
@@ -144,7 +169,7 @@ def fittest(groups: list[Graded], count: int, besides: list[Graded] | None = Non
 
 
 def fitness(graded: Graded) -> NDArray[np.float64]:
-    """The rewards [B]; an invalid program is behind all others, were these below its 0 too."""
+    """The rewards [B]; invalid programs rank last, even behind negative rewards."""
     return np.where(graded.ok, graded.rewards, -np.inf)
 
 
@@ -156,3 +181,74 @@ def merged(groups: list[Graded]) -> Graded:
         np.concatenate([group.ok for group in groups]),
         sum(group.distinct for group in groups),
     )
+
+
+class Recombiner:
+    """Joins programs of one search on its data."""
+
+    def __init__(self, library: Library, data: Data, max_length: int, engine: Engine) -> None:
+        rows = np.unique(np.linspace(0, len(data.y) - 1, _ROWS).astype(np.intp))
+        self.library = library
+        self.max_length = max_length
+        self.engine = engine
+        self.target, self.weights = data.y[rows], data.weights[rows]
+        self.evaluator = engine.evaluator(library, data.X[rows], cache=0)
+        self.ways = [way for way, pair in enumerate(PAIRS) if pair.operator in library.names]
+
+    def __call__(self, graded: Graded, count: int) -> Programs | None:
+        """The `count` best pairs of those graded, as programs; they may break constraints."""
+        wholes, parts = self._choose(graded)
+        if not len(wholes) or not len(parts) or not self.ways:
+            return None
+        programs = graded.programs
+        lengths = programs.lengths
+        fits = lengths[wholes][:, None] + lengths[parts][None, :] + 1 <= self.max_length
+        pairs = self.engine.pair(
+            self.evaluator.predict(programs[wholes]).values,
+            self.evaluator.predict(programs[parts]).values,
+            self.target,
+            self.weights,
+            fits,
+        )
+        rank = np.argsort(pairs.error[:, self.ways], axis=None, kind="stable")[:count]
+        children = []
+        for at in rank:
+            row, way = int(at) // len(self.ways), self.ways[int(at) % len(self.ways)]
+            if not np.isfinite(pairs.error[row, way]):
+                break
+            children.append((way, int(wholes[row]), int(parts[pairs.candidate[row, way]])))
+        return self._joined(programs, children) if children else None
+
+    def _choose(self, graded: Graded) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The best programs and the shortest, one of each reward: equal rewards, equal values."""
+        lengths = graded.programs.lengths
+        room = self.max_length - 2  # for an operator and the shortest part
+        valid = np.flatnonzero(graded.ok & (lengths <= room))
+        valid = valid[np.argsort(lengths[valid], kind="stable")]  # of equals, the shortest
+        valid = valid[np.unique(graded.rewards[valid], return_index=True)[1]]
+        best = valid[np.argsort(-graded.rewards[valid], kind="stable")]
+        short = valid[lengths[valid] <= self.max_length // 2 - 1]
+        order = np.argsort(lengths[short], kind="stable")
+        return best[:_WHOLES], short[order][:_PARTS]
+
+    def _joined(self, programs: Programs, children: list[tuple[int, int, int]]) -> Programs:
+        """The pairs as programs: an operator, then one program, then the other."""
+        constant = self.library.constant_id
+        tokens = np.full((len(children), self.max_length), EMPTY, dtype=np.int16)
+        lengths = np.empty(len(children), dtype=np.int32)
+        values: list[list[float]] = []
+        for row, (way, one, other) in enumerate(children):
+            if PAIRS[way].swapped:
+                one, other = other, one
+            parts = [programs.tokens[each, : programs.lengths[each]] for each in (one, other)]
+            joined = np.concatenate([[self.library.index(PAIRS[way].operator)], *parts])
+            tokens[row, : len(joined)] = joined
+            lengths[row] = len(joined)
+            values.append([])
+            for each, part in zip((one, other), parts, strict=True):
+                count = np.count_nonzero(part == constant)
+                values[-1] += programs.constants[each, :count].tolist()
+        constants = np.ones((len(children), max(map(len, values))))
+        for row, given in enumerate(values):
+            constants[row, : len(given)] = given
+        return Programs._trusted(self.library, tokens, lengths, constants)

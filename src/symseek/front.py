@@ -6,17 +6,17 @@ It is kept over everything a search has seen. Along it, complexity and reward bo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symseek.programs import Program, Programs
 
-ALIKE = 1e-3  # of the distance to 1: a fit so little better is no other formula
-
 __all__ = ["Entry", "Front"]
 
+ALIKE = 1e-3  # of the distance to 1: a fit so little better is not another formula
 ROUNDING = 1e-12  # rewards that differ by less, relatively, are the same
 
 
@@ -30,25 +30,20 @@ class Entry:
     found_at: int = 0  # expressions graded when it, or the like with hardly a worse fit, was found
 
 
-@dataclass
+@dataclass(frozen=True)
 class Front:
     """The entries, simplest first.
 
     >>> from symseek import Library
     >>> library = Library(["add", "sin"], variables=["x"])
     >>> batch = Programs.from_list([Program.parse(t, library) for t in ("x + x", "sin(x)", "x")])
-    >>> front = Front()
-    >>> front.update(batch, np.array([0.5, 0.4, 0.2]))
-    True
-    >>> print(front)
+    >>> print(Front().updated(batch, np.array([0.5, 0.4, 0.2])))
     complexity    reward  expression
              1  0.200000  x
              3  0.500000  x + x
     """
 
-    entries: list[Entry] = field(default_factory=list)
-    # [C] the best reward at this complexity or below; spares all but the few that enter the front
-    _to_beat: NDArray[np.float64] = field(default_factory=lambda: np.empty(0), repr=False)
+    entries: tuple[Entry, ...] = ()
 
     @property
     def best(self) -> Entry | None:
@@ -70,29 +65,33 @@ class Front:
     def __getitem__(self, row: int) -> Entry:
         return self.entries[row]
 
-    def update(self, programs: Programs, rewards: NDArray[np.float64], at: int = 0) -> bool:
-        """Take in a batch (invalid programs: reward NaN); True when something entered.
+    def updated(self, programs: Programs, rewards: NDArray[np.float64], at: int = 0) -> Front:
+        """The front with a batch taken in; invalid programs have reward NaN.
 
         `at` says how many expressions have been graded.
         """
         complexity = programs.complexity
-        self._grow(int(complexity.max(initial=0)))
-        rows = np.flatnonzero(rewards > self._to_beat[complexity])
-        if not len(rows):
-            return False
+        rows = np.flatnonzero(rewards > self._to_beat(complexity))
+        front = self
         for row in rows[np.lexsort((rows, -rewards[rows], complexity[rows]))]:
-            if rewards[row] > self._to_beat[complexity[row]]:
-                reward, cost = float(rewards[row]), int(complexity[row])
-                self._enter(
-                    Entry(programs[int(row)], reward, cost, self._found_at(reward, cost, at))
-                )
-        return True
+            cost = int(complexity[row])
+            if rewards[row] > front._to_beat(cost):
+                reward = float(rewards[row])
+                found_at = front._found_at(reward, cost, at)
+                front = front._entered(Entry(programs[int(row)], reward, cost, found_at))
+        return front
 
-    def _grow(self, complexity: int) -> None:
-        missing = complexity + 1 - len(self._to_beat)
-        if missing > 0:
-            last = self._to_beat[-1] if len(self._to_beat) else -np.inf
-            self._to_beat = np.append(self._to_beat, np.full(missing, last))
+    @cached_property
+    def _steps(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The complexities of the entries, and the best reward below the first and from each on."""
+        complexities = np.array([e.complexity for e in self.entries], dtype=np.int64)
+        return complexities, np.array([-np.inf, *(e.reward for e in self.entries)])
+
+    def _to_beat(self, complexity: NDArray[np.int32] | int) -> NDArray[np.float64]:
+        """The best reward at these complexities or below."""
+        complexities, rewards = self._steps
+        best: NDArray[np.float64] = rewards[np.searchsorted(complexities, complexity, "right")]
+        return best
 
     def _found_at(self, reward: float, complexity: int, at: int) -> int:
         """Now, unless something no more complex is nearly as good: then, when that was found."""
@@ -101,14 +100,13 @@ class Front:
                 return entry.found_at
         return at
 
-    def _enter(self, entry: Entry) -> None:
-        beaten = [e for e in self.entries if e.complexity < entry.complexity]
+    def _entered(self, entry: Entry) -> Front:
+        """The front with an entry that beats all simpler ones."""
+        simpler = [e for e in self.entries if e.complexity < entry.complexity]
         better = [
             e for e in self.entries if e.complexity >= entry.complexity and e.reward > entry.reward
         ]
-        self.entries = [*beaten, entry, *better]
-        tail = self._to_beat[entry.complexity :]
-        np.maximum(tail, entry.reward, out=tail)
+        return Front((*simpler, entry, *better))
 
     def __str__(self) -> str:
         lines = ["complexity    reward  expression"]

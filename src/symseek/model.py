@@ -9,21 +9,69 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.data import Data
 from symseek.errors import InputError
+from symseek.operators.table import ALIASES
 from symseek.programs import Program
-from symseek.tokens import OPERATORS, Kind, Library, Token
+from symseek.rewards import ErrorReward, Reward
+from symseek.tokens import OPERATORS, RESERVED, Kind, Library, Token, every_operator
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Formula", "Model", "full_library"]
+__all__ = ["Accuracy", "Formula", "Model", "full_library", "loss"]
 
 FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How well a program does on some rows; an undefined value on any is infinitely bad."""
+
+    reward: float
+    nrmse: float
+    r2: float
+
+    @classmethod
+    def of(cls, program: Program, data: Data, reward: Reward) -> Accuracy:
+        values = program.evaluate(data.X)
+        if not np.isfinite(values).all():
+            return cls(0.0, math.inf, -math.inf)
+        with np.errstate(over="ignore"):
+            errors = np.abs(values - data.y)
+            mse = float(np.average(errors**2, weights=data.weights))
+            mae = float(np.average(errors, weights=data.weights))
+        nrmse = math.sqrt(mse) / data.spread if data.spread else math.inf
+        if isinstance(reward, ErrorReward):
+            graded = reward(np.array([mse]), np.array([mae]), data.spread)
+        else:
+            graded = reward(data, values[None])
+        r2 = 1 - nrmse * nrmse
+        # The mean explains nothing, but for rounding.
+        return cls(float(graded[0]), nrmse, 0.0 if abs(r2) < 1e-12 else r2)
+
+
+class HasAccuracy(Protocol):
+    """An accuracy, or a formula that has one."""
+
+    @property
+    def reward(self) -> float: ...
+    @property
+    def nrmse(self) -> float: ...
+
+
+def loss(found: HasAccuracy, reward: Reward) -> float:
+    """What is to be small: the NRMSE, or what a reward of other errors falls with."""
+    if not isinstance(reward, ErrorReward):
+        return math.exp(min(-found.reward, 700.0)) if math.isfinite(found.nrmse) else math.inf
+    if reward.curve(1.0) is not None:
+        return found.nrmse
+    return 1 / found.reward - 1 if found.reward > 0 else math.inf
 
 
 @dataclass(frozen=True)
@@ -35,7 +83,7 @@ class Formula:
     reward: float  # on the training rows, like the next two
     nrmse: float
     r2: float
-    validation_r2: float | None = None  # on the rows kept aside, if any were
+    validation_r2: float | None = None  # on the validation rows, if there are any
 
     @property
     def complexity(self) -> int:
@@ -149,7 +197,7 @@ class Model:
                 f" {FORMAT}; fit it again"
             )
         try:
-            own = [Token(**described) for described in record["operators"]]
+            own = [_made(described) for described in record["operators"]]
             library = full_library(record["features"], own)
             formulas = tuple(
                 Formula(
@@ -176,29 +224,38 @@ class Model:
 
 
 def full_library(features: Sequence[str], operators: Sequence[object] = ()) -> Library:
-    """Every operator, those of the caller's own among some more, the columns and constants."""
+    """Every operator, those of the caller's own among `operators` too, the columns and constants.
+
+    A column may be named like an operator that the caller does not use and the simplifier does not
+    need; that operator is left out.
+
+    >>> "gauss" in full_library(["x"]), full_library(["x", "gauss"]).variables
+    (True, ('x', 'gauss'))
+    """
     names = [str(name) for name in features]
+    own = [each for each in operators if isinstance(each, Token)]
+    used = {each.name for each in own} | {ALIASES.get(str(each), str(each)) for each in operators}
     for at, name in enumerate(names):
-        if name in OPERATORS or name == "const":
+        if name in RESERVED or name in used & set(OPERATORS):
             raise InputError(
                 f"column {name!r} is named like an operator; rename it, for instance to"
                 f" {name + '_'!r}"
             )
         if name in names[:at]:
             raise InputError(f"two columns are named {name!r}; rename one")
-    builtin = OPERATORS.values()
-    own = [each for each in operators if isinstance(each, Token) and each not in builtin]
-    return Library([*OPERATORS, *own, "const"], names)
+    return Library([*every_operator(names, own), "const"], names)
 
 
 def _own_tokens(formulas: Sequence[Formula]) -> list[Token]:
-    """The operators that are not built in."""
+    """The operators that are not as the table has them."""
     library = formulas[0].program.library if formulas else ()
-    return [t for t in library if t.kind is Kind.OPERATOR and t.name not in OPERATORS]
+    return [t for t in library if t.kind is Kind.OPERATOR and t != OPERATORS.get(t.name)]
 
 
 def _described(token: Token) -> dict[str, Any]:
     """What makes the token again, as data."""
+    if token.name in OPERATORS and token.formula == OPERATORS[token.name].formula:
+        return {"name": token.name, "complexity": token.complexity}
     if token.formula is None:
         raise InputError(
             f"operator {token.name!r} is a Python function, which cannot be saved as data;"
@@ -210,6 +267,13 @@ def _described(token: Token) -> dict[str, Any]:
         "complexity": token.complexity,
         "formula": token.formula,
     }
+
+
+def _made(described: Mapping[str, Any]) -> Token:
+    """The token that was described; one of the table has only its complexity to say."""
+    if "formula" in described:
+        return Token(**described)
+    return OPERATORS[described["name"]].with_complexity(int(described["complexity"]))
 
 
 def _finite_or_none(value: float | None) -> float | None:

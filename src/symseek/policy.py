@@ -87,12 +87,12 @@ class PolicyWeights:
         return weights
 
 
-@dataclass
+@dataclass(frozen=True)
 class AdamState:
     """Running moments of the gradient (Kingma and Ba, 2015)."""
 
-    mean: Floats
-    variance: Floats
+    mean: Floats  # [P]
+    variance: Floats  # [P]
     steps: int = 0
     beta1: float = 0.9
     beta2: float = 0.999
@@ -104,7 +104,6 @@ class AdamState:
         return cls(np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32))
 
     def step_size(self, learning_rate: float) -> float:
-        """Count one more step and return the learning rate corrected for the zero start."""
-        self.steps += 1
+        """The learning rate of the last step, corrected for moments that started at zero."""
         unbiased = np.sqrt(1.0 - self.beta2**self.steps) / (1.0 - self.beta1**self.steps)
         return float(learning_rate * unbiased)

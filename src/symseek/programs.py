@@ -10,13 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.errors import InputError
-from symseek.tokens import EMPTY, Kind, Library
+from symseek.notation import parse, printing, sympy_forms
+from symseek.operators.record import ARGUMENTS, read_formulas_with
+from symseek.tokens import EMPTY, OPERATORS, Kind, Library
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -71,27 +74,30 @@ class Program:
         >>> Program.parse("x**2 + 1").preorder()
         'add square x 1.0'
         """
-        from symseek.notation.parse import infer_library, parse_infix
-
-        return parse_infix(text, infer_library(text) if library is None else library)
+        library = parse.infer_library(text) if library is None else library
+        return cls(library, *parse.parse_infix(text, library))
 
     @classmethod
     def from_preorder(cls, names: str | Iterable[str | float], library: Library) -> Program:
-        """Read a pre-order sequence of names; a number that is no token of its own is a `const`.
+        """Read a pre-order sequence of names; a number that is not a token is a `const`.
 
         >>> str(Program.from_preorder("mul x 1.5", Library(["mul", "const"], variables=["x"])))
         'x*1.5'
         """
-        from symseek.notation.parse import parse_preorder
-
-        return parse_preorder(names, library)
+        return cls(library, *parse.parse_preorder(names, library))
 
     @classmethod
     def from_sympy(cls, expression: Expr | float, library: Library | None = None) -> Program:
-        """Read a SymPy expression, its symbols matched to variables by name."""
-        from symseek.notation.sympy_forms import from_sympy
+        """Read a SymPy expression, its symbols matched to variables by name.
 
-        return from_sympy(expression, library)
+        >>> import sympy
+        >>> x = sympy.Symbol("x")
+        >>> str(Program.from_sympy((1 - x) / sympy.sqrt(x)))
+        '(1.0 - x)/sqrt(x)'
+        """
+        whole = sympy_forms.real_expression(expression)
+        library = sympy_forms.infer_library(whole) if library is None else library
+        return cls(library, *sympy_forms.from_sympy(whole, library))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +142,10 @@ class Program:
                 return columns[this.index]
             if this.kind is Kind.OPERATOR:
                 if this.numpy is None:
-                    raise InputError(f"token {this.name!r} has no formula to evaluate")
+                    raise InputError(
+                        f"token {this.name!r} has no formula to evaluate; give it one, or a numpy"
+                        " function"
+                    )
                 return this.numpy(*arguments)
             return np.float64(this.value if constant is None else constant)
 
@@ -157,9 +166,7 @@ class Program:
 
     def infix(self) -> str:
         """Readable text that `parse` reads back to this very program."""
-        from symseek.notation.printing import infix
-
-        return infix(self)
+        return printing.infix(self)
 
     __str__ = infix
 
@@ -168,21 +175,15 @@ class Program:
 
     def preorder(self) -> str:
         """The tokens' names with spaces between, constants as numbers; `from_preorder` reads it."""
-        from symseek.notation.printing import preorder
-
-        return preorder(self)
+        return printing.preorder(self)
 
     def latex(self) -> str:
         """LaTeX for mathematics mode."""
-        from symseek.notation.printing import latex
-
-        return latex(self)
+        return printing.latex(self)
 
     def tree(self) -> str:
         """The tree, drawn with lines."""
-        from symseek.notation.printing import tree
-
-        return tree(self)
+        return printing.tree(self)
 
     def sympy(self, **assumptions: bool) -> Expr:
         """The SymPy expression; assumptions such as `positive=True` go to its symbols.
@@ -192,16 +193,19 @@ class Program:
         """
         from sympy import Symbol
 
-        from symseek.notation.sympy_forms import to_sympy
-
         # Built over the reals, where |e^x| is e^x, and handed out with plain symbols if none are
         # asked for, so that they equal those the caller makes.
         chosen = assumptions or {"real": True}
-        expression: Expr = to_sympy(self, lambda name: Symbol(name, **chosen))
+        expression: Expr = sympy_forms.to_sympy(self, lambda name: Symbol(name, **chosen))
         if not assumptions:
             plain = {each: Symbol(each.name) for each in expression.free_symbols}
             expression = expression.xreplace(plain)
         return expression
+
+    def sympy_of(self, *expressions: Any) -> Any:
+        """The SymPy expression with others for the variables, one argument a variable."""
+        named = dict(zip(self.library.variables, expressions, strict=True))
+        return sympy_forms.to_sympy(self, named.__getitem__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,7 +337,7 @@ def _constant_id(library: Library) -> int:
 
 
 def _check_complete(library: Library, tokens: tuple[int, ...]) -> None:
-    """Refuse a sequence that is no tree, saying where it breaks."""
+    """Refuse a sequence that is not a tree, and say where it breaks."""
     open_slots = 1
     for position, token in enumerate(tokens):
         if not 0 <= token < len(library):
@@ -360,3 +364,16 @@ def _stack(arrays: Sequence[NDArray[Any]], fill: float) -> NDArray[Any]:
         out[row : row + len(array), : array.shape[1]] = array
         row += len(array)
     return out
+
+
+@lru_cache(maxsize=1024)
+def _expansion(name: str, arity: int, formula: str) -> Program:
+    """The formula of an operator, in its arguments as variables."""
+    library = Library([*OPERATORS, "const"], variables=tuple(ARGUMENTS[:arity]))
+    try:
+        return Program.parse(formula, library)
+    except InputError as error:
+        raise InputError(f"the formula of operator {name!r}: {error}") from None
+
+
+read_formulas_with(_expansion)

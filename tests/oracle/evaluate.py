@@ -48,6 +48,9 @@ FORMULAS = {
     "sign": lambda a: np.sign(a),
     "floor": lambda a: np.floor(a),
     "erf": np.vectorize(math.erf, otypes=[float]),
+    "hypot": lambda a, b: np.sqrt(a * a + b * b),
+    "gauss": lambda a: np.exp(-(a * a)),
+    "logistic": lambda a: 1.0 / (1.0 + np.exp(-a)),
 }
 
 

@@ -31,9 +31,11 @@ def errors(
             for q, b in enumerate(candidates):
                 with np.errstate(all="ignore"):
                     joined = join(a, b)
+                    squared = np.sum(weights * (joined - target) ** 2)
                 if allowed[p, q] and np.isfinite(joined).all():
-                    error[p, way, q] = np.sum(weights * (joined - target) ** 2)
+                    error[p, way, q] = squared
                     terms = np.abs([a, b, joined, target])
                     size = np.where(np.isfinite(terms), terms, 0.0).sum(axis=0)  # 1 / inf is exact
-                    scale[p, way, q] = np.sum(weights * size**2)
+                    with np.errstate(over="ignore"):
+                        scale[p, way, q] = np.sum(weights * size**2)
     return error, scale

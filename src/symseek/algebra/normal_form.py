@@ -10,17 +10,16 @@ positive numbers, such as sqrt(x**2) = x, it is not used.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 
 from symseek.programs import Program
-from symseek.tokens import Kind, Library
+from symseek.tokens import Kind, Library, Token
 
 __all__ = [
-    "POWERS",
     "Base",
     "Call",
     "Group",
@@ -38,10 +37,7 @@ __all__ = [
     "scaled",
 ]
 
-_MOST_POWER = 300.0  # e to the power of more is no number worth writing
-
-_ODD, _EVEN = ("sin", "tan", "tanh"), ("cos", "abs")
-POWERS = {"sqrt": 0.5, "square": 2.0, "cube": 3.0, "fourth": 4.0, "reciprocal": -1.0}
+_MOST_POWER = 300.0  # a larger power of e is too long to write
 
 
 class NoForm(Exception):
@@ -93,12 +89,14 @@ def normal_form(program: Program, library: Library, inputs: Sequence[float]) -> 
             value = this.value if constant is None else constant
             assert value is not None
             return Sum(number(value))
-        return operated(this.name, this.numpy, arguments)
+        return operated(this, arguments)
 
     return program.fold(combine)
 
 
-def operated(name: str, function: Callable[..., float] | None, arguments: list[Sum]) -> Sum:
+def operated(token: Token, arguments: list[Sum]) -> Sum:
+    """An operator of normal forms: arithmetic is done, the rest becomes a `Call`."""
+    name = token.name
     first = arguments[0] if arguments else Sum(0.0)
     if name in ("add", "sub"):
         return added(first, scaled(arguments[1], 1.0 if name == "add" else -1.0))
@@ -108,19 +106,19 @@ def operated(name: str, function: Callable[..., float] | None, arguments: list[S
         return multiplied(first, arguments[1])
     if name == "div":
         return multiplied(first, raised(arguments[1], -1.0))
-    if name in POWERS:
-        return raised(first, POWERS[name])
+    if token.exponent is not None:
+        return raised(first, token.exponent)
     if name == "pow" and arguments[1].constant:
         return raised(first, arguments[1].offset)
-    if function is not None and all(argument.constant for argument in arguments):
+    if token.numpy is not None and all(argument.constant for argument in arguments):
         with np.errstate(all="ignore"):
-            return Sum(number(float(function(*(each.offset for each in arguments)))))
+            return Sum(number(float(token.numpy(*(each.offset for each in arguments)))))
     if name in ("exp", "neg_exp"):
         return _exp(first if name == "exp" else scaled(first, -1.0))
     sign = 1.0
-    if name in _ODD + _EVEN and _negative(first):
-        first, sign = scaled(first, -1.0), -1.0 if name in _ODD else 1.0
-        arguments = [first]
+    if token.parity is not None and _negative(first):
+        sign = -1.0 if token.parity == "odd" else 1.0
+        arguments = [scaled(first, -1.0)]
     return Sum(0.0, ((sign, ((Call(name, tuple(arguments)), 1.0),)),))
 
 

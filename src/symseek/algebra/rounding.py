@@ -207,7 +207,7 @@ def rounded(
 
 def _check(program: Program, growth: float) -> None:
     if not isinstance(program, Program):
-        raise InputError(f"{program!r} is no Program; Program.parse makes one of text")
+        raise InputError(f"{program!r} is not a Program; Program.parse makes one of text")
     for value in program.constants:
         if not math.isfinite(value):
             raise InputError(f"the constant {value} cannot be rounded; fit the constants first")

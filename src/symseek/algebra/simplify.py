@@ -1,9 +1,9 @@
 """Simplifying formulas, and writing them in other units: a small algebra of sums and products.
 
-A fitted formula often says 2.0*(1.5*x) or exp(0.3 + x)*1.1, and one found in scaled columns has to
-be told in the user's units. Both are one job: the formula becomes its normal form (`normal_form`),
-and is then written again with as few tokens as it needs. The result is compared with the original
-on the data.
+A fitted formula often reads 2.0*(1.5*x) or exp(0.3 + x)*1.1, and one found in scaled columns has to
+be written in the user's units. Both are one job: the formula becomes its normal form
+(`normal_form`), and is then written again with as few tokens as it needs. The result is compared
+with the original on the data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.algebra.normal_form import (
-    POWERS,
     Base,
     Call,
     Group,
@@ -37,13 +36,13 @@ from symseek.algebra.normal_form import (
     scaled,
 )
 from symseek.notation.typeset import ALL_DIGITS, tidied
+from symseek.operators.table import POWERS
 from symseek.programs import Program, Programs
 from symseek.tokens import Kind, Library, Token
 
 __all__ = ["exponents_held", "reductions", "rescaled", "simplified", "translated"]
 
 _AGREE = 1e-9  # of the largest value: what rounding may make of the same formula written otherwise
-_NAMED = {exponent: name for name, exponent in POWERS.items() if exponent > 0}
 
 
 def simplified(program: Program, library: Library, X: NDArray[np.float64]) -> Program:
@@ -103,13 +102,12 @@ def reductions(program: Program, library: Library) -> list[Program]:
     exp(1e-09*y) + 2.0
     exp(x) + 2.0
     """
-    functions = {token.name: token.numpy for token in library if token.kind is Kind.OPERATOR}
     found: dict[Program, None] = {}
     try:
         whole = normal_form(program, library, [1.0] * len(library.variables))
     except (NoForm, OverflowError, ZeroDivisionError):
         return []
-    for part in _Reducer(functions).sums(whole):
+    for part in _Reducer(library).sums(whole):
         with suppress(NoForm, OverflowError, ZeroDivisionError):
             found[_written(part(), library)] = None
     return list(found)
@@ -170,7 +168,7 @@ _Later: TypeAlias = "Callable[[], Sum]"  # a form that may turn out to have no n
 
 @dataclass(frozen=True)
 class _Reducer:
-    functions: dict[str, Callable[..., float] | None]
+    library: Library
 
     def sums(self, total: Sum) -> Iterator[_Later]:
         """The sum without one of its addends, or with an addend reduced within."""
@@ -200,7 +198,7 @@ class _Reducer:
     def called(self, call: Call, at: int, within: _Later) -> Sum:
         arguments = [*call.arguments]
         arguments[at] = within()
-        return operated(call.name, self.functions[call.name], arguments)
+        return operated(self.library[call.name], arguments)
 
 
 def _joined(others: Sum, coefficient: float, within: _Later) -> Sum:
@@ -305,8 +303,8 @@ class _Writer:
         written = self.base(base)
         if exponent == 1.0:
             return written
-        if exponent in _NAMED:
-            return self.node(_NAMED[exponent], written)
+        if exponent in POWERS:
+            return self.node(POWERS[exponent], written)
         return self.node("pow", written, self.number(exponent))
 
     def base(self, base: Base) -> _Written:

@@ -2,9 +2,9 @@
 
 A population of random trees is graded; tournaments choose parents, crossover and mutation make as
 many children of them, and these are the next population (Petersen et al. 2021, appendix). DEAP
-varies trees one by one in Python; the native core grades each generation in one call.
+varies trees one by one in Python; the engine grades each generation in one call.
 
-It gives the same `Result` as `Search` does, so whatever reads one reads the other.
+It runs in the loop of `Search` and gives the same `Result`, so whatever reads one reads the other.
 """
 
 from __future__ import annotations
@@ -17,21 +17,28 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symseek.clock import Clock
 from symseek.constants import FitConfig
-from symseek.constraints.constraint_set import ConstraintSet
-from symseek.constraints.forms import paper_constraints
+from symseek.constraints import ConstraintSet, paper_constraints
 from symseek.data import Data
-from symseek.engines.native import Policy, Workers
+from symseek.engines.interface import Engine, engine_named
 from symseek.errors import InputError, unknown_name
-from symseek.evaluation import Graded, data_grader
+from symseek.evaluation import data_grader
 from symseek.evolution import fitness
 from symseek.front import Front
+from symseek.loop import (
+    Callback,
+    Clock,
+    LoopState,
+    Result,
+    Stopped,
+    Tally,
+    check_budget,
+    check_seed,
+    run_together,
+)
 from symseek.objectives import RiskSeeking
-from symseek.policy import PolicyConfig
 from symseek.programs import Programs
 from symseek.rewards import Reward, reward_named
-from symseek.search import Callback, Iteration, Result, Stopped
 from symseek.tokens import Library
 
 if TYPE_CHECKING:
@@ -78,15 +85,7 @@ class GPConfig:
             object.__setattr__(self, name, _depths(name, getattr(self, name)))
         if self.max_constants < 0:
             raise InputError(f"max_constants is {self.max_constants}; it must be 0 or more")
-        if self.max_expressions < self.population:
-            raise InputError(
-                f"the budget of {self.max_expressions} expressions is smaller than one population"
-                f" of {self.population}; raise max_expressions or lower population"
-            )
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise InputError(f"max_seconds is {self.max_seconds}; it must be positive")
-        if self.stop_reward is not None and math.isnan(self.stop_reward):
-            raise InputError("stop_reward is NaN; give a number, or None")
+        check_budget(self, "population", "population")
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> GPConfig:
@@ -106,6 +105,13 @@ def _depths(name: str, given: Any) -> tuple[int, int]:
             f"{name} is {given}; it must be the least and the greatest depth, from 0 to {_DEEPEST}"
         )
     return depths
+
+
+@dataclass(frozen=True, kw_only=True)
+class GPState(LoopState):
+    """What one generation leaves to the next."""
+
+    population: tuple[Tree, ...] = ()  # graded: each tree has its fitness
 
 
 class GeneticProgramming:
@@ -137,79 +143,66 @@ class GeneticProgramming:
         weights: ArrayLike | None = None,
         seed: int = 0,
         threads: int = 1,
+        engine: str | Engine = "native",
     ) -> None:
-        if not 0 <= seed < 2**64:
-            raise InputError(f"the seed is {seed}; it must be from 0 to 2**64 - 1")
-        if not 1 <= threads <= 1024:
-            raise InputError(f"threads is {threads}; it must be from 1 to 1024")
+        check_seed(seed)
         if not any(library.arities):
             raise InputError("the library has no operator to build trees with; add some")
         self.library = library
         self.config = config = config or GPConfig()
         self.seed = seed
-        data, workers = Data.checked(X, y, library.variables, weights), Workers(threads)
-        self.grader = data_grader(library, data, reward_named(reward), workers, config.constants)
-        self.operators: Operators = operators()(library, config, self._limits(workers), seed)
-        self.population: list[Tree] = []
-        self.front = Front()
-        self.iteration = 0
-        self.expressions = 0
-        self.seconds = 0.0
-        self.history: list[Iteration] = []
-        self.timings = dict.fromkeys(("sample", "evaluate", "evolve", "train", "other"), 0.0)
+        self.engine = engine_named(engine, threads)
+        data = Data.checked(X, y, library.variables, weights)
+        chosen = reward_named(reward)
+        self.grader = data_grader(library, data, chosen, self.engine, config.constants)
+        self.operators: Operators = operators()(library, config, self._limits(), seed)
+        self.state = GPState()
+        self.interrupted: Tally | None = None
 
     def run(self, callback: Callback | None = None) -> Result:
         """Evolve until a budget is spent, the reward is reached, or the callback returns true.
 
         The callback is asked once a generation. Ctrl-C ends it with the best so far.
         """
-        clock = Clock(self)
-        try:
-            while (stopped := self.finished) is None:
-                clock.lap("other")
-                trees = self._offspring() if self.population else self._first()
-                clock.lap("evolve")
-                graded = self._grade(trees)
-                clock.lap("evaluate")
-                now = self._record(graded, clock)
-                if callback is not None and callback(now):
-                    stopped = Stopped.CALLBACK
-                    break
-        except KeyboardInterrupt:
-            stopped = Stopped.INTERRUPTED
-        clock.lap("other")
-        return Result(
-            self.front,
-            self.expressions,
-            self.seconds,
-            stopped,
-            self.history,
-            self.seed,
-            dict(self.timings),
-        )
+        return run_together([self], [callback])[0]
+
+    def step(self, state: GPState, tally: Tally) -> GPState:
+        """One generation.
+
+        Constants are fitted anew from 1, as in the paper: trees have no values.
+        """
+        trees = self._offspring(state, tally.left) if state.population else self._first()
+        tally.clock.lap("evolve")
+        graded = tally.grade(self.operators.programs(trees))
+        for tree, value in zip(trees, fitness(graded).tolist(), strict=True):
+            tree.fitness.values = (value,)
+        tally.clock.lap("evaluate")
+        closed = tally.closed(graded, state, RiskSeeking.epsilon, entropy=math.nan)  # no policy
+        return GPState(population=tuple(trees), **closed)
+
+    def tally(self, clock: Clock) -> Tally:
+        """The front and the budget, for a step to go on with."""
+        return Tally(self.grader, self.config, self.state, clock)
 
     @property
     def finished(self) -> Stopped | None:
         """Why there is nothing left to do; None while there is."""
-        config, best = self.config, self.front.best
-        if config.stop_reward is not None and best and best.reward >= config.stop_reward:
-            return Stopped.REWARD
-        if self.expressions >= config.max_expressions:
-            return Stopped.BUDGET
-        if config.max_seconds is not None and self.seconds >= config.max_seconds:
-            return Stopped.TIME
-        return None
+        return self.tally(Clock(self.state)).finished(1)
 
-    def _limits(self, workers: Workers) -> Callable[[Tree], bool]:
-        """Whether a child must give way to a parent."""
+    @property
+    def front(self) -> Front:
+        """The best programs so far, those of an interrupted generation included."""
+        return self.state.front if self.interrupted is None else self.interrupted.front
+
+    def _limits(self) -> Callable[[Tree], bool]:
+        """Whether a parent must take the place of a child."""
         within, library, config = self._within, self.library, self.config
         if not config.constraints:
             return lambda tree: not within(tree)
         rules = ConstraintSet(
             library, paper_constraints(high=config.max_length, constants=config.max_constants)
         )
-        # The smallest policy judges by the compiled tables, 25 times as fast as the plain rules.
-        judge = Policy(rules, PolicyConfig(hidden=1), self.seed, workers)
+        permits = self.engine.permits  # many times as fast as `rules.violations`
         lengths, nothing = np.arange(config.max_length + 1, dtype=np.int32), np.ones((1, 0))
 
         def broken(tree: Tree) -> bool:
@@ -217,7 +210,7 @@ class GeneticProgramming:
                 return True
             tokens, length = np.array([tree], dtype=np.int16), len(tree)
             program = Programs._trusted(library, tokens, lengths[length : length + 1], nothing)
-            return not judge.allows(program)[0]
+            return not permits(rules, program)[0]
 
         return broken
 
@@ -245,39 +238,9 @@ class GeneticProgramming:
                 )
         return population
 
-    def _offspring(self) -> list[Tree]:
+    def _offspring(self, state: GPState, left: int) -> list[Tree]:
         """The next population, or what is left of the budget."""
-        room = self.config.max_expressions - self.expressions
-        return self.operators.offspring(self.population, min(self.config.population, room))
-
-    def _grade(self, trees: list[Tree]) -> Graded:
-        """Rewards for a population, which becomes the one to go on with; the front keeps the best.
-
-        Constants are fitted anew from 1 in each generation, as in the paper: trees have no values.
-        """
-        graded = self.grader(self.operators.programs(trees))
-        for tree, value in zip(trees, fitness(graded).tolist(), strict=True):
-            tree.fitness.values = (value,)
-        self.population = trees
-        self.expressions += len(trees)
-        rewards = np.where(graded.ok, graded.rewards, np.nan)
-        self.front.update(graded.programs, rewards, self.expressions)
-        return graded
-
-    def _record(self, graded: Graded, clock: Clock) -> Iteration:
-        self.iteration += 1
-        clock.lap("other")
-        now = Iteration.of(
-            graded,
-            RiskSeeking.epsilon,
-            iteration=self.iteration,
-            expressions=self.expressions,
-            seconds=self.seconds,
-            entropy=math.nan,  # there is no policy
-            best=self.front.best,
-        )
-        self.history.append(now)
-        return now
+        return self.operators.offspring(state.population, min(self.config.population, left))
 
 
 def operators() -> type[Operators]:

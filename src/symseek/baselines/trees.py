@@ -2,7 +2,7 @@
 
 A tree is a list of nodes in pre-order, and a node is the id of its token, which also knows what
 DEAP asks about it. So DEAP's own operators apply as they are, and a population is one step away
-from the arrays that the native core grades.
+from the arrays that an engine grades.
 
 Only this module imports DEAP.
 """
@@ -10,19 +10,22 @@ Only this module imports DEAP.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
-from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
 from deap import algorithms, base, gp, tools
 
-from symseek.engines.native import unfitted
+from symseek.engines.interface import unfitted_constants
 from symseek.programs import Programs
 from symseek.tokens import EMPTY, Library
 
 __all__ = ["Fitness", "Node", "NodeSet", "Operators", "Tree", "Variation"]
+
+_GLOBAL_RANDOM = threading.Lock()
 
 
 class Node(int):
@@ -72,7 +75,7 @@ class Tree(list[Node]):
         self.fitness = Fitness()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tree:
-        """A copy that is yet to be graded; nodes are shared, as nothing changes them."""
+        """A copy that is not graded; nodes are shared, as nothing changes them."""
         return Tree(self)
 
     @property
@@ -121,37 +124,35 @@ class Operators:
     def __init__(
         self, library: Library, config: Variation, broken: Callable[[Tree], bool], seed: int = 0
     ) -> None:
-        source = random.Random(seed)
-        trees, selection, loops = (
-            _drawing_from(source, each) for each in (gp, tools.selection, algorithms)
-        )
         nodes = NodeSet(library)
         toolbox = base.Toolbox()
         low, high = config.init_depths
-        toolbox.register("expr", trees.genFull, pset=nodes, min_=low, max_=high)
+        toolbox.register("expr", gp.genFull, pset=nodes, min_=low, max_=high)
         toolbox.register("individual", tools.initIterate, Tree, toolbox.expr)
         low, high = config.mutation_depths
-        toolbox.register("subtree", trees.genFull, min_=low, max_=high)
+        toolbox.register("subtree", gp.genFull, min_=low, max_=high)
         toolbox.register("clone", Tree)
-        toolbox.register("select", selection.selTournament, tournsize=config.tournament)
-        toolbox.register("mate", trees.cxOnePoint)
-        toolbox.register("mutate", trees.mutUniform, expr=toolbox.subtree, pset=nodes)
+        toolbox.register("select", tools.selTournament, tournsize=config.tournament)
+        toolbox.register("mate", gp.cxOnePoint)
+        toolbox.register("mutate", gp.mutUniform, expr=toolbox.subtree, pset=nodes)
         for operator in ("mate", "mutate"):
-            toolbox.decorate(operator, _limited(broken, source))
+            toolbox.decorate(operator, _limited(broken))
         self.library = library
         self.toolbox = toolbox
-        self._vary = loops.varAnd
+        self._random = random.Random(seed)
         self._chances = config.crossover, config.mutation
 
     def individual(self) -> Tree:
         """A full tree, which may break limits."""
-        tree: Tree = self.toolbox.individual()
+        with _drawing_from(self._random):
+            tree: Tree = self.toolbox.individual()
         return tree
 
     def offspring(self, population: Sequence[Tree], count: int) -> list[Tree]:
         """As many children, of parents that tournaments select; the parents stay as they are."""
-        parents = self.toolbox.select(population, count)
-        children: list[Tree] = self._vary(parents, self.toolbox, *self._chances)
+        with _drawing_from(self._random):
+            parents = self.toolbox.select(population, count)
+            children: list[Tree] = algorithms.varAnd(parents, self.toolbox, *self._chances)
         return children
 
     def programs(self, trees: Sequence[Tree]) -> Programs:
@@ -161,11 +162,13 @@ class Operators:
         tokens = np.full((len(trees), longest), EMPTY, dtype=np.int16)  # [B, T]
         filled = np.arange(longest) < lengths[:, None]
         tokens[filled] = np.fromiter(chain.from_iterable(trees), dtype=np.int16, count=total)
-        return Programs._trusted(self.library, tokens, lengths, unfitted(self.library, tokens))
+        return Programs._trusted(
+            self.library, tokens, lengths, unfitted_constants(self.library, tokens)
+        )
 
 
 def _limited(
-    broken: Callable[[Tree], bool], source: random.Random
+    broken: Callable[[Tree], bool],
 ) -> Callable[[Callable[..., Iterable[Tree]]], Callable[..., list[Tree]]]:
     """Decorate an operator so that a copy of one parent takes the place of a broken child.
 
@@ -177,22 +180,25 @@ def _limited(
         def limited(*parents: Tree, **settings: Any) -> list[Tree]:
             kept = [list(parent) for parent in parents]  # operators change what they are given
             children = operator(*parents, **settings)
-            return [Tree(source.choice(kept)) if broken(child) else child for child in children]
+            return [Tree(random.choice(kept)) if broken(child) else child for child in children]
 
         return limited
 
     return decorator
 
 
-def _drawing_from(source: random.Random, module: ModuleType) -> SimpleNamespace:
-    """A module of DEAP with its functions made anew, so that `random` is this source to them.
+@contextmanager
+def _drawing_from(source: random.Random) -> Iterator[None]:
+    """Let Python's global random numbers, which DEAP draws, come from this source for a while.
 
-    Theirs is the global one, which others in the process may use, or seed, at any time.
+    The lock keeps runs in other threads out meanwhile. Between two calls anyone may use the global
+    random numbers: they are left as they were.
     """
-    names: dict[str, Any] = {**vars(module), "random": source}
-    for name, value in vars(module).items():
-        if isinstance(value, FunctionType) and value.__globals__ is vars(module):
-            twin = FunctionType(value.__code__, names, name, value.__defaults__, value.__closure__)
-            twin.__kwdefaults__ = value.__kwdefaults__
-            names[name] = twin
-    return SimpleNamespace(**names)
+    with _GLOBAL_RANDOM:
+        outside = random.getstate()
+        random.setstate(source.getstate())
+        try:
+            yield
+        finally:
+            source.setstate(random.getstate())
+            random.setstate(outside)

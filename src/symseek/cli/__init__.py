@@ -1,4 +1,4 @@
-"""The `symseek` command: one line here for each of its commands, which are in `commands`.
+"""The `symseek` command. Each of its commands is a module here, and joins in at `COMMANDS`.
 
 Bad input ends with exit code 2 and one sentence, Ctrl-C with 130. Only what a command needs is
 imported, so `--help` and `--version` answer at once.
@@ -10,16 +10,34 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import NoReturn
 
-from symseek.cli.bench import add_bench, add_problems
-from symseek.cli.fit import add_fit, add_resume
-from symseek.cli.options import BAD_INPUT, FAILED, INTERRUPTED, Parser, parse_seeds
-from symseek.cli.paper import add_paper
-from symseek.cli.use import add_export, add_predict, add_show
+from symseek.cli import bench, export, fit, paper, predict, resume, show
+from symseek.cli.options import (
+    BAD_INPUT,
+    FAILED,
+    INTERRUPTED,
+    Commands,
+    Parser,
+    in_command_line_terms,
+    parse_seeds,
+    say,
+)
 from symseek.errors import InputError
+from symseek.version import __version__
 
 __all__ = ["main", "parse_seeds"]
+
+# In the order of the help. To add a command, write a module with such a function, and name it here.
+COMMANDS: tuple[Callable[[Commands], None], ...] = (
+    fit.add_fit,
+    show.add_show,
+    predict.add_predict,
+    export.add_export,
+    resume.add_resume,
+    bench.add_bench,
+    bench.add_problems,
+    paper.add_paper,
+)
 
 DESCRIPTION = """\
 Find formulas in data: symbolic regression.
@@ -45,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if hasattr(sys.stdout, "reconfigure"):  # columns may have names that a terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
-    options, rest = _parser().parse_known_args(arguments)
+    parser, commands = _parsers()
+    options, rest = parser.parse_known_args(arguments)
     if rest:
         options.parser.refuse(rest[0])
     command: Callable[[argparse.Namespace], int] = options.command
@@ -54,39 +73,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()  # a reader that is gone is noticed here, and not at the very end
         return code
     except InputError as error:
-        print(f"symseek: {error}", file=sys.stderr)
+        say(in_command_line_terms(str(error), options.parser, commands.choices))
         return BAD_INPUT
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader, such as `head`, has had enough
+    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parsers() -> tuple[Parser, Commands]:
+    """The parser, and the parsers of the commands by name."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser("symseek", description=DESCRIPTION, formatter_class=raw, allow_abbrev=False)
-    parser.add_argument("--version", action=_Version, help="print the version and exit")
+    version = f"symseek {__version__}"
+    parser.add_argument(
+        "--version", action="version", version=version, help="print the version and exit"
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    add_fit(commands)
-    add_show(commands)
-    add_predict(commands)
-    add_export(commands)
-    add_resume(commands)
-    add_bench(commands)
-    add_problems(commands)
-    add_paper(commands)
-    return parser
-
-
-class _Version(argparse.Action):
-    """Reads the version only when asked for it."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, **rest: object) -> None:
-        super().__init__(option_strings, dest, nargs=0, help=str(rest.get("help")))
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        from symseek import __version__
-
-        print(f"symseek {__version__}")
-        parser.exit()
+    for add in COMMANDS:
+        add(commands)
+    return parser, commands

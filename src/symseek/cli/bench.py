@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
 
 from symseek.cli.options import (
     FAILED,
@@ -15,11 +18,16 @@ from symseek.cli.options import (
     parse_seeds,
     positive,
 )
+from symseek.cli.terminal import is_terminal, text_table
 
-__all__ = ["add_bench", "add_problems"]
+if TYPE_CHECKING:
+    from symseek.experiments import Outcome
+    from symseek.problems import Problem
+
+__all__ = ["add_bench", "add_problems", "exit_code"]
 
 BENCH_DESCRIPTION = """\
-Run benchmark problems and say how often the true formula was recovered.
+Run benchmark problems and report how often the true formula was recovered.
 
 Each run searches until its best formula is proved equal to the true one, or until its budget of
 expressions is spent. A table shows the running searches; every finished run prints a line with its
@@ -61,8 +69,9 @@ def add_bench(commands: Commands) -> None:
         "--method",
         default="dsr",
         help="dsr (risk-seeking policy gradient), pqt (priority queue training) and vpg "
-        "(vanilla policy gradient); hybrid (with evolution in the loop); evolution (alone); "
-        "several, separated by commas, are compared; default dsr",
+        "(vanilla policy gradient); hybrid (with evolution in the loop); evolution (alone); gp "
+        "(genetic programming, needs symseek[gp]); several, separated by commas, are compared; "
+        "default dsr",
     )
     seeds = bench.add_mutually_exclusive_group()
     seeds.add_argument(
@@ -104,35 +113,63 @@ def add_problems(commands: Commands) -> None:
 
 def _problems(options: argparse.Namespace) -> int:
     from symseek import problems
-    from symseek.display import show_problems
 
     show_problems(problems.select(*(options.problems or problems.suites())))
     return 0
 
 
+def show_problems(chosen: Sequence[Problem], out: TextIO | None = None) -> None:
+    """List problems: by library and within 80 columns in a terminal, else one line each."""
+    out = out or sys.stdout
+    if is_terminal(out):
+        lines = _grouped_problems(chosen)
+    else:
+        rows = [("name", "formula", "train", "test", "variables", "operators")]
+        for each in chosen:
+            names = " ".join(each.variables), " ".join(each.operators)
+            rows.append((each.name, each.expression, str(each.train), str(each.test), *names))
+        lines = text_table(rows, left=True)
+    for line in lines:
+        print(line, file=out)
+
+
+def _grouped_problems(chosen: Sequence[Problem]) -> list[str]:
+    """A heading for what neighbours share: the suite, the library, test points of their own."""
+    rows = [(each.name, each.expression, str(each.train)) for each in chosen]
+    lines: list[str] = []
+    last = ""
+    for each, line in zip(chosen, text_table(rows, left=True), strict=True):
+        heading = f"{each.suite}: {' '.join(each.operators)}"
+        if each.test != each.train:
+            heading += f"; test {each.test}"
+        if heading != last:
+            lines += ["", heading] if lines else [heading]
+        lines.append(f"  {line}")
+        last = heading
+    return lines
+
+
 def _bench(options: argparse.Namespace) -> int:
-    from symseek.bench import Outcome, make_jobs
-    from symseek.display import open_display
-    from symseek.summary import write_json
-    from symseek.workers import run_jobs
+    from symseek.experiments import Store, run
+    from symseek.experiments.bench.display import BenchProgress
+    from symseek.experiments.bench.specs import bench_specs
 
     check_writable(options.json)
-    jobs = make_jobs(
+    specs = bench_specs(
         options.problems,
         options.method,
         options.seeds if options.seed is None else [options.seed],
         options.max_expressions,
         options.threads,
     )
+    with Store() as store, BenchProgress(store, specs, json=options.json) as progress:
+        outcome = run(specs, store, options.jobs, listener=progress)
+        progress.summary(outcome)
+    return exit_code(outcome)
 
-    def save(outcome: Outcome) -> None:
-        if options.json is not None:
-            write_json(options.json, outcome)
 
-    methods = list(dict.fromkeys(job.method for job in jobs))
-    with open_display(len(jobs), methods=methods) as display:
-        outcome = run_jobs(jobs, options.jobs, display, save)
-        display.summary(outcome)
+def exit_code(outcome: Outcome) -> int:
+    """How a command that does runs ends."""
     if outcome.interrupted:
         return INTERRUPTED
     return FAILED if outcome.failures else 0

@@ -1,13 +1,19 @@
-"""What the commands share: how options are read, exit codes, and how a command joins the parser."""
+"""What the commands share: how they join the parser, how options are read, and how they answer."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
+import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from symseek.errors import InputError, suggestion
+
+if TYPE_CHECKING:
+    from symseek.model import Model
 
 __all__ = [
     "BAD_INPUT",
@@ -15,12 +21,17 @@ __all__ = [
     "INTERRUPTED",
     "Commands",
     "Parser",
+    "add_run",
     "check_writable",
+    "in_command_line_terms",
     "names",
     "natural",
     "new_command",
     "parse_seeds",
     "positive",
+    "read_model",
+    "say",
+    "write_text",
 ]
 
 BAD_INPUT = 2
@@ -29,6 +40,9 @@ INTERRUPTED = 130
 
 # More seeds than anyone means: a mistyped range should not fill the memory.
 MOST_SEEDS = 1_000_000
+
+
+# --- the parser
 
 
 class Parser(argparse.ArgumentParser):
@@ -44,28 +58,44 @@ class Parser(argparse.ArgumentParser):
         known = [option for option in self._option_string_actions if option.startswith("--")]
         self.error(f"unknown option {word!r}; {suggestion(word.partition('=')[0], known)}")
 
+    def option_of(self, parameter: str) -> str | None:
+        """The option that sets a parameter, if this command has one."""
+        for action in self._actions:
+            if action.dest == parameter and action.option_strings:
+                return action.option_strings[-1]
+        return None
+
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 
 def new_command(commands: Commands, name: str, text: str, **more: Any) -> Parser:
-    """A command of its own options; `text` is its line in the list."""
+    """A command with options of its own; `text` is its line in the list."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = commands.add_parser(name, help=text, formatter_class=raw, allow_abbrev=False, **more)
     parser.set_defaults(parser=parser)
     return parser
 
 
-def check_writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written before the hours of work, not after them."""
-    if path is None:
-        return
-    if path.is_dir():
-        raise InputError(f"cannot write {str(path)!r}: it is a folder; name a file in it.")
-    if not path.parent.is_dir():
-        raise InputError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}.")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"cannot write {str(path)!r}: its folder is not writable.")
+def in_command_line_terms(message: str, parser: Parser, commands: Iterable[str]) -> str:
+    """The message of an `InputError`, its parameters and actions as options and commands.
+
+    >>> fit = Parser("symseek fit")
+    >>> _ = fit.add_argument("--out", dest="folder")
+    >>> in_command_line_terms("choose another `folder`, or `resume` it", fit, ["fit", "resume"])
+    'choose another --out, or `symseek resume` it'
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in commands:
+            return f"`symseek {name}`"
+        return parser.option_of(name) or match[0]
+
+    return re.sub(r"`(\w+)`", replaced, message)
+
+
+# --- options
 
 
 def parse_seeds(text: str) -> list[int]:
@@ -91,12 +121,14 @@ def _span(part: str) -> tuple[int, int]:
 
 
 def natural(text: str) -> int:
+    """A whole number of 0 or more."""
     if not text.strip().isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)
 
 
 def positive(text: str) -> int:
+    """A whole number of 1 or more."""
     if not text.strip().isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)
@@ -119,3 +151,55 @@ def names(text: str) -> list[str]:
         if name:
             found.append(name)
     return found
+
+
+# --- a run that is there
+
+
+def add_run(parser: Parser) -> None:
+    """The arguments of a command that uses a formula of a run."""
+    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of the run")
+    parser.add_argument(
+        "--row", type=natural, metavar="N", help="the row of the front; default: the picked one"
+    )
+
+
+def read_model(options: argparse.Namespace) -> Model:
+    """The model in the run folder that was named."""
+    from symseek.runs.folder import RunFolder
+
+    return RunFolder.open(options.run).model()
+
+
+# --- output
+
+
+def say(text: str) -> None:
+    """A line for the person at the terminal, apart from the output."""
+    print(f"symseek: {text}", file=sys.stderr, flush=True)
+
+
+def check_writable(path: Path | None) -> None:
+    """Refuse a file that cannot be written before hours of work, not after them."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InputError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"cannot write {str(path)!r}: its folder is not writable")
+
+
+def write_text(text: str, path: Path | None) -> None:
+    """Write a file, or print where none is named; the text ends with a line's end."""
+    from symseek.files.atomic import write_whole
+
+    text = text if text.endswith("\n") else text + "\n"
+    if path is None:
+        print(text, end="")
+        return
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None

@@ -1,4 +1,4 @@
-"""`symseek paper`: the paper's tables and figures, run here and set beside what it printed."""
+"""`symseek paper`: the paper's tables and figures, run here, with the paper's numbers beside."""
 
 from __future__ import annotations
 
@@ -10,30 +10,23 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from symseek.cli.options import (
-    FAILED,
-    INTERRUPTED,
-    Commands,
-    names,
-    new_command,
-    parse_seeds,
-    positive,
-)
+from symseek.cli.bench import exit_code
+from symseek.cli.options import Commands, names, new_command, parse_seeds, positive
 from symseek.errors import InputError
 
 if TYPE_CHECKING:
     from symseek.experiments import Store
-    from symseek.experiments.experiment import Experiment
-    from symseek.experiments.paper import Request
-    from symseek.experiments.spec import Spec
+    from symseek.experiments.paper.experiment import Experiment
+    from symseek.experiments.paper.report import Request
+    from symseek.experiments.runs.spec import Spec
 
 __all__ = ["add_paper"]
 
 DESCRIPTION = """\
 Run an experiment of the paper and write its tables and figure, the paper's figures beside ours.
 
-Without a name, the experiments are listed. Every finished run is kept in the store: what is there
-is not run again, by this experiment or another, and Ctrl-C loses nothing but the runs under way.
+Without a name, the experiments are listed. Every finished run is kept in the store, and is not done
+again by this experiment or another. Ctrl-C loses only the runs in progress.
 The report is Markdown, each table also CSV and LaTeX, the figure SVG and PNG.
 """
 
@@ -117,8 +110,8 @@ def _methods(text: str) -> list[str]:
 
 
 def _paper(options: argparse.Namespace) -> int:
-    from symseek.experiments.catalogue import EXPERIMENTS, experiment
-    from symseek.experiments.paper import Request
+    from symseek.experiments.paper.catalogue import EXPERIMENTS, experiment
+    from symseek.experiments.paper.report import Request
 
     if options.experiment is None:
         _list(list(EXPERIMENTS.values()))
@@ -126,7 +119,7 @@ def _paper(options: argparse.Namespace) -> int:
     for name in ("retry_failed", "cluster"):
         if options.report and getattr(options, name):
             option = name.replace("_", "-")
-            raise InputError(f"--report runs nothing, so --{option} has no place beside it")
+            raise InputError(f"--report runs nothing; leave out --{option}")
     wanted = experiment(options.experiment)
     seeds = options.seeds or range(wanted.seeds)
     request = Request(
@@ -136,7 +129,7 @@ def _paper(options: argparse.Namespace) -> int:
 
 
 def _list(experiments: list[Experiment]) -> None:
-    """Name, size and sentence of each."""
+    """Print the name, the sentence and the size of each."""
     width = max(len(each.name) for each in experiments)
     for each in experiments:
         runs = each.seeds * len(each.specs(range(1), False))  # every seed has the same runs
@@ -144,21 +137,21 @@ def _list(experiments: list[Experiment]) -> None:
 
 
 def _run(experiment: Experiment, request: Request, options: argparse.Namespace) -> int:
-    """Do what the store lacks, then write the report of all that is there."""
+    """Do the runs that the store does not have, then write the report of all that it has."""
     from symseek.experiments import Store
-    from symseek.experiments.paper import by_seeds, selected, write_report
-    from symseek.experiments.plan import check
+    from symseek.experiments.paper.report import by_seeds, selected, write_report
+    from symseek.experiments.runs.plan import check
 
     specs = selected(experiment, request)
     if not options.report:
         check(specs, with_libraries=options.cluster is None)
-    with ExitStack() as stack:  # all that may be refused is refused before anything is made
+    with ExitStack() as stack:  # whatever may be refused is refused before anything is made
         others = [stack.enter_context(Store(path, create=False)) for path in options.take]
         create = bool(others) or not options.report
         store = stack.enter_context(Store(options.store, create=create))
         _check_folder(options.out)
         for other in others:
-            print(f"{other.path}: {store.take(other):,} runs were new", file=sys.stderr)
+            print(f"{other.path}: {store.copy_from(other):,} runs were new", file=sys.stderr)
         status = 0 if options.report else _run_missing(specs, store, options)
         records = store.records(specs)
     done = [record for record in records if record.status == "done"]
@@ -177,11 +170,11 @@ def _run(experiment: Experiment, request: Request, options: argparse.Namespace) 
 
 
 def _run_missing(specs: Sequence[Spec], store: Store, options: argparse.Namespace) -> int:
-    """Run what the store lacks, and give the exit code."""
+    """Do the runs that the store does not have, and return the exit code."""
     from symseek.experiments import run
-    from symseek.experiments.progress import open_progress
+    from symseek.experiments.progress import Progress
 
-    with open_progress(store, specs=specs) as progress:
+    with Progress(store, specs) as progress:
         outcome = run(
             specs,
             store,
@@ -191,9 +184,7 @@ def _run_missing(specs: Sequence[Spec], store: Store, options: argparse.Namespac
             retry_failed=options.retry_failed,
         )
         progress.summary(outcome)
-    if outcome.interrupted:
-        return INTERRUPTED
-    return FAILED if outcome.failures else 0
+    return exit_code(outcome)
 
 
 def _check_folder(folder: Path) -> None:

@@ -1,6 +1,6 @@
-"""Constraints composed for one library: compiled for the engine, asked by it, judging programs.
+"""Constraints composed for one library: rule tables for the engines, and a check of programs.
 
-What can be known when they are put together is said then: bounds that no program can meet, or
+What can be known when they are put together is reported then: bounds that no program can meet, or
 relations that leave no way to finish. What shows only while sampling is explained by name.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from symseek.constraints.forms import (
     NotAll,
     Partial,
 )
-from symseek.constraints.tables import CountTable, Tables
+from symseek.constraints.tables import CountTable, RuleTables, Tables
 from symseek.errors import InputError
 from symseek.programs import Program
 from symseek.tokens import Library
@@ -32,7 +31,9 @@ __all__ = ["ConstraintSet"]
 
 
 class ConstraintSet:
-    """Constraints composed for one library: compiled for the engine, asked by it, and judging.
+    """Constraints composed for one library.
+
+    `tables` are what an engine reads; `ask` puts a question to the custom constraints.
 
     >>> from symseek import Library, Program, paper_constraints
     >>> library = Library(["add", "sin", "exp", "log"], variables=["x"])
@@ -49,14 +50,14 @@ class ConstraintSet:
             if unusable or isinstance(constraint, type):
                 raise InputError(
                     f"{constraint!r} is not a constraint: it has neither `narrow` and `violated_by`"
-                    " nor can it be called with the programs under way"
+                    " nor can it be called with unfinished programs"
                 )
         self.built_in = [each for each in self.constraints if isinstance(each, Constraint)]
         self.custom = [each for each in self.constraints if not isinstance(each, Constraint)]
-        self._tables = self._narrowed(self.built_in)
-        if not self._tables.max_length:
+        narrowed = self._narrowed(self.built_in)
+        if not narrowed.max_length:
             raise InputError("the constraints set no maximum length; add Length(low, high)")
-        self.compiled: dict[str, Any] = self._tables.compiled()
+        self.tables: RuleTables = narrowed.rules()
         self._check_possible()
 
     def _narrowed(self, constraints: Iterable[Constraint]) -> Tables:
@@ -68,7 +69,7 @@ class ConstraintSet:
     @property
     def max_length(self) -> int:
         """T: the most tokens a program can have."""
-        return self._tables.capacity
+        return self.tables.max_length
 
     def violations(self, program: Program) -> list[str]:
         """Which constraints the finished program breaks (custom ones cannot tell)."""
@@ -93,7 +94,7 @@ class ConstraintSet:
             if answer.shape != shape:
                 raise InputError(
                     f"the constraint {_label(constraint)} answered with shape {answer.shape};"
-                    f" it must be {shape}: programs under way by tokens of the library"
+                    f" it must be {shape}: unfinished programs by tokens of the library"
                 )
             if answer.dtype == bool:
                 logits[~answer] = -np.inf
@@ -105,30 +106,28 @@ class ConstraintSet:
 
     def _check_possible(self) -> None:
         """Refuse, by name, constraints that leave no program at all."""
-        for at, rule in enumerate(self.compiled["counts"]):
-            if rule["allowed"][0, 1, 0]:
+        tables = self.tables
+        for rule in tables.counts:
+            if rule.reachable[0, 1, 0].any():
                 continue
             what = [_label(each) for each in self.built_in if isinstance(each, Length)]
-            if self._tables.counts:
-                member = self._tables.counts[at].member
-                what += [
-                    _label(each)
-                    for each in self.built_in
-                    if any(np.array_equal(c.member, member) for c in self._narrowed([each]).counts)
-                ]
+            what += [
+                _label(each)
+                for each in self.built_in
+                if any(np.array_equal(c.member, rule.member) for c in self._narrowed([each]).counts)
+            ]
             arities = sorted(set(self.library.arity.tolist()))
             raise InputError(
                 f"no program can satisfy {' and '.join(what)} with tokens of arity"
                 f" {', '.join(map(str, arities))}; loosen a bound or add tokens"
             )
         root = len(self.library)
-        least = self.compiled["slot_least"][0, root, 0]
-        most = self.compiled["slot_most"][0, root, 0]
-        if least > self._tables.capacity or most < self._tables.min_length:
+        least, most = tables.slot_least[0, root, 0], tables.slot_most[0, root, 0]
+        if least > tables.max_length or most < tables.min_length:
             names = ", ".join(_label(each) for each in self.built_in)
             raise InputError(
                 f"the constraints collide: {names} leave no program of"
-                f" {self._tables.min_length} to {self._tables.capacity} tokens; loosen one of them"
+                f" {tables.min_length} to {tables.max_length} tokens; loosen one of them"
             )
 
     def explain_dead_end(self, prefix: Sequence[int]) -> str:
@@ -183,12 +182,11 @@ class _Position:
                 allowed &= ~forbidden
         open_slots = 1 + sum(int(library.arity[token]) - 1 for token in self.prefix)
         nothing = CountTable(np.zeros(len(library), dtype=bool), 0, 0)
-        for rule in tables.counts or [nothing]:
-            bits = tables.count_feasibility(rule)
-            counted = min(sum(rule.member[token] for token in self.prefix), bits.shape[2] - 1)
-            classes = int(bits[len(self.prefix), open_slots, counted])
+        for limit in tables.counts or [nothing]:
+            rule = tables.count_rule(limit)
+            counted = min(sum(rule.member[token] for token in self.prefix), rule.cap)
             number = library.arity + (tables.max_arity + 1) * rule.member
-            allowed &= (classes >> number.astype(np.int64)) & 1 == 1
+            allowed &= rule.reachable[len(self.prefix), open_slots, counted, number]
         return np.flatnonzero(~allowed).tolist()
 
 

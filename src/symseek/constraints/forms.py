@@ -1,9 +1,9 @@
 """What a program may look like: declared in Python, enforced while it is being written.
 
-A constraint narrows the tables that the sampler reads (see `tables`), and can also judge a
+A constraint narrows the tables that an engine reads (see `tables`), and can also check a
 finished program. The general forms are `Length`, `Forbid` and `Count`; the named ones say in one
 word what the paper asks for. Priors add to the logits instead of forbidding. Anything else can be
-written as a Python object that is asked once a step about all programs under way: see `Partial`.
+written as a Python object that is asked once a step about all unfinished programs: see `Partial`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ RELATIONS = ("child", "left child", "right child", "only child", "descendant", "
 
 @runtime_checkable
 class Constraint(Protocol):
-    """A built-in constraint or prior: narrows the tables, judges what is finished."""
+    """A built-in constraint or prior: it narrows the tables and checks finished programs."""
 
     def narrow(self, tables: Tables) -> None:
         """Write what this forbids (or prefers) into the tables."""
@@ -55,7 +55,7 @@ class Constraint(Protocol):
 
 @dataclass(frozen=True)
 class Partial:
-    """The programs under way, as a user's constraint sees them. Equal beginnings come once."""
+    """Unfinished programs, as a user's constraint sees them. Equal beginnings come once."""
 
     library: Library
     tokens: NDArray[np.int16]  # [B, t] so far
@@ -85,7 +85,7 @@ class Custom(Protocol):
     """
 
     def __call__(self, partial: Partial) -> ArrayLike:
-        """Judge the next token of every program under way."""
+        """What may be the next token of every unfinished program."""
 
 
 def _ids(library: Library, names: Sequence[str], where: str) -> list[int]:

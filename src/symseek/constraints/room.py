@@ -53,10 +53,10 @@ class Room:
                     self.inside[active][ancestors] |= 1 << bit
                 if active >> bit & 1 or (not self.exact and active):
                     self.below[active] &= ~forbidden
-        self._settle()
+        self._find_sizes()
 
-    def _settle(self) -> None:
-        """Find the sizes of whole subtrees, then of positions."""
+    def _find_sizes(self) -> None:
+        """The sizes of whole subtrees, then of positions."""
         self.usable = self._avoid_dead_ends()  # [S, L]
         self.least = self._least(self.usable, max)  # [S, L] of a subtree with this root
         self.usable &= self.least < UNBOUNDED

@@ -1,9 +1,9 @@
-"""The tables that the sampler reads: what may stand at the next open position of a program.
+"""Rule tables: what may stand at the next open position of a program, as plain arrays.
 
-Constraints narrow these arrays one after another; `Tables.compiled` then packs them into bits for
-the engine and adds what follows from them: which lengths and counts can still be reached, and how
-many tokens each open position needs at least or can hold at most, so that sampling does not run
-into a position where nothing fits.
+Constraints narrow `Tables` one after another. `Tables.rules` then adds what follows from them:
+which lengths and counts can still be reached, and how many tokens each open position needs at least
+or can hold at most, so that sampling does not run into a position where nothing fits. The result,
+`RuleTables`, is all that an engine reads.
 """
 
 from __future__ import annotations
@@ -15,15 +15,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.constraints.room import Room
-from symseek.errors import InputError
 from symseek.tokens import Library
 
-__all__ = ["MAX_COUNTS", "MAX_DESCENDANTS", "CountTable", "Tables"]
+__all__ = ["CountRule", "CountTable", "RuleTables", "Tables"]
 
 Mask = NDArray[np.bool_]
 
-MAX_COUNTS = 15  # the engine keeps 16 counters per prefix; one is the bare length
-MAX_DESCENDANTS = 64  # the engine keeps one bit per rule
+
+@dataclass(frozen=True)
+class CountRule:
+    """A limit on how many tokens of a set a program has.
+
+    A token's class is its arity, plus A + 1 if it is counted, with A the largest arity.
+    """
+
+    member: Mask  # [L] the tokens that are counted
+    cap: int  # the count is not followed beyond this
+    reachable: Mask  # [T, T + 1, cap + 1, 2 (A + 1)] may a token of this class come next, after so
+    #                  many tokens, with so many open positions and so many counted tokens?
+
+
+@dataclass(frozen=True, eq=False)
+class RuleTables:
+    """The constraints of one library as an engine reads them. True means allowed.
+
+    L tokens of the library, A the largest arity, T the longest program, D rules on descendants, S
+    sets of these in force: all subsets if `exact_sets`, else 0 at the root and 1 below it.
+    """
+
+    arity: NDArray[np.int8]  # [L]
+    max_arity: int  # A, at least 1
+    min_length: int
+    max_length: int  # T
+    child: Mask  # [L + 1, A, L] below this parent (L: the root) at this place
+    sibling: Mask  # [L + 1, L] to the right of this sibling (L: none)
+    ancestors: Mask  # [D, L] below these tokens the rule is in force
+    descendant: Mask  # [D, L] what the rule then allows
+    not_all: Mask  # [M, L] sets from which not all children of an operator may come
+    at_length: Mask  # [T, L] as the token of this place in the traversal
+    counts: tuple[CountRule, ...]  # at least one, which follows the length
+    bias: NDArray[np.float32]  # [T, 2, L] added to the logits; 1: at the last open position
+    sized: bool  # whether the sizes below say more than the count rules do
+    exact_sets: bool
+    slot_least: NDArray[np.int32]  # [S, L + 1, A] tokens that this position needs at least
+    slot_most: NDArray[np.int32]  # [S, L + 1, A] tokens that it can hold at most
+    needs: NDArray[np.int32]  # [S, L] tokens that the arguments of this token need together
+    holds: NDArray[np.int32]  # [S, L] tokens that they can hold together
 
 
 @dataclass
@@ -75,25 +112,24 @@ class Tables:
             allowed[self.close_at :, list(self.library.variable_ids)] = True
         return allowed
 
-    def count_feasibility(self, rule: CountTable) -> NDArray[np.uint32]:
-        """[T, T + 1, cap + 1] bits: classes of token that can still lead to a valid whole.
+    def count_rule(self, rule: CountTable) -> CountRule:
+        """Which classes of token can still lead to a valid whole.
 
         Works backwards from complete programs: a prefix of so many tokens, open positions and
-        counted tokens is feasible when some class of token leads to a feasible longer one. A class
-        is an arity, with and without membership of the counted set.
+        counted tokens is feasible when some class of token leads to a feasible longer one.
         """
         length, arities = self.capacity, self.max_arity + 1
         cap = rule.low if rule.high is None else rule.high
         feasible = np.zeros((length + 1, length + 1, cap + 1), dtype=bool)
-        enough = np.arange(cap + 1) >= rule.low
-        feasible[self.min_length :, 0, :] = enough
+        sufficient = np.arange(cap + 1) >= rule.low
+        feasible[self.min_length :, 0, :] = sufficient
         classes = [
             (arity + arities * member, arity, bool(member))
             for member in (0, 1)
             for arity in range(arities)
             if np.any((self.library.arity == arity) & (rule.member == bool(member)))
         ]
-        bits = np.zeros((length, length + 1, cap + 1), dtype=np.uint32)
+        reachable = np.zeros((length, length + 1, cap + 1, 2 * arities), dtype=bool)
         for at in range(length - 1, -1, -1):
             for number, arity, member in classes:
                 leads = np.zeros((length + 1, cap + 1), dtype=bool)
@@ -103,68 +139,46 @@ class Tables:
                 if member:
                     stay = leads[:, cap] if rule.high is None else np.zeros(length + 1, dtype=bool)
                     leads = np.column_stack([leads[:, 1:], stay])
-                bits[at] |= np.where(leads, np.uint32(1 << number), np.uint32(0))
+                reachable[at, 1:, :, number] = leads[1:]
                 feasible[at] |= leads
-            feasible[at, 0] = at >= self.min_length and enough
-        bits[:, 0] = 0
-        return bits
+            feasible[at, 0] = at >= self.min_length and sufficient
+        return CountRule(rule.member, cap, reachable)
 
-    def compiled(self) -> dict[str, Any]:
-        """Everything as the engine wants it."""
-        if len(self.descendants) > MAX_DESCENDANTS or len(self.counts) > MAX_COUNTS:
-            raise InputError(
-                f"{len(self.descendants)} constraints on descendants and {len(self.counts)} on"
-                f" counts are more than the {MAX_DESCENDANTS} and {MAX_COUNTS} that a search can"
-                " hold; merge constraints that share their tokens"
-            )
-        library, arity = self.library, self.library.arity.astype(np.int8)
-        room = self._compiled_room()  # first: it forbids what would lead nowhere
+    def rules(self) -> RuleTables:
+        """Everything that an engine needs to know."""
+        library = self.library
+        sizes = self._sizes()  # first: it forbids what would lead nowhere
         anything = CountTable(np.zeros(len(library), dtype=bool), 0, 0)
-        counts = [self._compiled_count(rule) for rule in self.counts or [anything]]
-        triggers = np.zeros(len(library), dtype=np.uint64)
-        for bit, (ancestors, _) in enumerate(self.descendants):
-            triggers[ancestors] |= np.uint64(1 << bit)
-        forbidden = np.array([each for _, each in self.descendants], dtype=bool)
-        forbidden = forbidden.reshape(-1, len(library))
         bias = np.zeros((self.capacity, 2, len(library)), dtype=np.float32)
         for prior in self.soft:
             bias += prior.added_logits(self)
-        return {
-            "arity": arity,
-            "max_arity": self.max_arity,
-            "min_length": self.min_length,
-            "max_length": self.capacity,
-            "child": _bits(self.child),
-            "sibling": _bits(self.sibling),
-            "descendant": _bits(~forbidden),
-            "triggers": triggers,
-            "at_length": _bits(self.at_length()),
-            "counts": counts,
-            "bias": bias,
-            "not_all": _bits(np.array(self.not_all, dtype=bool).reshape(-1, len(library))),
-            **room,
-        }
+        return RuleTables(
+            arity=library.arity.astype(np.int8),
+            max_arity=self.max_arity,
+            min_length=self.min_length,
+            max_length=self.capacity,
+            child=self.child,
+            sibling=self.sibling,
+            ancestors=self._masks([ancestors for ancestors, _ in self.descendants]),
+            descendant=~self._masks([forbidden for _, forbidden in self.descendants]),
+            not_all=self._masks(self.not_all),
+            at_length=self.at_length(),
+            counts=tuple(self.count_rule(rule) for rule in self.counts or [anything]),
+            bias=bias,
+            **sizes,
+        )
 
-    def _compiled_count(self, rule: CountTable) -> dict[str, Any]:
-        arities = self.max_arity + 1
-        sets = np.zeros((2 * arities, len(self.library)), dtype=bool)
-        for arity in range(arities):
-            sets[arity] = (self.library.arity == arity) & ~rule.member
-            sets[arity + arities] = (self.library.arity == arity) & rule.member
-        return {
-            "allowed": self.count_feasibility(rule),
-            "class_sets": _bits(sets),
-            "member": rule.member.astype(np.uint8),
-            "cap": rule.low if rule.high is None else rule.high,
-        }
+    def _masks(self, rows: list[Mask]) -> Mask:
+        """[any number, L]"""
+        return np.array(rows, dtype=bool).reshape(-1, len(self.library))
 
-    def _compiled_room(self) -> dict[str, Any]:
-        """What `Room` found, and the sets of tokens by what they ask for.
+    def _sizes(self) -> dict[str, Any]:
+        """What `Room` found.
 
-        `sized` is False when every position takes a lone terminal and has no upper bound: the
-        length table alone is exact then, and the sampler does not keep these sums.
+        Often every position takes a lone terminal and has no upper bound. The count rules alone are
+        exact then, and an engine need not follow these sums.
         """
-        room, span = Room(self), np.arange(self.capacity + 1)
+        room = Room(self)
         places = np.append(self.library.arity, 1)  # the root has one place
         used = np.arange(self.max_arity) < places[:, None]
         tight = (room.slot_least[:, used] > 1).any() or (
@@ -177,16 +191,4 @@ class Tables:
             "slot_most": np.where(used, room.slot_most, 0).astype(np.int32),
             "needs": room.needs.astype(np.int32),
             "holds": room.holds.astype(np.int32),
-            "needs_at_most": _bits(room.needs[:, None] <= span[:, None]),  # [S, T + 1, words]
-            "holds_at_least": _bits(room.holds[:, None] >= span[:, None]),  # [S, T + 1, words]
         }
-
-
-def _bits(allowed: Mask) -> NDArray[np.uint64]:
-    """[..., L] booleans as [..., ceil(L / 64)] words, token 0 in the lowest bit."""
-    size = allowed.shape[-1]
-    words = (size + 63) // 64
-    padded = np.zeros((*allowed.shape[:-1], words * 64), dtype=bool)
-    padded[..., :size] = allowed
-    packed = np.packbits(padded, axis=-1, bitorder="little")
-    return np.ascontiguousarray(packed).view("<u8").astype(np.uint64)

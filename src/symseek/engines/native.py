@@ -1,43 +1,58 @@
 """The native engine: samples, scores and evaluates batches in C++, on all the threads it is given.
 
-Each object holds its own threads, memory and cache, so searches in one process do not touch each
-other. Results do not depend on the number of threads, nor on the machine's vector instructions.
+Each engine has its own threads, and each object its own memory and cache, so searches in one
+process do not touch each other. Results depend neither on the number of threads nor on the
+machine's vector instructions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symseek import _native
-from symseek.constants import FitConfig
+from symseek.constants import FIT_METHODS, FitConfig, FitStatus
+from symseek.constraints import ConstraintSet
+from symseek.constraints.tables import RuleTables
+from symseek.engines.interface import (
+    PAIRS,
+    Breeding,
+    Errors,
+    Fitted,
+    Pairs,
+    Predictions,
+    Sample,
+    Score,
+    Turn,
+    check_library,
+    filled_constants,
+    unfitted_constants,
+)
+from symseek.engines.packing import instructions, operations, packed_rules
 from symseek.errors import InputError
-from symseek.policy import AdamState, PolicyConfig, PolicyWeights
+from symseek.policy import AdamState
 from symseek.programs import Programs
-from symseek.tokens import ARGUMENTS, Kind, Library, Token
-
-if TYPE_CHECKING:
-    from symseek.constraints.constraint_set import ConstraintSet
+from symseek.tokens import Library
 
 __all__ = [
     "Derivatives",
-    "Errors",
-    "Evaluator",
-    "Fitted",
-    "Policy",
-    "Predictions",
-    "Sample",
-    "Score",
-    "Workers",
+    "NativeBreeder",
+    "NativeEngine",
+    "NativeEvaluator",
+    "NativePolicy",
     "operations",
     "simd",
     "simd_variants",
 ]
+
+Floats = NDArray[np.float64]
+Weights = NDArray[np.float32]
 
 CACHE_ENTRIES = 1 << 17  # about 6 MB; a program seen again within a few hundred batches is known
 
@@ -52,90 +67,164 @@ def simd_variants() -> list[str]:
     return list(_native.simd_variants())
 
 
-def operations() -> dict[str, int]:
-    """Name and arity of every operation the engine evaluates."""
-    return dict(_native.operations())
+def _check_contract() -> None:
+    """Refuse a core that counts fit methods, fit statuses or pairs otherwise than this package."""
+    core = _native.fit_methods(), _native.fit_statuses(), _native.pair_kinds()
+    here = (
+        list(FIT_METHODS),
+        [status.name.lower() for status in FitStatus],
+        [(pair.operator, pair.swapped) for pair in PAIRS],
+    )
+    if core != here:
+        raise ImportError(f"the native module is of another version: {core}, not {here}; reinstall")
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A batch of programs and the entropy of the policy along each."""
-
-    programs: Programs
-    entropy: NDArray[np.float32]  # [B]
+_check_contract()
 
 
-@dataclass(frozen=True)
-class Score:
-    """What the policy thinks of given programs."""
+class NativeEngine:
+    """The C++ core on a number of threads, which all that it makes share.
 
-    log_probability: NDArray[np.float32]  # [B]
-    entropy: NDArray[np.float32]  # [B]
-    gradient: NDArray[np.float32] | None = None  # flat, as in PolicyWeights
+    >>> from symseek import ConstraintSet, Library, paper_constraints
+    >>> from symseek.policy import PolicyWeights
+    >>> rules = ConstraintSet(Library(["add", "sin"], variables=["x"]), paper_constraints())
+    >>> policy = NativeEngine().policy(rules, hidden=8)
+    >>> weights = PolicyWeights.start(tokens=3, hidden=8, seed=0)
+    >>> len(policy.sample(weights.flat, seed=0, iteration=0, batch=5).programs)
+    5
+    """
+
+    name = "native"
+
+    def __init__(self, threads: int = 1) -> None:
+        self._pool = _native.Pool(threads)
+        self._known: WeakKeyDictionary[RuleTables, _native.Rules] = WeakKeyDictionary()
+
+    def _rules(self, rules: ConstraintSet) -> _native.Rules:
+        """The rule tables in the core, made once."""
+        if rules.tables not in self._known:
+            self._known[rules.tables] = _native.Rules(packed_rules(rules.tables))
+        return self._known[rules.tables]
+
+    def policy(self, rules: ConstraintSet, hidden: int) -> NativePolicy:
+        """A network with `hidden` units."""
+        return NativePolicy(rules, _native.Policy(self._rules(rules), hidden, self._pool))
+
+    def permits(self, rules: ConstraintSet, programs: Programs) -> NDArray[np.bool_]:
+        """Which programs [B] are complete and obey all constraints, custom ones included."""
+        check_library(rules.library, programs)
+        ok = np.empty(len(programs), dtype=bool)
+        self._rules(rules).permits(
+            tokens=programs.tokens,
+            lengths=programs.lengths,
+            pool=self._pool,
+            ok=ok,
+            ask=rules.ask if rules.custom else None,
+        )
+        return ok
+
+    def evaluator(
+        self,
+        library: Library,
+        X: Floats,
+        y: Floats | None = None,
+        weights: Floats | None = None,
+        cache: int | None = None,
+    ) -> NativeEvaluator:
+        """A data set X [N, n], y [N]; `cache` results of recent programs are kept."""
+        return NativeEvaluator(library, X, y, weights, self._pool, cache)
+
+    def breeder(self, rules: ConstraintSet) -> NativeBreeder:
+        """A maker of children."""
+        constant = rules.library.constant_id
+        core = _native.Breeder(self._rules(rules), -1 if constant is None else constant, self._pool)
+        return NativeBreeder(rules, core)
+
+    def pair(
+        self,
+        values: Floats,
+        candidates: Floats,
+        target: Floats,
+        weights: Floats,
+        allowed: NDArray[np.bool_],
+    ) -> Pairs:
+        """What each of some values [P, N] lacks to be the target [N], of candidates [Q, N]."""
+        count, lanes = len(candidates), 8
+        table = np.full((candidates.shape[1], -(-count // lanes) * lanes), np.nan)
+        table[:, :count] = candidates.T
+        penalty = np.full((len(values), table.shape[1]), np.inf)
+        penalty[:, :count] = np.where(allowed, 0.0, np.inf)
+        error = np.empty((len(values), len(PAIRS)))
+        candidate = np.empty(error.shape, dtype=np.int64)
+        with np.errstate(divide="ignore", over="ignore"):
+            inverses = 1.0 / table
+        _native.pair(
+            values=np.ascontiguousarray(values),
+            candidates=table,
+            inverses=inverses,
+            target=np.ascontiguousarray(target),
+            weight=np.ascontiguousarray(weights),
+            penalty=penalty,
+            pool=self._pool,
+            error=error,
+            index=candidate,
+        )
+        return Pairs(error, candidate)
+
+    def advance(self, turns: Sequence[Turn]) -> list[Any]:
+        """One search after another: each already uses all threads."""
+        return [turn.take() for turn in turns]
 
 
-Workers = _native.Pool
-"""Threads that several engine objects of one search share: `Workers(threads)`."""
+class NativePolicy:
+    """The network on the native core."""
 
-
-def pool(threads: int | Workers) -> Workers:
-    """The workers themselves, or new ones."""
-    return Workers(threads) if isinstance(threads, int) else threads
-
-
-class Policy:
-    """The network on the native core, with its weights and optimiser state."""
-
-    def __init__(
-        self, rules: ConstraintSet, config: PolicyConfig, seed: int, threads: int | Workers = 1
-    ) -> None:
+    def __init__(self, rules: ConstraintSet, core: _native.Policy) -> None:
         self.rules = rules
-        self.seed = seed
-        tokens = len(rules.library)
-        self.weights = PolicyWeights.start(tokens, config.hidden, seed)
-        self.adam = AdamState.start(self.weights.flat.size)
-        self._core = _native.Policy(rules.compiled, config.hidden, pool(threads))
+        self._core = core
         self._ask = rules.ask if rules.custom else None
 
-    def sample(self, batch: int, iteration: int) -> Sample:
-        """Draw a batch; the same seed and iteration always give the same programs."""
+    def sample(self, weights: Weights, seed: int, iteration: int, batch: int) -> Sample:
+        """Draw programs; the same arguments give the same programs."""
         tokens = np.empty((batch, self.rules.max_length), dtype=np.int16)
         lengths = np.empty(batch, dtype=np.int32)
         entropy = np.empty(batch, dtype=np.float32)
         dead_end = self._core.sample(
-            self.weights.flat, self.seed, iteration, tokens, lengths, entropy, self._ask
+            weights=weights,
+            seed=seed,
+            iteration=iteration,
+            tokens=tokens,
+            lengths=lengths,
+            entropy=entropy,
+            ask=self._ask,
         )
         if dead_end is not None:
             raise InputError(f"the constraints collide: {self.rules.explain_dead_end(dead_end)}")
         library = self.rules.library
-        constants = unfitted(library, tokens)
+        constants = unfitted_constants(library, tokens)
         return Sample(Programs._trusted(library, tokens, lengths, constants), entropy)
 
-    def score(self, programs: Programs) -> Score:
+    def score(self, weights: Weights, programs: Programs) -> Score:
         """Log-probability and entropy; -inf for a program that the constraints rule out."""
-        same_library(self.rules.library, programs)
         nothing = np.zeros(len(programs), dtype=np.float32)
-        return self._score(programs, nothing, nothing, 1.0, None)
+        return self._score(weights, programs, nothing, nothing, 1.0, None)
 
     def gradient(
         self,
+        weights: Weights,
         programs: Programs,
-        weights: NDArray[np.floating],
+        program_weights: NDArray[np.floating],
         entropy_weights: NDArray[np.floating],
         entropy_decay: float = 1.0,
     ) -> Score:
-        """The gradient of sum_i w_i log p(tau_i) + v_i H(tau_i); weights w, v [B].
-
-        H(tau) is the sum over its steps t of the entropy there times entropy_decay**t.
-        """
-        same_library(self.rules.library, programs)
-        gradient = np.zeros_like(self.weights.flat)
+        """The gradient of sum_i w_i log p(tau_i) + v_i H(tau_i); weights w, v [B]."""
         score = self._score(
+            weights,
             programs,
-            np.ascontiguousarray(weights, dtype=np.float32),
+            np.ascontiguousarray(program_weights, dtype=np.float32),
             np.ascontiguousarray(entropy_weights, dtype=np.float32),
             entropy_decay,
-            gradient,
+            np.zeros_like(weights),
         )
         if not score.log_probability.min(initial=0.0) > -np.inf:
             raise InputError(
@@ -146,52 +235,52 @@ class Policy:
 
     def _score(
         self,
+        weights: Weights,
         programs: Programs,
-        weights: NDArray[np.float32],
+        program_weights: NDArray[np.float32],
         entropy_weights: NDArray[np.float32],
         entropy_decay: float,
-        gradient: NDArray[np.float32] | None,
+        gradient: Weights | None,
     ) -> Score:
+        check_library(self.rules.library, programs)
         log_probability = np.empty(len(programs), dtype=np.float32)
         entropy = np.empty(len(programs), dtype=np.float32)
         self._core.score(
-            self.weights.flat,
-            programs.tokens,
-            programs.lengths,
-            weights,
-            entropy_weights,
-            entropy_decay,
-            log_probability,
-            entropy,
-            gradient,
-            self._ask,
+            weights=weights,
+            tokens=programs.tokens,
+            lengths=programs.lengths,
+            weight=program_weights,
+            entropy_weight=entropy_weights,
+            entropy_decay=entropy_decay,
+            log_probability=log_probability,
+            entropy=entropy,
+            gradient=gradient,
+            ask=self._ask,
         )
         return Score(log_probability, entropy, gradient)
 
-    def ascend(self, gradient: NDArray[np.float32], learning_rate: float) -> None:
-        """One Adam step up the gradient."""
-        adam = self.adam
-        step = adam.step_size(learning_rate)
-        _native.adam(
-            self.weights.flat,
-            adam.mean,
-            adam.variance,
-            gradient,
-            step,
-            adam.beta1,
-            adam.beta2,
-            adam.epsilon,
+    def ascend(
+        self, weights: Weights, adam: AdamState, gradient: Weights, learning_rate: float
+    ) -> tuple[Weights, AdamState]:
+        """The weights and Adam's state after one step up the gradient."""
+        weights = weights.copy()
+        after = replace(
+            adam, mean=adam.mean.copy(), variance=adam.variance.copy(), steps=adam.steps + 1
         )
+        _native.adam(
+            weights=weights,
+            mean=after.mean,
+            variance=after.variance,
+            gradient=gradient,
+            step=after.step_size(learning_rate),
+            beta1=after.beta1,
+            beta2=after.beta2,
+            epsilon=after.epsilon,
+        )
+        return weights, after
 
-    def allows(self, programs: Programs) -> NDArray[np.bool_]:
-        """Which programs [B] are complete and obey the built-in constraints at every step."""
-        same_library(self.rules.library, programs)
-        ok = np.empty(len(programs), dtype=bool)
-        self._core.allows(programs.tokens, programs.lengths, ok)
-        return ok
 
-
-class Evaluator:
+class NativeEvaluator:
     """A data set on the native core: error sums or predictions of whole batches.
 
     >>> import numpy as np
@@ -199,226 +288,170 @@ class Evaluator:
     >>> library = Library(["add", "mul"], variables=["x"])
     >>> X = np.array([[1.0], [2.0]])
     >>> batch = Programs.from_list([Program.parse("x*x + x", library)])
-    >>> Evaluator(library, X, y=np.array([2.0, 7.0])).errors(batch).squared
+    >>> NativeEngine().evaluator(library, X, y=np.array([2.0, 7.0])).errors(batch).squared
     array([1.])
     """
 
     def __init__(
         self,
         library: Library,
-        X: NDArray[np.float64],
-        y: NDArray[np.float64] | None = None,
-        weights: NDArray[np.float64] | None = None,
-        threads: int | Workers = 1,
-        cache: int = CACHE_ENTRIES,
+        X: Floats,
+        y: Floats | None,
+        weights: Floats | None,
+        pool: _native.Pool,
+        cache: int | None,
     ) -> None:
-        rows = len(X)
-        self.rows = rows
+        self.rows = len(X)
         self.library = library
         target = np.empty(0) if y is None else np.ascontiguousarray(y, dtype=np.float64)
         if weights is None:
             weights = np.ones(len(target))
         self._core = _native.Evaluator(
-            [_instructions(token) for token in library],
-            library.arity.tolist(),
-            np.ascontiguousarray(np.asarray(X, dtype=np.float64).T),
-            target,
-            np.ascontiguousarray(weights, dtype=np.float64),
-            pool(threads),
-            cache,
+            code=[instructions(token) for token in library],
+            arity=library.arity.tolist(),
+            columns=np.ascontiguousarray(np.asarray(X, dtype=np.float64).T),
+            target=target,
+            weight=np.ascontiguousarray(weights, dtype=np.float64),
+            pool=pool,
+            cache=CACHE_ENTRIES if cache is None else cache,
         )
+
+    def _batch(self, programs: Programs) -> dict[str, NDArray[Any]]:
+        check_library(self.library, programs)
+        constants = filled_constants(self.library, programs)
+        return {"tokens": programs.tokens, "lengths": programs.lengths, "constants": constants}
 
     def errors(self, programs: Programs) -> Errors:
         """Sums over the rows of weighted squared and absolute errors."""
-        same_library(self.library, programs)
-        count = len(programs)
+        batch, count = self._batch(programs), len(programs)
         squared, absolute = np.empty(count), np.empty(count)
         ok = np.empty(count, dtype=bool)
-        with _refusals():
-            distinct = self._core.errors(
-                programs.tokens,
-                programs.lengths,
-                all_constants(self.library, programs),
-                squared,
-                absolute,
-                ok,
-            )
+        with _as_input_errors():
+            distinct = self._core.errors(**batch, squared=squared, absolute=absolute, ok=ok)
         return Errors(squared, absolute, ok, distinct)
 
     def fit(
         self, programs: Programs, config: FitConfig, scale: float = 1.0, power: float = 1.0
     ) -> Fitted:
-        """Fit the constants, starting from those the programs have, and give the errors after.
-
-        BFGS minimises -1 / (1 + (squared / scale)**power): minus the reward. Where the error
-        overflows, a fit calls a program invalid.
-        """
-        same_library(self.library, programs)
-        count = len(programs)
-        start = all_constants(self.library, programs)
-        fitted = np.empty_like(start)
+        """Fit the constants, starting from those the programs have, and give the errors after."""
+        batch, count = self._batch(programs), len(programs)
+        fitted = np.empty_like(batch["constants"])
         status = np.empty(count, dtype=np.uint8)
         squared, absolute = np.empty(count), np.empty(count)
         ok = np.empty(count, dtype=bool)
-        with _refusals():
+        with _as_input_errors():
             distinct = self._core.fit(
-                programs.tokens,
-                programs.lengths,
-                start,
-                config.method,
-                config.restarts,
-                config.max_steps,
-                config.rescue,
-                scale,
-                power,
-                fitted,
-                status,
-                squared,
-                absolute,
-                ok,
+                **batch,
+                method=config.method,
+                restarts=config.restarts,
+                max_steps=config.max_steps,
+                rescue=config.rescue,
+                scale=scale,
+                power=power,
+                fitted=fitted,
+                status=status,
+                squared=squared,
+                absolute=absolute,
+                ok=ok,
             )
         best = Programs._trusted(self.library, programs.tokens, programs.lengths, fitted)
         return Fitted(best, Errors(squared, absolute, ok, distinct), status)
 
     def derivatives(self, programs: Programs) -> Derivatives:
-        """The squared error where the constants stand, and how it changes with them."""
-        same_library(self.library, programs)
-        constants = all_constants(self.library, programs)
-        count, width = constants.shape
+        """The squared error at the present constants, and how it changes with them."""
+        batch = self._batch(programs)
+        count, width = batch["constants"].shape
         squared, gradient = np.empty(count), np.empty((count, width))
         normal, ok = np.empty((count, width, width)), np.empty(count, dtype=bool)
-        with _refusals():
+        with _as_input_errors():
             self._core.derivatives(
-                programs.tokens, programs.lengths, constants, squared, gradient, normal, ok
+                **batch, squared=squared, gradient=gradient, normal=normal, ok=ok
             )
         return Derivatives(squared, gradient, normal, ok)
 
     def predict(self, programs: Programs) -> Predictions:
         """Values at every row, and whether every node was finite on every row."""
-        same_library(self.library, programs)
+        batch = self._batch(programs)
         values = np.empty((len(programs), self.rows))
         ok = np.empty(len(programs), dtype=bool)
-        with _refusals():
-            self._core.predict(
-                programs.tokens,
-                programs.lengths,
-                all_constants(self.library, programs),
-                values,
-                ok,
-            )
+        with _as_input_errors():
+            self._core.predict(**batch, predictions=values, ok=ok)
         return Predictions(values, ok)
-
-
-@dataclass(frozen=True)
-class Errors:
-    """Error sums of a batch; meaningless where not ok."""
-
-    squared: NDArray[np.float64]  # [B] sum of w (y - f)^2
-    absolute: NDArray[np.float64]  # [B] sum of w |y - f|
-    ok: NDArray[np.bool_]  # [B]
-    distinct: int  # different programs in the batch
 
 
 @dataclass(frozen=True)
 class Derivatives:
     """Sums over the rows, with residuals r = y - f and slopes J = df/dc; meaningless if not ok."""
 
-    squared: NDArray[np.float64]  # [B] sum of w r^2
-    gradient: NDArray[np.float64]  # [B, K] sum of w r J
-    normal: NDArray[np.float64]  # [B, K, K] sum of w J J'
+    squared: Floats  # [B] sum of w r^2
+    gradient: Floats  # [B, K] sum of w r J
+    normal: Floats  # [B, K, K] sum of w J J'
     ok: NDArray[np.bool_]  # [B]
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """Programs with the constants that suit the data, their errors, and how each fit ended."""
+class NativeBreeder:
+    """Makes children of programs on the native core."""
 
-    programs: Programs
-    errors: Errors
-    status: NDArray[np.uint8]  # [B] FitStatus codes
+    def __init__(self, rules: ConstraintSet, core: _native.Breeder) -> None:
+        self.rules = rules
+        self._core = core
+        self._width = 0 if rules.library.constant_id is None else rules.max_length
 
+    def begin(self, programs: Programs) -> None:
+        """Forget the programs seen so far; remember these."""
+        check_library(self.rules.library, programs)
+        self._core.begin(tokens=programs.tokens, lengths=programs.lengths)
 
-@dataclass(frozen=True)
-class Predictions:
-    """Values of a batch of programs."""
+    def admit(self, programs: Programs) -> NDArray[np.bool_]:
+        """Which programs [B] obey the built-in constraints and are seen for the first time."""
+        check_library(self.rules.library, programs)
+        ok = np.empty(len(programs), dtype=bool)
+        self._core.admit(tokens=programs.tokens, lengths=programs.lengths, ok=ok)
+        return ok
 
-    values: NDArray[np.float64]  # [B, N]
-    ok: NDArray[np.bool_]  # [B]
+    def breed(
+        self,
+        parents: Programs,
+        fitness: Floats,
+        seed: int,
+        iteration: int,
+        generation: int,
+        options: Breeding,
+        count: int,
+    ) -> Programs:
+        """At most `count` children, without those seen before or never made valid."""
+        library = self.rules.library
+        check_library(library, parents)
+        if len(fitness) != len(parents):
+            raise InputError(f"{len(parents)} parents came with {len(fitness)} values of fitness")
+        tokens = np.empty((count, self.rules.max_length), dtype=np.int16)
+        lengths = np.empty(count, dtype=np.int32)
+        constants = np.empty((count, self._width))
+        made = self._core.breed(
+            tokens=parents.tokens,
+            lengths=parents.lengths,
+            constants=filled_constants(library, parents),
+            fitness=np.ascontiguousarray(fitness, dtype=np.float64),
+            seed=seed,
+            iteration=iteration,
+            generation=generation,
+            tournament=options.tournament,
+            crossover=options.crossover,
+            mutation=options.mutation,
+            child_tokens=tokens,
+            child_lengths=lengths,
+            child_constants=constants,
+        )
+        most = unfitted_constants(library, tokens[:made]).shape[1]
+        return Programs._trusted(
+            library, tokens[:made], lengths[:made], np.ascontiguousarray(constants[:made, :most])
+        )
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def _as_input_errors() -> Iterator[None]:
     """What the core refuses is bad input."""
     try:
         yield
     except ValueError as error:
         raise InputError(str(error)) from None
-
-
-def same_library(library: Library, programs: Programs) -> None:
-    """Token ids mean nothing in another library, and would be read beyond the tables."""
-    if programs.library is not library and programs.library != library:
-        raise InputError(
-            f"the programs are over another library, {programs.library!r},"
-            f" than this was set up for: {library!r}"
-        )
-
-
-def unfitted(library: Library, tokens: NDArray[np.int16]) -> NDArray[np.float64]:
-    """[B, K] ones, a column for each placeholder of the program that has most."""
-    if library.constant_id is None:
-        return np.ones((len(tokens), 0))
-    most = (tokens == library.constant_id).sum(axis=1).max(initial=0)
-    return np.ones((len(tokens), int(most)))
-
-
-def all_constants(library: Library, programs: Programs) -> NDArray[np.float64]:
-    """A value [B, K] for every placeholder: those not given are 1."""
-    given = programs.constants
-    if library.constant_id is None:
-        return given
-    values = unfitted(library, programs.tokens)
-    if given.shape[1] >= values.shape[1]:
-        return np.ascontiguousarray(given)
-    values[:, : given.shape[1]] = given
-    return values
-
-
-Instruction = tuple[str, int, float]  # operation, index, value
-
-
-def _instructions(token: Token) -> list[Instruction]:
-    """What the evaluator does for one token, its operands being on the stack."""
-    if token.kind is Kind.VARIABLE:
-        return [("variable", token.index or 0, 0.0)]
-    if token.kind is Kind.NUMBER:
-        return [("number", 0, float(token.value or 0.0))]
-    if token.kind is Kind.CONSTANT:
-        return [("constant", 0, 0.0)]
-    if token.formula is not None:
-        return _composed(token)
-    if operations().get(token.name) != token.arity:
-        raise InputError(
-            f"the native engine cannot evaluate the token {token.name!r}; give it a formula over"
-            " the built-in operators, or search with a score of your own (Search.for_programs)"
-        )
-    return [(token.name, 0, 0.0)]
-
-
-def _composed(token: Token) -> list[Instruction]:
-    """A formula over built-in operators, reading its operands where they lie on the stack."""
-    expansion = token.expansion
-    assert expansion is not None
-    constants: list[float] = list(expansion.constants)
-    steps: list[Instruction] = []
-    height = 0  # values this formula has put on the stack
-    for part_id in reversed(expansion.tokens):
-        part: Any = expansion.library.tokens[part_id]
-        if part.kind is Kind.VARIABLE:
-            steps.append(("argument", height + ARGUMENTS.index(part.name), 0.0))
-        elif part.kind is Kind.CONSTANT:
-            steps.append(("number", 0, constants.pop()))
-        else:
-            steps.extend(_instructions(part))
-        height += 1 - part.arity
-    return [*steps, ("finish", token.arity, 0.0)]

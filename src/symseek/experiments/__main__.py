@@ -1,4 +1,4 @@
-"""`python -m symseek.experiments STORE [KEY]`: how a store stands and what failed, or one run."""
+"""`python -m symseek.experiments STORE [KEY]`: what a store holds and what failed, or one run."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ import sys
 from collections.abc import Sequence
 
 from symseek.errors import InputError
-from symseek.experiments.record import Record
-from symseek.experiments.store import Store
+from symseek.experiments.runs.record import Record
+from symseek.experiments.runs.store import Store
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Show it; 2 says that something was wrong with what was asked."""
+    """Show it; the exit code is 2 if the store or the run is not there."""
     parser = argparse.ArgumentParser("python -m symseek.experiments", description=__doc__)
     parser.add_argument("store", metavar="STORE", help="the file that keeps the runs")
     parser.add_argument("key", nargs="?", metavar="KEY", help="a run's key, or how it begins")
     options = parser.parse_args(arguments)
     try:
         with Store(options.store, create=False) as store:
-            print(_run(store.record(options.key)) if options.key else _standing(store))
+            print(_shown(store.record(options.key)) if options.key else _overview(store))
     except InputError as error:
         print(f"symseek: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _standing(store: Store) -> str:
+def _overview(store: Store) -> str:
     counts = store.counts()
     lines = [f"{counts.done} runs done, {counts.failed} failed, {counts.running} running"]
     for record in store.records(status="failed"):
@@ -35,7 +35,7 @@ def _standing(store: Store) -> str:
     return "\n".join(lines)
 
 
-def _run(record: Record) -> str:
+def _shown(record: Record) -> str:
     """Everything but the error as JSON, then the error as it was."""
     values = record.to_dict()
     error = values.pop("error")

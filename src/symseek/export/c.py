@@ -6,31 +6,12 @@ import math
 import re
 
 from symseek.export.names import ascii_identifier, described, function_name, identifiers
-from symseek.export.tree import exportable
-from symseek.export.writer import ARITHMETIC, Form, Language, Piece, call, literal, write
-from symseek.notation.printing import POWER, PRODUCT, SIGN
+from symseek.export.tree import checked
+from symseek.export.writer import Language, called, literal, write
+from symseek.notation.brackets import Piece
 from symseek.programs import Program
 
-__all__ = ["FORMS", "to_c"]
-
-FORMS = {
-    **ARITHMETIC,
-    "div": Form("{a}/{b}", PRODUCT, (PRODUCT, SIGN)),
-    "reciprocal": Form("1.0/{a}", PRODUCT, (SIGN,)),
-    "pow": Form("pow({a}, {b})"),
-    "sin": call("sin"),
-    "cos": call("cos"),
-    "tan": call("tan"),
-    "tanh": call("tanh"),
-    "exp": call("exp"),
-    "neg_exp": Form("exp(-{a})", places=(POWER,)),
-    "log": call("log"),
-    "sqrt": call("sqrt"),
-    "square": Form("{a}*{a}", PRODUCT, (SIGN,)),
-    "cube": Form("{a}*{a}*{a}", PRODUCT, (SIGN,)),
-    "fourth": Form("{a}*{a}*({a}*{a})", PRODUCT, (SIGN,)),
-    "abs": call("fabs"),
-}
+__all__ = ["to_c"]
 
 
 def _words(text: str) -> frozenset[str]:
@@ -64,17 +45,16 @@ _MACROS = re.compile(
     r"M_\w+|FP_\w+|HUGE\w*|MATH_\w+|INFINITY|NAN|SNAN\w*|DOMAIN|SING|OVERFLOW|UNDERFLOW|PLOSS"
     r"|TLOSS|X_TLOSS|MAXFLOAT|math_errhandling|linux|unix|i386"
 )
-_CALLED = frozenset({"pow", "sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "fabs"})
 
 
 def _number(value: float) -> Piece:
     if math.isnan(value):
-        return literal("NAN")
-    return literal(repr(value).replace("inf", "INFINITY"))
+        return literal("NAN", value)
+    return literal(repr(value).replace("inf", "INFINITY"), value)
 
 
 # Compilers warn of an overflow that they see coming, so numbers among themselves get names.
-LANGUAGE = Language(FORMS, _number, lift="", assign="const double {name} = {text};")
+_LANGUAGE = Language("c", _number, lift="", assign="const double {name} = {text};")
 
 
 def to_c(program: Program, name: str = "formula") -> str:
@@ -96,15 +76,15 @@ def to_c(program: Program, name: str = "formula") -> str:
         return 2.5*(part1*part1) + x;
     }
     """
-    columns = exportable(program).library.variables
+    columns = checked(program).library.variables
     function_name(name, ascii_identifier, _KEYWORDS | _FUNCTIONS)
+    taken = _KEYWORDS | called(program, "c") | {name}
 
     def reserved(each: str) -> bool:
-        macro = _MACROS.fullmatch(each) is not None
-        return each in _KEYWORDS or each in _CALLED or each == name or macro
+        return each in taken or _MACROS.fullmatch(each) is not None
 
     names = identifiers(columns, ascii_identifier, reserved)
-    source = write(program, LANGUAGE, names, {name})
+    source = write(program, _LANGUAGE, names, {name})
     body = [
         *(f"(void){each};" for i, each in enumerate(names) if i not in source.used),
         *source.lines,

@@ -6,7 +6,6 @@ PyTorch and JAX are loaded when asked for; neither is needed otherwise.
 from __future__ import annotations
 
 import importlib
-import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,32 +14,41 @@ from numpy.typing import ArrayLike, NDArray
 
 from symseek.errors import InputError
 from symseek.export.tree import checked, exportable, work
+from symseek.operators.record import missing_form
 from symseek.programs import Program
+from symseek.tokens import Token
 
 if TYPE_CHECKING:
     from jax import Array
     from torch import Tensor
 
-__all__ = ["array_forms", "jax_function", "numpy_function", "torch_function"]
+__all__ = ["attribute", "jax_function", "numpy_function", "torch_function"]
 
 
-def array_forms(module: Any) -> dict[str, Callable[..., Any]]:
-    """The operators as functions of the arrays of a module such as `torch` or `jax.numpy`."""
-    named = ("sin", "cos", "tan", "tanh", "exp", "log", "sqrt", "abs")
-    return {
-        "add": operator.add,
-        "sub": operator.sub,
-        "mul": operator.mul,
-        "div": operator.truediv,
-        "pow": operator.pow,
-        "neg": operator.neg,
-        "reciprocal": lambda a: 1 / a,
-        "square": lambda a: a * a,
-        "cube": lambda a: a * a * a,
-        "fourth": lambda a: (a * a) * (a * a),
-        "neg_exp": lambda a: module.exp(-a),
-        **{name: getattr(module, name) for name in named},
-    }
+def _forms(language: str) -> Callable[[Token], Callable[..., Any] | None]:
+    """The operators as functions of the arrays of a package: `torch` or `jax`."""
+
+    def form(token: Token) -> Callable[..., Any] | None:
+        known: str | Callable[..., Any] | None = getattr(token.forms, language)
+        if isinstance(known, str):
+            function: Callable[..., Any] = attribute(language, known)
+            return function
+        return known
+
+    return form
+
+
+def attribute(package: str, path: str) -> Any:
+    """What a package has under a dotted name, its modules loaded on the way.
+
+    >>> attribute("numpy", "fft.fft").__name__
+    'fft'
+    """
+    module, _, name = f"{package}.{path}".rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (AttributeError, ImportError):
+        raise InputError(f"{package} has no {path!r}; give the operator's Token another") from None
 
 
 def numpy_function(program: Program) -> Callable[[ArrayLike], NDArray[np.float64]]:
@@ -52,7 +60,7 @@ def numpy_function(program: Program) -> Callable[[ArrayLike], NDArray[np.float64
     for token in checked(program).tokens:
         this = program.library.tokens[token]
         if this.arity and this.numpy is None:
-            raise InputError(f"operator {this.name!r} has no formula, so it cannot be exported")
+            raise missing_form(this, "NumPy", "numpy=, a function of arrays")
     return program.evaluate
 
 
@@ -61,9 +69,9 @@ def torch_function(program: Program) -> Callable[[Tensor], Tensor]:
 
     It computes in the precision and on the device of X, and gradients flow through it.
     """
-    exportable(program)
+    exportable(program, "torch")
     torch = _imported("torch", "PyTorch")
-    forms = array_forms(torch)
+    form = _forms("torch")
 
     def evaluate(X: Tensor) -> Tensor:
         rows = torch.as_tensor(X)
@@ -73,7 +81,7 @@ def torch_function(program: Program) -> Callable[[Tensor], Tensor]:
         like = {"dtype": rows.dtype, "device": rows.device}
         values = work(
             program,
-            forms,
+            form,
             lambda value: torch.tensor(value, **like),
             lambda index: rows[..., index],
         )
@@ -87,12 +95,12 @@ def jax_function(program: Program) -> Callable[[Array], Array]:
     """A JAX function of rows X [N, n] that gives the values [N]; one row [n] gives one value.
 
     `jax.jit`, `jax.grad` and `jax.vmap` take it. It computes in the precision of X, which JAX makes
-    32 bits unless told otherwise by `jax.config.update("jax_enable_x64", True)`.
+    32 bits unless you say otherwise by `jax.config.update("jax_enable_x64", True)`.
     """
-    exportable(program)
+    exportable(program, "jax")
     _imported("jax", "JAX")
     jnp = importlib.import_module("jax.numpy")
-    forms = array_forms(jnp)
+    form = _forms("jax")
 
     def evaluate(X: Array) -> Array:
         rows = jnp.asarray(X)
@@ -101,7 +109,7 @@ def jax_function(program: Program) -> Callable[[Array], Array]:
         _check_columns(program, rows.shape)
         values = work(
             program,
-            forms,
+            form,
             lambda value: jnp.asarray(value, dtype=rows.dtype),
             lambda index: rows[..., index],
         )

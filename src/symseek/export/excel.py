@@ -1,8 +1,7 @@
 """Formulas for a cell of a spreadsheet: Excel, LibreOffice and Google Sheets read the same text.
 
-No function in it takes two arguments, so it does not matter whether a comma or a semicolon stands
-between them; numbers have a decimal point. Where a formula has no value, or one too large, the cell
-shows an error.
+Numbers have a decimal point, and the arguments of MIN, MAX and ATAN2 a comma between them; no other
+function takes two. Where a formula has no value, or one too large, the cell shows an error.
 """
 
 from __future__ import annotations
@@ -11,45 +10,27 @@ import math
 from collections.abc import Mapping, Sequence
 
 from symseek.errors import InputError, unknown_name
-from symseek.export.tree import exportable
-from symseek.export.writer import ARITHMETIC, Form, Language, Piece, call, literal, write
-from symseek.notation.printing import ATOM, POWER, PRODUCT, SIGN
+from symseek.export.tree import checked
+from symseek.export.writer import Language, literal, write
+from symseek.notation.brackets import ATOM, Piece, Style
 from symseek.programs import Program
 from symseek.tokens import number_name
 
-__all__ = ["FORMS", "to_excel"]
+__all__ = ["to_excel"]
 
-# In a spreadsheet a sign binds tighter than a power: -2^2 is 4. So what has a sign is never the
-# base of a power without brackets, and no power follows a sign without them.
-FORMS = {
-    **ARITHMETIC,
-    "neg": Form("-{a}", SIGN, (ATOM,)),
-    "div": Form("{a}/{b}", PRODUCT, (PRODUCT, SIGN)),
-    "reciprocal": Form("1/{a}", PRODUCT, (SIGN,)),
-    "pow": Form("{a}^{b}", POWER, (ATOM, ATOM)),
-    "sin": call("SIN"),
-    "cos": call("COS"),
-    "tan": call("TAN"),
-    "tanh": call("TANH"),
-    "exp": call("EXP"),
-    "neg_exp": Form("EXP(-{a})", places=(ATOM,)),
-    "log": call("LN"),
-    "sqrt": call("SQRT"),
-    "square": Form("{a}^2", POWER, (ATOM,)),
-    "cube": Form("{a}^3", POWER, (ATOM,)),
-    "fourth": Form("{a}^4", POWER, (ATOM,)),
-    "abs": call("ABS"),
-}
 _MOST_CHARACTERS, _MOST_BRACKETS = 8192, 64  # of Excel, the strictest of the three
 
 
 def _number(value: float) -> Piece:
     if not math.isfinite(value):
         raise InputError(f"a spreadsheet has no number {value}; fit the constants first")
-    return literal(number_name(value + 0.0).upper())
+    return literal(number_name(value + 0.0).upper(), value)
 
 
-LANGUAGE = Language(FORMS, _number, most_characters=_MOST_CHARACTERS - 1)
+# In a spreadsheet a sign binds tighter than a power: -2^2 is 4. So what has a sign is never the
+# base of a power without brackets, and no power follows a sign without them.
+_STYLE = Style(after_sign=ATOM)
+_LANGUAGE = Language("excel", _number, most_characters=_MOST_CHARACTERS - 1, style=_STYLE)
 
 
 def to_excel(program: Program, cells: Mapping[str, str] | None = None) -> str:
@@ -68,11 +49,11 @@ def to_excel(program: Program, cells: Mapping[str, str] | None = None) -> str:
     >>> print(to_excel(program, {"flow rate": "$C$1", "x": "Height"}))
     =2.5*$C$1^2 - LN(Height)
     """
-    columns = exportable(program).library.variables
+    columns = checked(program).library.variables
     if cells is None:
         cells = {name: f"{_letters(place)}2" for place, name in enumerate(columns)}
     _check_cells(cells, columns)
-    source = write(program, LANGUAGE, [cells.get(name, "") for name in columns])
+    source = write(program, _LANGUAGE, [cells.get(name, "") for name in columns])
     for index in sorted(source.used):
         if columns[index] not in cells:
             raise InputError(f"column {columns[index]!r} has no cell; give one, such as 'B2'")

@@ -12,41 +12,24 @@ from symseek.export.names import (
     python_identifier,
 )
 from symseek.export.python import docstring
-from symseek.export.tree import exportable
-from symseek.export.writer import ARITHMETIC, Form, Language, Piece, call, literal, write
-from symseek.notation.printing import POWER, PRODUCT, SIGN
+from symseek.export.tree import checked
+from symseek.export.writer import Language, called, literal, write
+from symseek.notation.brackets import Piece
 from symseek.programs import Program
 
-__all__ = ["FORMS", "to_numpy"]
+__all__ = ["to_numpy"]
 
-FORMS = {
-    **ARITHMETIC,
-    "div": Form("{a}/{b}", PRODUCT, (PRODUCT, SIGN)),
-    "reciprocal": Form("1/{a}", PRODUCT, (SIGN,)),
-    "pow": Form("np.float_power({a}, {b})"),
-    "sin": call("np.sin"),
-    "cos": call("np.cos"),
-    "tan": call("np.tan"),
-    "tanh": call("np.tanh"),
-    "exp": call("np.exp"),
-    "neg_exp": Form("np.exp(-{a})", places=(POWER,)),
-    "log": call("np.log"),
-    "sqrt": call("np.sqrt"),
-    "square": call("np.square"),
-    "cube": Form("{a}*{a}*{a}", PRODUCT, (SIGN,)),
-    "fourth": Form("{a}*{a}*({a}*{a})", PRODUCT, (SIGN,)),
-    "abs": call("np.abs"),
-}
-_RESERVED = PYTHON_RESERVED | {"X", "float", "len", "np", "values"}
+_RESERVED = PYTHON_RESERVED | {"X", "float", "len", "math", "np", "values"}
 
 
 def _number(value: float) -> Piece:
     sign = "-" if value < 0 else ""
-    return literal(repr(value) if math.isfinite(value) else f"{sign}np.{abs(value)!r}")
+    text = repr(value) if math.isfinite(value) else f"{sign}np.{abs(value)!r}"
+    return literal(text, value)
 
 
 # Python's own numbers raise an error at 1/0.
-LANGUAGE = Language(FORMS, _number, lift="np.float64({})", assign="{name} = {text}")
+_LANGUAGE = Language("numpy", _number, lift="np.float64({})", assign="{name} = {text}")
 
 
 def to_numpy(program: Program, name: str = "formula") -> str:
@@ -69,10 +52,11 @@ def to_numpy(program: Program, name: str = "formula") -> str:
             values = 2.5*np.square(flow_rate) + np.log(x)
         return values if np.ndim(values) else np.full(len(X), values)
     """
-    columns = exportable(program).library.variables
-    taken = _RESERVED | {function_name(name, python_identifier, _RESERVED)}
+    columns = checked(program).library.variables
+    reserved = _RESERVED | called(program, "numpy")
+    taken = reserved | {function_name(name, python_identifier, reserved)}
     names = identifiers(columns, python_identifier, taken.__contains__)
-    source = write(program, LANGUAGE, names, taken)
+    source = write(program, _LANGUAGE, names, taken)
     body = [
         *docstring(described(program, names)),
         "X = np.asarray(X, dtype=float)",
@@ -82,5 +66,7 @@ def to_numpy(program: Program, name: str = "formula") -> str:
         f"    values = {source.expression}",
         "return values if np.ndim(values) else np.full(len(X), values)",
     ]
-    head = ["import numpy as np", "", "", f"def {name}(X):"]
+    forms = [token.form("numpy") or "" for token in source.operators.values()]
+    math_too = ["import math", ""] if any("math." in form for form in forms) else []
+    head = [*math_too, "import numpy as np", "", "", f"def {name}(X):"]
     return "\n".join([*head, *("    " + line if line else "" for line in body)]) + "\n"

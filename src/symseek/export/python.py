@@ -15,81 +15,26 @@ from symseek.export.names import (
     identifiers,
     python_identifier,
 )
-from symseek.export.tree import exportable
-from symseek.export.writer import ARITHMETIC, Form, Language, Piece, call, literal, write
-from symseek.notation.printing import POWER, PRODUCT, SIGN
+from symseek.export.tree import checked
+from symseek.export.writer import Language, Source, called, literal, write
+from symseek.notation.brackets import Piece
 from symseek.programs import Program
+from symseek.tokens import OPERATORS
 
-__all__ = ["FORMS", "docstring", "to_python"]
+__all__ = ["docstring", "to_python"]
 
 _INDENT = "    "
 
-HELPERS = {
-    "_divide": """\
-def _divide(a, b):
-    return a / b if b else a * math.copysign(math.inf, b)
-""",
-    "_power": """\
-def _power(a, b):
-    large = math.copysign(math.inf, a) if b % 2.0 == 1.0 else math.inf
-    try:
-        return math.pow(a, b)
-    except OverflowError:
-        return large
-    except ValueError:
-        return math.nan if a else large
-""",
-    "_exp": """\
-def _exp(a):
-    try:
-        return math.exp(a)
-    except OverflowError:
-        return math.inf
-""",
-    "_log": """\
-def _log(a):
-    return math.log(a) if a > 0.0 else -math.inf if a == 0.0 else math.nan
-""",
-    "_sqrt": """\
-def _sqrt(a):
-    return math.sqrt(a) if a >= 0.0 else math.nan
-""",
-    **{
-        f"_{name}": f"""\
-def _{name}(a):
-    return math.{name}(a) if math.isfinite(a) else math.nan
-"""
-        for name in ("sin", "cos", "tan")
-    },
-}
-
-FORMS = {
-    **ARITHMETIC,
-    "div": Form("_divide({a}, {b})", needs="_divide"),
-    "reciprocal": Form("_divide(1.0, {a})", needs="_divide"),
-    "pow": Form("_power({a}, {b})", needs="_power"),
-    "sin": call("_sin", needs="_sin"),
-    "cos": call("_cos", needs="_cos"),
-    "tan": call("_tan", needs="_tan"),
-    "tanh": call("math.tanh"),
-    "exp": call("_exp", needs="_exp"),
-    "neg_exp": Form("_exp(-{a})", places=(POWER,), needs="_exp"),
-    "log": call("_log", needs="_log"),
-    "sqrt": call("_sqrt", needs="_sqrt"),
-    "square": Form("{a}*{a}", PRODUCT, (SIGN,)),
-    "cube": Form("{a}*{a}*{a}", PRODUCT, (SIGN,)),
-    "fourth": Form("{a}*{a}*({a}*{a})", PRODUCT, (SIGN,)),
-    "abs": call("abs"),
-}
-_RESERVED = PYTHON_RESERVED | set(HELPERS) | {"abs", "float", "math"}
+_RESERVED = PYTHON_RESERVED | {"abs", "float", "math"}
 
 
 def _number(value: float) -> Piece:
     sign = "-" if value < 0 else ""
-    return literal(repr(value) if math.isfinite(value) else f"{sign}math.{abs(value)!r}")
+    text = repr(value) if math.isfinite(value) else f"{sign}math.{abs(value)!r}"
+    return literal(text, value)
 
 
-LANGUAGE = Language(FORMS, _number, assign="{name} = {text}")
+_LANGUAGE = Language("python", _number, assign="{name} = {text}")
 
 
 def to_python(program: Program, name: str = "formula") -> str:
@@ -115,10 +60,11 @@ def to_python(program: Program, name: str = "formula") -> str:
     def _log(a):
         return math.log(a) if a > 0.0 else -math.inf if a == 0.0 else math.nan
     """
-    columns = exportable(program).library.variables
-    taken = _RESERVED | {function_name(name, python_identifier, _RESERVED)}
+    columns = checked(program).library.variables
+    reserved = _RESERVED | called(program, "python")
+    taken = reserved | {function_name(name, python_identifier, reserved)}
     names = identifiers(columns, python_identifier, taken.__contains__)
-    source = write(program, LANGUAGE, names, taken)
+    source = write(program, _LANGUAGE, names, taken)
     body = [
         *docstring(described(program, names)),
         *(f"{names[i]} = float({names[i]})" for i in sorted(source.used)),
@@ -127,8 +73,15 @@ def to_python(program: Program, name: str = "formula") -> str:
     ]
     head = f"def {name}({', '.join(names)}):"
     function = "\n".join([head, *(_INDENT + line if line else "" for line in body)]) + "\n"
-    helpers = [text for each, text in HELPERS.items() if each in source.needs]
-    return "\n\n".join(["import math\n", function, *helpers])
+    return "\n\n".join(["import math\n", function, *_helpers(source)])
+
+
+def _helpers(source: Source) -> list[str]:
+    """The functions that the formula calls, each once: in the table's order, periodic ones last."""
+    known = sorted(OPERATORS.values(), key=lambda token: token.trigonometric)
+    used = {token.forms.helper for token in source.operators.values()}
+    helpers = dict.fromkeys(t.forms.helper for t in (*known, *source.operators.values()))
+    return [helper for helper in helpers if helper is not None and helper in used]
 
 
 def docstring(lines: list[str]) -> list[str]:

@@ -1,17 +1,18 @@
 """Formulas worked from the leaves of their tree, with one form an operator.
 
-A target is a table of forms: texts for source code, functions for callables. Operators that are
-given by a formula are written out, so a table needs no more than the operators of `OPERATORS`.
+A target is a choice of forms: texts for source code, functions for callables. An operator without
+one is written out in the others that it means.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
 from symseek.errors import InputError
+from symseek.operators.record import missing_form
 from symseek.programs import Program
-from symseek.tokens import OPERATORS, Kind, Token
+from symseek.tokens import Kind, Token
 
 __all__ = ["checked", "exportable", "work"]
 
@@ -24,7 +25,7 @@ def _itself(value: Value) -> Value:
 
 def work(
     program: Program,
-    forms: Mapping[str, Callable[..., Value]],
+    form: Callable[[Token], Callable[..., Value] | None],
     number: Callable[[float], Value],
     column: Callable[[int], Value],
     share: Callable[[Value], Value] = _itself,
@@ -32,14 +33,15 @@ def work(
     """The value of a formula, whatever the forms make of it.
 
     Args:
-        program: the formula.
-        forms: what each operator makes of its arguments.
+        program: the formula, all of whose operators have a form or a meaning.
+        form: what an operator makes of its arguments, if that is known.
         number: what a number becomes.
         column: what a variable becomes, by its place among the columns.
         share: what to do with an argument that the formula of an operator uses more than once.
 
     >>> forms = {"add": lambda a, b: f"<{a}, {b}>", "sin": str.upper}
-    >>> print(work(Program.parse("sin(x) + 2"), forms, str, ["x"].__getitem__))
+    >>> form = lambda token: forms[token.name]
+    >>> print(work(Program.parse("sin(x) + 2"), form, str, ["x"].__getitem__))
     <X, 2.0>
     """
 
@@ -52,38 +54,34 @@ def work(
             value = this.value if constant is None else constant
             assert value is not None
             return number(value)
-        if this.name in forms:
-            return forms[this.name](*arguments)
-        inner = _expansion(this)
+        known = form(this)
+        if known is not None:
+            return known(*arguments)
+        inner = this.meaning
+        assert inner is not None
         places = [inner.library.tokens[each].index for each in inner.tokens]
         shared = [
             share(each) if places.count(place) > 1 else each for place, each in enumerate(arguments)
         ]
-        return work(inner, forms, number, shared.__getitem__, share)
+        return work(inner, form, number, shared.__getitem__, share)
 
     return program.fold(combine)
-
-
-def _expansion(token: Token) -> Program:
-    if token.expansion is None:
-        raise InputError(
-            f"operator {token.name!r} has no formula, so it cannot be exported;"
-            " give its Token one, such as formula='a**2 + 1'"
-        )
-    return token.expansion
 
 
 def checked(program: Program) -> Program:
     """The program, if it is one."""
     if not isinstance(program, Program):
-        raise InputError(f"{program!r} is no Program; Program.parse makes one of text")
+        raise InputError(f"{program!r} is not a Program; Program.parse makes one of text")
     return program
 
 
-def exportable(program: Program) -> Program:
-    """The program, if every target can write each of its operators."""
+def exportable(program: Program, language: str) -> Program:
+    """The program, if each of its operators can be written in a language of `Forms`."""
     for token in checked(program).tokens:
         this = program.library.tokens[token]
-        if this.kind is Kind.OPERATOR and this.name not in OPERATORS:
-            _expansion(this)
+        if this.kind is not Kind.OPERATOR or getattr(this.forms, language) is not None:
+            continue
+        if this.meaning is None:
+            example = f"forms=Forms({language}={this.name!r})"
+            raise missing_form(this, language, example)
     return program

@@ -6,94 +6,38 @@ nested so deeply that a compiler might give up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 
 from symseek.errors import InputError
-from symseek.export.tree import work
-from symseek.notation.printing import ATOM, LOOSE, POWER, PRODUCT, SIGN, SUM
+from symseek.export.tree import exportable, work
+from symseek.notation.brackets import ATOM, SIGN, Piece, Style, read
 from symseek.programs import Program
-from symseek.tokens import ARGUMENTS
+from symseek.tokens import OPERATORS, Token
 
-__all__ = ["ARITHMETIC", "Form", "Language", "Piece", "Source", "call", "literal", "write"]
+__all__ = ["CALLED", "Language", "Source", "called", "literal", "write"]
 
 # Python reads at most 200 brackets inside one another, C99 promises 63.
 _DEEPEST = 40
-
-
-@dataclass(frozen=True)
-class Piece:
-    """Text for a part of a formula."""
-
-    text: str
-    level: int  # how tightly it holds together: one of the levels of `printing`
-    literal: bool = False  # a number as it stands
-    depth: int = 0  # operators inside one another
-
-    @property
-    def repeatable(self) -> bool:
-        """Whether the text is so short that it may stand in several places."""
-        return self.level == ATOM and self.depth == 0
-
-    def at(self, level: int, first: bool) -> str:
-        """The text for a place that asks for a level; no sign may follow another symbol."""
-        signed = not first and level > LOOSE and self.text.startswith("-")
-        return f"({self.text})" if signed or self.level < level else self.text
-
-
-@dataclass(frozen=True)
-class Form:
-    """How an operator is written: a template in {a}, {b}, ... and the levels in question."""
-
-    template: str
-    level: int = ATOM  # of the whole
-    places: tuple[int, ...] = (LOOSE, LOOSE)  # asked of the arguments
-    needs: str = ""  # a name that the source must define or import
-
-    def fill(self, arguments: Sequence[Piece]) -> Piece:
-        """The form with its arguments."""
-        texts = {
-            name: piece.at(place, self.template.startswith(f"{{{name}}}"))
-            for name, piece, place in zip(ARGUMENTS, arguments, self.places, strict=False)
-        }
-        depth = 1 + max(piece.depth for piece in arguments)
-        return Piece(self.template.format(**texts), self.level, depth=depth)
-
-    @property
-    def repeats(self) -> bool:
-        """Whether an argument stands in the template more than once."""
-        return any(self.template.count(f"{{{name}}}") > 1 for name in ARGUMENTS)
-
-
-def call(function: str, needs: str = "") -> Form:
-    """The form of a function of one argument."""
-    return Form(f"{function}({{a}})", needs=needs)
-
-
-# Equal symbols are read from the left, so what stands on the right is asked for one level more:
-# brackets there keep the order of the roundings.
-ARITHMETIC = {
-    "add": Form("{a} + {b}", SUM, (SUM, PRODUCT)),
-    "sub": Form("{a} - {b}", SUM, (SUM, PRODUCT)),
-    "mul": Form("{a}*{b}", PRODUCT, (PRODUCT, SIGN)),
-    "neg": Form("-{a}", SIGN, (POWER,)),
-}
-"""What all languages share."""
+CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
+"""The name of a function that a form calls."""
 
 
 @dataclass(frozen=True)
 class Language:
     """What a target writes."""
 
-    forms: Mapping[str, Form]
+    name: str  # of the form in `Forms`
     number: Callable[[float], Piece]
     # A number that meets only numbers must become one of the target's own kind, because those of
     # the language raise errors or warnings. Empty: it gets a name.
     lift: str = "{}"
     assign: str = ""  # the line that gives a part a name; empty where there are no lines
     most_characters: int | None = None
+    style: Style = field(default_factory=Style)
 
 
 @dataclass
@@ -104,9 +48,9 @@ class Source:
     names: Sequence[str]  # of the columns
     taken: set[str]  # names that mean something
     lines: list[str] = field(default_factory=list)
-    needs: set[str] = field(default_factory=set)
+    operators: dict[str, Token] = field(default_factory=dict)  # those written, by their names
     used: set[int] = field(default_factory=set)  # columns that the formula depends on
-    whole: Piece = field(default_factory=lambda: Piece("", ATOM))
+    whole: Piece = field(default_factory=lambda: Piece(""))
 
     @property
     def expression(self) -> str:
@@ -115,15 +59,22 @@ class Source:
 
     def column(self, index: int) -> Piece:
         self.used.add(index)
-        return Piece(self.names[index], ATOM)
+        return Piece(self.names[index])
 
-    def operator(self, form: Form, *arguments: Piece) -> Piece:
-        if form.level < ATOM and all(piece.literal for piece in arguments):
+    def form(self, token: Token) -> Callable[..., Piece] | None:
+        text = token.form(self.language.name)
+        return None if text is None else partial(self.operator, token, text)
+
+    def operator(self, token: Token, text: str, *arguments: Piece) -> Piece:
+        template = read(text)
+        self.operators[token.name] = token
+        if not arguments:
+            return Piece(text)
+        if template.level < ATOM and all(piece.literal is not None for piece in arguments):
             arguments = (self.lifted(arguments[0]), *arguments[1:])
-        if form.repeats:
+        if template.repeats:
             arguments = tuple(self.named(piece) for piece in arguments)
-        self.needs.add(form.needs)
-        piece = form.fill(arguments)
+        piece = self.language.style.fill(template, arguments)
         most = self.language.most_characters
         if most is not None and len(piece.text) > most:
             raise InputError(
@@ -136,17 +87,18 @@ class Source:
             return self.assigned(piece)
         if self.language.lift == "{}":
             return piece
-        return Piece(self.language.lift.format(piece.text), ATOM)
+        return Piece(self.language.lift.format(piece.text))
 
     def named(self, piece: Piece) -> Piece:
-        """The piece itself if it may be repeated, else a name for it."""
-        return piece if piece.repeatable or not self.language.assign else self.assigned(piece)
+        """The piece itself if it is so short that it may be repeated, else a name for it."""
+        short = piece.level == ATOM and piece.depth == 0
+        return piece if short or not self.language.assign else self.assigned(piece)
 
     def assigned(self, piece: Piece) -> Piece:
         name = next(each for each in map("part{}".format, count(1)) if each not in self.taken)
         self.taken.add(name)
         self.lines.append(self.language.assign.format(name=name, text=piece.text))
-        return Piece(name, ATOM)
+        return Piece(name)
 
 
 def write(
@@ -154,12 +106,18 @@ def write(
 ) -> Source:
     """A formula in a language, with names for its columns, beside names that are taken."""
     source = Source(language, names, {*names, *taken})
-    forms = {name: partial(source.operator, form) for name, form in language.forms.items()}
-    source.whole = work(program, forms, language.number, source.column, source.named)
-    source.needs.discard("")
+    exportable(program, language.name)
+    source.whole = work(program, source.form, language.number, source.column, source.named)
     return source
 
 
-def literal(text: str) -> Piece:
+def called(program: Program, language: str) -> frozenset[str]:
+    """The functions that operators call in a language: those of the table, and of the program."""
+    tokens = (*OPERATORS.values(), *program.library)
+    forms = (token.form(language) for token in tokens if token.arity)
+    return frozenset(name for form in forms if form for name in CALLED.findall(form))
+
+
+def literal(text: str, value: float) -> Piece:
     """A number as it stands."""
-    return Piece(text, SIGN if text.startswith("-") else ATOM, literal=True)
+    return Piece(text, SIGN if text.startswith("-") else ATOM, value)

@@ -1,7 +1,7 @@
 """Text tables: what separates the columns, what they are called, and the numbers in them.
 
-pandas reads the numbers at full speed. Only when it stumbles is the file walked again, record by
-record, to name the line.
+pandas reads the numbers at full speed. Only when it fails is the file read again, record by record,
+to name the line.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 
-__all__ = ["COMPRESSED", "DELIMITERS", "Complain", "Delimited", "as_delimiter", "tidy"]
+__all__ = ["COMPRESSED", "DELIMITERS", "CellError", "Delimited", "as_delimiter", "tidy"]
 
-# What builds the error for a cell that is no number: its column, its place and its content.
-Complain = Callable[[int, str, object], InputError]
+# Builds the error for a cell that is not a number: its column, its place and its content.
+CellError = Callable[[int, str, object], InputError]
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "blanks"}
 GUESSED = ",;\t|"  # blanks are in too many names to be guessed
@@ -39,7 +39,7 @@ COMPRESSED: dict[str, Callable[[Path, str], Any]] = {
 }
 MISSING = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None"])
 
-SAMPLE = 1 << 20  # bytes from which delimiter and decimal sign are told
+SAMPLE = 1 << 20  # bytes from which delimiter and decimal sign are guessed
 SCORED_ROWS = 200  # of the sample, for the delimiter
 ROWS_AT_A_TIME = 1 << 16  # bounds the memory that text takes while it is read
 
@@ -67,8 +67,8 @@ class Delimited:
     decimal: str  # "." or ","
 
     @classmethod
-    def opened(cls, path: Path, delimiter: str | None = None) -> Delimited:
-        """Look at the start of the file; the delimiter is guessed when it is None."""
+    def open(cls, path: Path, delimiter: str | None = None) -> Delimited:
+        """Read the start of the file; the delimiter is guessed when it is None."""
         sample, whole = _sample(path)
         if delimiter is None:
             delimiter = _likely_delimiter(path, sample)
@@ -100,17 +100,17 @@ class Delimited:
         return f"line {self.header_line}"
 
     def misread(self) -> InputError | None:
-        """The complaint about a wrong delimiter, when that is why there is only one column."""
+        """The error about a wrong delimiter, when that is why there is only one column."""
         other = [each for each in DELIMITERS if each != self.delimiter and each in self.names[0]]
         if len(self.names) > 1 or not other:
             return None
-        option = "tab" if other[0] == "\t" else f"'{other[0]}'"
+        value = "tab" if other[0] == "\t" else other[0]
         return InputError(
             f"{self.path} has only one column when split at {_called(self.delimiter)}, and its"
-            f" name contains {_called(other[0])}; give --delimiter {option}"
+            f" name contains {_called(other[0])}; give `delimiter` as {value!r}"
         )
 
-    def floats(self, columns: Sequence[int], complain: Complain) -> NDArray[np.float64]:
+    def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers [N, k] of some columns; nan where one is missing."""
         try:
             with _text(self.path) as text:
@@ -118,13 +118,13 @@ class Delimited:
         except InputError:
             raise
         except ValueError as error:
-            self._explain(columns, complain)
+            self._explain(columns, cell_error)
             reason = " ".join(str(error).split())
             raise InputError(
                 f"{self.path} cannot be read as a table ({reason}); check its numbers"
             ) from None
         if (gone := np.isnan(values).any(axis=1)).any():
-            self._explain(columns, complain, frozenset(np.flatnonzero(gone).tolist()))
+            self._explain(columns, cell_error, frozenset(np.flatnonzero(gone).tolist()))
         return values
 
     def where(self, row: int) -> str:
@@ -147,7 +147,7 @@ class Delimited:
             header=None,
             names=range(len(self.names)),
             index_col=False,
-            # Columns that nobody wants are read too: lines that are too long would else pass.
+            # All columns are read, wanted or not: only then are lines that are too long noticed.
             dtype={i: np.float64 if i in wanted else object for i in range(len(self.names))},
             keep_default_na=False,
             na_values=[*MISSING, *_BOOLEANS],
@@ -159,9 +159,9 @@ class Delimited:
         return np.concatenate(blocks)
 
     def _explain(
-        self, columns: Sequence[int], complain: Complain, rows: Collection[int] | None = None
+        self, columns: Sequence[int], cell_error: CellError, rows: Collection[int] | None = None
     ) -> None:
-        """Complain about the first record, of these rows or all, that is too long or no number."""
+        """Refuse the first record, of these rows or all, that is too long or not a number."""
         for row, (line, record) in enumerate(islice(self._records(), 1, None)):
             if rows is not None and row not in rows:
                 continue
@@ -169,7 +169,7 @@ class Delimited:
             for column in columns:
                 cell = record[column]
                 if cell not in MISSING and not _is_number(cell, self.decimal):
-                    raise complain(column, f"line {line}", cell)
+                    raise cell_error(column, f"line {line}", cell)
 
     def _refuse_ragged(self, line: int, record: Sequence[str]) -> None:
         if len(record) == len(self.names):
@@ -202,7 +202,7 @@ def as_delimiter(text: str) -> str:
     plain = len(delimiter) == 1 and delimiter.isascii() and not delimiter.isalnum()
     if not plain or delimiter in "\r\n\"'+-.":
         raise InputError(
-            f"--delimiter must be one character such as ',' or ';', or 'tab', not {text!r}"
+            f"`delimiter` must be one character such as ',' or ';', or 'tab', not {text!r}"
         )
     return delimiter
 
@@ -218,7 +218,7 @@ def tidy(name: str) -> str:
 
 @contextmanager
 def _binary(path: Path) -> Iterator[BinaryIO]:
-    """The file's bytes, decompressed; what is wrong with them is told in a sentence."""
+    """The file's bytes, decompressed; an `InputError` says what is wrong with them."""
     try:
         with COMPRESSED.get(path.suffix.lower(), Path.open)(path, "rb") as file:
             yield file
@@ -241,7 +241,7 @@ def _text(path: Path) -> Iterator[TextIO]:
 
 
 def _undecodable(path: Path) -> InputError:
-    """The complaint about bytes that are not UTF-8; names the first line with such."""
+    """The error about bytes that are not UTF-8; names the first line with such."""
     line = 1
     with _binary(path) as file:
         for content in file:

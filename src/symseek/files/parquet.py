@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
-from symseek.files.delimited import Complain, tidy
+from symseek.files.delimited import CellError, tidy
 
 __all__ = ["Parquet"]
 
@@ -34,8 +34,8 @@ class Parquet:
     header = "the schema"  # where the names are
 
     @classmethod
-    def opened(cls, path: Path) -> Parquet:
-        """Look at the schema."""
+    def open(cls, path: Path) -> Parquet:
+        """Read the schema."""
         with _file(path) as file:
             stored = tuple(file.schema_arrow.names)
         fields = tuple(name for name in stored if not _INDEX.fullmatch(name))
@@ -45,10 +45,10 @@ class Parquet:
     def misread(self) -> None:
         """Nothing separates the columns, so nothing can be wrong with that."""
 
-    def floats(self, columns: Sequence[int], complain: Complain) -> NDArray[np.float64]:
+    def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers [N, k] of some columns; nan where one is missing."""
         for column in columns:
-            self._refuse_other_types(column, complain)
+            self._refuse_other_types(column, cell_error)
         wanted = [self.fields[column] for column in columns]
         blocks = [np.empty((0, len(wanted)))]
         with _file(self.path) as file:
@@ -60,8 +60,8 @@ class Parquet:
         """The place in the file of a row, in words."""
         return f"row {row} (the first is 0)"
 
-    def _refuse_other_types(self, column: int, complain: Complain) -> None:
-        """Complain about the first value of a column that holds something else than numbers."""
+    def _refuse_other_types(self, column: int, cell_error: CellError) -> None:
+        """Refuse the first value of a column that does not hold numbers."""
         from pyarrow import types
 
         name = self.fields[column]
@@ -74,13 +74,13 @@ class Parquet:
             for batch in file.iter_batches(ROWS_AT_A_TIME, columns=[name]):
                 for value in batch.column(0):
                     if value.is_valid:
-                        raise complain(column, self.where(row), value.as_py())
+                        raise cell_error(column, self.where(row), value.as_py())
                     row += 1
 
 
 @contextmanager
 def _file(path: Path) -> Iterator[Any]:
-    """The opened file; what is wrong with it is told in a sentence."""
+    """The opened file; an `InputError` says what is wrong with it."""
     try:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
@@ -104,6 +104,6 @@ def _numbers(batch: Any, name: str) -> NDArray[np.float64]:
     import pyarrow
 
     column = batch.column(batch.schema.get_field_index(name))
-    # An integer above 2**53 loses its last digits, which is no reason to refuse it.
+    # An integer above 2**53 loses its last digits; that is allowed.
     column = column.cast(pyarrow.float64(), safe=False)
     return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -1,6 +1,6 @@
 """Tables from files, checked: CSV, TSV and Parquet in, float64 arrays out.
 
-Whatever a file lacks is told in one sentence that names the file, the column and the line, and says
+What is wrong with a file is said in one sentence that names the file, the column and the line, and
 what to do. A file is data: nothing in it is ever run.
 """
 
@@ -18,19 +18,24 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.data import FEWEST_ROWS, LARGEST
 from symseek.errors import InputError, suggestion
 from symseek.files.delimited import COMPRESSED, Delimited, as_delimiter, tidy
 from symseek.files.parquet import Parquet
-from symseek.tokens import OPERATORS
+from symseek.tokens import RESERVED
 
-__all__ = ["FEWEST_ROWS", "LARGEST", "MOST_COLUMNS", "Inputs", "Table", "read_inputs", "read_table"]
+__all__ = [
+    "MOST_COLUMNS",
+    "InputTable",
+    "TrainingTable",
+    "read_inputs",
+    "read_table",
+]
 
 Floats = NDArray[np.float64]
 Source = Delimited | Parquet
 
 MOST_COLUMNS = 500  # features; a search among more finds nothing in any reasonable time
-FEWEST_ROWS = 3  # through two points goes a line, whatever they mean
-LARGEST = 1e150  # the squares of larger numbers overflow
 
 TEXT = (".csv", ".tsv", ".tab", ".txt")
 TABBED = (".tsv", ".tab")
@@ -48,7 +53,7 @@ _GROUPED = re.compile(r"\s*[+-]?[\d.]*,[\d.,]*\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Table:
+class TrainingTable:
     """What a search needs from a file, every number finite."""
 
     X: Floats  # [N, n]
@@ -61,7 +66,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Inputs:
+class InputTable:
     """What a prediction needs from a file, every number finite."""
 
     X: Floats  # [N, n]
@@ -77,7 +82,7 @@ def read_table(
     features: Sequence[str] | None = None,
     weights: str | None = None,
     delimiter: str | None = None,
-) -> Table:
+) -> TrainingTable:
     """Read a target and its features: all other columns, unless some are chosen.
 
     The delimiter of a text table is guessed unless it is given, as are decimal commas.
@@ -92,7 +97,7 @@ def read_table(
     >>> table.notes
     ('read commas in numbers as decimal signs',)
     """
-    source = _opened(Path(path), delimiter)
+    source = _open(Path(path), delimiter)
     target, weights = tidy(target), None if weights is None else tidy(weights)
     beside = [target] if weights is None else [target, weights]
     names = _feature_names(source, beside, features)
@@ -111,12 +116,12 @@ def read_table(
         row_weights = values[:, len(names) + 1].copy()
         _refuse_bad_weights(source, weights, row_weights)
     X = np.ascontiguousarray(values[:, : len(names)])
-    return Table(X, y, row_weights, names, target, source.path, notes)
+    return TrainingTable(X, y, row_weights, names, target, source.path, notes)
 
 
 def read_inputs(
     path: str | os.PathLike[str], features: Sequence[str], delimiter: str | None = None
-) -> Inputs:
+) -> InputTable:
     """Read some columns by name, whatever their order in the file.
 
     >>> import tempfile
@@ -127,14 +132,14 @@ def read_inputs(
     >>> inputs.X, inputs.ignored
     (array([[2., 1.]]), ('day',))
     """
-    source = _opened(Path(path), delimiter)
-    names = _listed(features)
+    source = _open(Path(path), delimiter)
+    names = _checked_features(features)
     X = _values(source, names)
     ignored = tuple(name for name in source.names if name not in names)
-    return Inputs(X, names, ignored, source.path, source.notes)
+    return InputTable(X, names, ignored, source.path, source.notes)
 
 
-def _opened(path: Path, delimiter: str | None) -> Source:
+def _open(path: Path, delimiter: str | None) -> Source:
     """The file by its suffix, its names read and its numbers not yet."""
     _refuse_other_than_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -142,16 +147,16 @@ def _opened(path: Path, delimiter: str | None) -> Source:
         suffixes.pop()
     elif suffixes and suffixes[-1] in PARQUET:
         if delimiter is not None:
-            raise InputError(f"--delimiter is for text tables; leave it out to read {path}")
-        return Parquet.opened(path)
+            raise InputError(f"`delimiter` is for text tables; leave it out to read {path}")
+        return Parquet.open(path)
     if not suffixes or suffixes[-1] not in TEXT:
         raise InputError(
             f"{path} does not have the name of a table that can be read"
             f" ({', '.join((*TEXT, *PARQUET))}); save it as CSV or Parquet"
         )
     if delimiter is not None:
-        return Delimited.opened(path, as_delimiter(delimiter))
-    return Delimited.opened(path, "\t" if suffixes[-1] in TABBED else None)
+        return Delimited.open(path, as_delimiter(delimiter))
+    return Delimited.open(path, "\t" if suffixes[-1] in TABBED else None)
 
 
 def _refuse_other_than_file(path: Path) -> None:
@@ -194,17 +199,17 @@ def _feature_names(
     target, *weights = beside
     if weights == [target]:
         raise InputError(
-            f"column {target!r} is both the target and --weights; give another column of weights"
+            f"column {target!r} is both `target` and `weights`; give another column of weights"
         )
     _columns(source, beside)
     if features is None:
         first = 1 if source.names[0] == "" else 0
         names = tuple(name for name in source.names[first:] if name not in beside)
     else:
-        names = _listed(features)
+        names = _checked_features(features)
     for name, role in zip(beside, ("the target", "the weights"), strict=False):
         if name in names:
-            raise InputError(f"column {name!r} is {role} and a feature; leave it out of --features")
+            raise InputError(f"column {name!r} is {role} and a feature; leave it out of `features`")
     if not names:
         if error := source.misread():
             raise error
@@ -214,27 +219,27 @@ def _feature_names(
     if len(names) > MOST_COLUMNS:
         raise InputError(
             f"{source.path} has {len(names)} feature columns, more than {MOST_COLUMNS}; choose"
-            " some with --features"
+            " some with `features`"
         )
     for name in names:
         _refuse_name(source, name)
     return names
 
 
-def _listed(features: Sequence[str]) -> tuple[str, ...]:
+def _checked_features(features: Sequence[str]) -> tuple[str, ...]:
     """The features that the caller names."""
     if isinstance(features, str):
         raise InputError(f"give the features as a list, such as [{features!r}], not one text")
     if not features:
-        raise InputError("--features names no column; name at least one")
+        raise InputError("`features` names no column; name at least one")
     return tuple(map(tidy, features))
 
 
 def _refuse_name(source: Source, name: str) -> None:
-    """Complain about a name that no variable can have."""
+    """Refuse a name that no variable can have."""
     if not name:
         raise _nameless(source, len(source.names) - 1 - source.names[::-1].index(""))
-    if name in OPERATORS or name == "const":
+    if name in RESERVED:
         raise InputError(
             f"column {name!r} in {source.header} of {source.path} is named like an operator;"
             f" rename it, for instance to {name + '_'!r}"
@@ -244,7 +249,7 @@ def _refuse_name(source: Source, name: str) -> None:
 def _nameless(source: Source, column: int) -> InputError:
     return InputError(
         f"column {column + 1} has no name in {source.header} of {source.path}; name it, or choose"
-        " among the others with --features"
+        " among the others with `features`"
     )
 
 
@@ -272,17 +277,17 @@ def _columns(source: Source, names: Sequence[str]) -> list[int]:
 def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) -> Floats:
     """The numbers [N, k] of some columns, all finite; an optional one could be left out."""
 
-    def complain(column: int, where: str, value: object) -> InputError:
+    def cell_error(column: int, where: str, value: object) -> InputError:
         name = source.names[column]
         if not name:
             return _nameless(source, column)
-        wrong, cure = _not_a_number(where, value)
+        wrong, advice = _not_a_number(where, value)
         if name in optional:
-            cure += ", or leave the column out with --features"
-        return InputError(f"column {name!r} of {source.path} has {wrong}; {cure}")
+            advice += ", or leave the column out with `features`"
+        return InputError(f"column {name!r} of {source.path} has {wrong}; {advice}")
 
     columns = _columns(source, names)
-    values = source.floats(columns, complain)
+    values = source.floats(columns, cell_error)
     if not len(values):
         raise InputError(f"{source.path} has column names but no rows; add some")
     for i, name in enumerate(names):
@@ -292,7 +297,7 @@ def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) 
 
 
 def _not_a_number(where: str, value: object) -> tuple[str, str]:
-    """What a cell has instead of a number, and the cure.
+    """What a cell has instead of a number, and what to do about it.
 
     >>> _not_a_number("line 2", "2024-05-01")
     ("the date '2024-05-01' in line 2", 'turn dates into numbers, such as days since the start')
@@ -302,11 +307,11 @@ def _not_a_number(where: str, value: object) -> tuple[str, str]:
     if text.strip().casefold() in ("true", "false"):
         return f"{shown} in {where}", "write 1 for true and 0 for false"
     if isinstance(value, _TIMES) or _DATE.fullmatch(text):
-        cure = "turn dates into numbers, such as days since the start"
-        return f"the date {shown} in {where}", cure
+        advice = "turn dates into numbers, such as days since the start"
+        return f"the date {shown} in {where}", advice
     if _GROUPED.fullmatch(text):
-        cure = "write decimals with a point, and thousands without a separator"
-        return f"{shown} in {where}", cure
+        advice = "write decimals with a point, and thousands without a separator"
+        return f"{shown} in {where}", advice
     return f"{shown} in {where}, which is not a number", "replace it by a number"
 
 

@@ -10,26 +10,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 from symseek.errors import InputError, suggestion, unknown_name
-from symseek.programs import Program
+from symseek.operators.table import ALIASES, POWERS
 from symseek.tokens import OPERATORS, Kind, Library
 
-__all__ = ["ALIASES", "POWERS", "Lowering", "Piece"]
+if TYPE_CHECKING:
+    from symseek.programs import Program
 
-ALIASES = {"ln": "log", "inv": "reciprocal", "recip": "reciprocal", "Abs": "abs"}
-"""Common spellings that no operator of the table has."""
+__all__ = ["WHOLE_POWERS", "Lowering", "Parts", "Piece"]
 
-POWERS = {2.0: "square", 3.0: "cube", 4.0: "fourth"}
+Parts: TypeAlias = "tuple[tuple[int, ...], tuple[float, ...]]"  # of a program: tokens, constants
+
+WHOLE_POWERS = {exponent: name for exponent, name in POWERS.items() if exponent > 1.0}
 """The exponents that have an operator of their own."""
 
-# A power without a token of its own is spelt as a product only up to here.
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
+
+# A power without a token of its own is written as a product only up to here.
 _LARGEST_PRODUCT = 64
 
 
 @dataclass
 class Piece:
-    """A part of a program: finished tokens, or a literal or sign that is not yet settled."""
+    """A part of a program: finished tokens, or a literal or sign that is not finished yet."""
 
     tokens: list[int]
     constants: list[float]
@@ -47,20 +52,20 @@ class Lowering:
         """Whether the library has all these operators."""
         return all(name in self.library for name in names)
 
-    def program(self, piece: Piece) -> Program:
-        """Finish a piece."""
-        piece = self.settle(piece)
-        return Program(self.library, tuple(piece.tokens), tuple(piece.constants))
+    def parts(self, piece: Piece) -> Parts:
+        """The finished piece, for a program."""
+        piece = self.finished(piece)
+        return tuple(piece.tokens), tuple(piece.constants)
 
-    def settle(self, piece: Piece) -> Piece:
+    def finished(self, piece: Piece) -> Piece:
         """Turn a bare literal or a bare sign into tokens."""
         if piece.literal is not None:
-            return self._settled_literal(piece.literal)
+            return self._finished_literal(piece.literal)
         if piece.negates is not None:
-            return self._settled_sign(piece.negates)
+            return self._finished_sign(piece.negates)
         return piece
 
-    def _settled_literal(self, value: float) -> Piece:
+    def _finished_literal(self, value: float) -> Piece:
         if value in self.library.number_ids:
             return Piece([self.library.number_ids[value]], [])
         if self.library.constant_id is not None:
@@ -69,11 +74,11 @@ class Lowering:
             return self.operator("neg", Piece([], [], literal=-value))
         raise InputError(f"the number {value!r} is not in the library; add it, or const")
 
-    def _settled_sign(self, piece: Piece) -> Piece:
+    def _finished_sign(self, piece: Piece) -> Piece:
         if self.has("neg"):
             return self.operator("neg", piece)
         if piece.literal is not None:
-            return self._settled_literal(-piece.literal)
+            return self._finished_literal(-piece.literal)
         for value, name in ((-1.0, "mul"), (0.0, "sub")):
             if self.has(name) and value in self.library.number_ids:
                 return self.operator(name, Piece([], [], literal=value), piece)
@@ -116,9 +121,9 @@ class Lowering:
                 f"operator {name!r} takes {wanted} argument{'s' * (wanted != 1)}, "
                 f"not {len(arguments)}"
             )
-        settled = [self.settle(argument) for argument in arguments]
-        tokens = [token, *(each for piece in settled for each in piece.tokens)]
-        return Piece(tokens, [each for piece in settled for each in piece.constants])
+        ready = [self.finished(argument) for argument in arguments]
+        tokens = [token, *(each for piece in ready for each in piece.tokens)]
+        return Piece(tokens, [each for piece in ready for each in piece.constants])
 
     def call(self, name: str, *arguments: Piece) -> Piece:
         """`name(...)`: the operator of that name, or what it means in other operators."""
@@ -135,7 +140,7 @@ class Lowering:
             raise unknown_name("operator", name, self._operator_names())
         if len(arguments) != OPERATORS[name].arity:
             raise InputError(f"operator {name!r} takes {OPERATORS[name].arity} arguments")
-        return self._spelt(name, *arguments)
+        return self._spelled(name, *arguments)
 
     def _operator_names(self) -> list[str]:
         return [token.name for token in self.library if token.kind is Kind.OPERATOR]
@@ -146,27 +151,43 @@ class Lowering:
             return self.operator("neg_exp", arguments[0].negates)
         return self.operator("exp", *arguments)
 
-    def _spelt(self, name: str, *arguments: Piece) -> Piece:
+    def _spelled(self, name: str, *arguments: Piece) -> Piece:
         """An operator of the table that the library lacks, in those that it has."""
-        symbols = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
-        exponents = {operator: exponent for exponent, operator in POWERS.items()}
         first = arguments[0]
-        if name in symbols:
-            return self.infix(symbols[name], first, arguments[1])
-        if name in exponents:
-            return self.power(first, self.literal(exponents[name]))
+        exponent = OPERATORS[name].exponent
+        if name in _INFIX:
+            return self.infix(_INFIX[name], first, arguments[1])
         if name == "neg":
             return self.negate(first)
         if name == "reciprocal":
             return self.infix("/", self.literal(1.0), first)
-        if name == "sqrt" and self.has("pow"):
-            return self.operator("pow", first, self.literal(0.5))
-        if name == "neg_exp" and self.has("exp"):
-            return self.operator("exp", self.negate(first))
+        if exponent in WHOLE_POWERS:
+            return self.power(first, self.literal(exponent))
+        if exponent is not None and self.has("pow"):
+            return self.operator("pow", first, self.literal(exponent))
         if name == "exp" and self.has("neg_exp"):
             inside = first.negates if first.negates is not None else self.negate(first)
             return self.operator("neg_exp", inside)
-        raise self._lacking(name)
+        meaning = OPERATORS[name].meaning
+        if meaning is None:
+            raise self._lacking(name)
+        try:
+            return self._expanded(meaning, arguments)
+        except InputError:
+            raise self._lacking(name) from None
+
+    def _expanded(self, meaning: Program, arguments: tuple[Piece, ...]) -> Piece:
+        """The meaning of an operator, with pieces for its arguments."""
+
+        def combine(token: int, constant: float | None, inner: list[Piece]) -> Piece:
+            this = meaning.library.tokens[token]
+            if this.index is not None:
+                return arguments[this.index]
+            if constant is not None:
+                return self.literal(constant)
+            return self.negate(*inner) if this.name == "neg" else self.call(this.name, *inner)
+
+        return meaning.fold(combine)
 
     def _lacking(self, name: str) -> InputError:
         hint = suggestion(name, self._operator_names())
@@ -207,8 +228,8 @@ class Lowering:
             if not self.has("pow"):
                 raise self._lacking("pow")
             return self.operator("pow", base, exponent)
-        if self.has(POWERS.get(number, "pow")) and number in POWERS:
-            return self.operator(POWERS[number], base)
+        if number in WHOLE_POWERS and self.has(WHOLE_POWERS[number]):
+            return self.operator(WHOLE_POWERS[number], base)
         numbers = self.library.number_ids
         if self.has("pow") and (number in numbers or self.library.constant_id is not None):
             return self.operator("pow", base, exponent)
@@ -222,8 +243,8 @@ class Lowering:
 
     def _product(self, base: Piece, count: int) -> Piece:
         if count == 1:
-            return self.settle(base)
-        name = POWERS.get(float(count))
+            return self.finished(base)
+        name = WHOLE_POWERS.get(float(count))
         if name is not None and self.has(name):
             return self.operator(name, base)
         if count % 2 == 0 and self.has("square"):

@@ -1,8 +1,7 @@
 """Programs as MathML, which browsers typeset without any script.
 
-Every operator has one line in `_FORMS`: how tightly the whole holds together, what it asks of its
-arguments, and its markup. The rest follows `printing.latex`, so that a formula looks the same in
-both. All names are escaped, whatever a column may be called.
+The markup of an operator is made of its LaTeX form, so that a formula looks the same in both and an
+operator needs to say it once. All names are escaped, whatever a column may be called.
 """
 
 from __future__ import annotations
@@ -11,12 +10,15 @@ import html
 import math
 import re
 import unicodedata
-from collections.abc import Callable
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from symseek.notation.printing import ATOM, LOOSE, POWER, PRODUCT, SIGN, SUM, latex_name
-from symseek.programs import Program
-from symseek.tokens import ARGUMENTS, Kind, Token, number_name, short_number
+from symseek.notation.brackets import ATOM, PRODUCT, SIGN, Piece, Style, Template, read
+from symseek.notation.printing import Typeset, latex_name
+from symseek.tokens import Token, number_name, short_number
+
+if TYPE_CHECKING:
+    from symseek.programs import Program
 
 __all__ = ["escaped", "mathml"]
 
@@ -25,53 +27,18 @@ _MINUS = "<mo>−</mo>"
 _DOT = "<mo>⋅</mo>"
 _TIMES = '<mo lspace="0.1em" rspace="0.1em">&#x2062;</mo>'  # a product without a sign
 _APPLY = "<mo>&#x2061;</mo>"  # between a function and its bracket
-
-_E = "<msup><mi>e</mi><mrow>{a}</mrow></msup>"
-
-# name: (level of the whole, levels asked of the arguments, markup). What stands in brackets, in a
-# fraction or under a root asks for nothing. A fraction needs brackets only under a power.
-_FORMS: dict[str, tuple[int, tuple[int, ...], str]] = {
-    "add": (SUM, (SUM, PRODUCT), "{a}<mo>+</mo>{b}"),
-    "sub": (SUM, (SUM, PRODUCT), "{a}" + _MINUS + "{b}"),
-    "mul": (PRODUCT, (PRODUCT, PRODUCT), "{a}" + _DOT + "{b}"),
-    "div": (POWER, (LOOSE, LOOSE), "<mfrac><mrow>{a}</mrow><mrow>{b}</mrow></mfrac>"),
-    "pow": (POWER, (ATOM, LOOSE), "<msup><mrow>{a}</mrow><mrow>{b}</mrow></msup>"),
-    "exp": (POWER, (LOOSE,), _E),
-    "neg_exp": (POWER, (POWER,), _E.replace("{a}", _MINUS + "{a}")),
-    "sqrt": (ATOM, (LOOSE,), "<msqrt><mrow>{a}</mrow></msqrt>"),
-    "square": (POWER, (ATOM,), "<msup><mrow>{a}</mrow><mn>2</mn></msup>"),
-    "cube": (POWER, (ATOM,), "<msup><mrow>{a}</mrow><mn>3</mn></msup>"),
-    "fourth": (POWER, (ATOM,), "<msup><mrow>{a}</mrow><mn>4</mn></msup>"),
-    "reciprocal": (POWER, (LOOSE,), "<mfrac><mn>1</mn><mrow>{a}</mrow></mfrac>"),
-    "neg": (SIGN, (POWER,), _MINUS + "{a}"),
-    "abs": (
-        ATOM,
-        (LOOSE,),
-        '<mrow><mo fence="true">|</mo><mrow>{a}</mrow><mo fence="true">|</mo></mrow>',
-    ),
-}
-
-
-class _Markup(NamedTuple):
-    text: str
-    level: int
-
-    def at(self, level: int) -> str:
-        """The markup for a place that asks for a level."""
-        return self.text if self.level >= level else _bracketed(self.text)
-
-    def after(self, level: int) -> str:
-        """The same for a place behind a symbol, where no sign may follow."""
-        return self.at(ATOM if self.text.startswith(_MINUS) else level)
+_BRACKETS = "<mrow><mo>(</mo><mrow>{}</mrow><mo>)</mo></mrow>"
+_STYLE = Style(_BRACKETS, _MINUS)
 
 
 def mathml(program: Program, target: str | None = None) -> str:
     """Write a `math` element, as an equation where a target is named.
 
+    >>> from symseek import Program
     >>> print(mathml(Program.parse("-t"), target="y"))
     <math displaystyle="true"><mi>y</mi><mo>=</mo><mrow><mo>−</mo><mi>t</mi></mrow></math>
     """
-    body = f"<mrow>{_markup(program, _named).text}</mrow>"
+    body = f"<mrow>{_MATHML.write(program, lambda name: Piece(_name(name))).text}</mrow>"
     if target is not None:
         body = f"{_name(target)}<mo>=</mo>{body}"
     return f'<math displaystyle="true">{body}</math>'
@@ -88,85 +55,150 @@ def _forbidden(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cs") or character in "\ufffe\uffff"
 
 
-def _markup(program: Program, variable: Callable[[str], _Markup]) -> _Markup:
-    def combine(token: int, constant: float | None, arguments: list[_Markup]) -> _Markup:
-        this = program.library.tokens[token]
-        if this.kind is Kind.VARIABLE:
-            return variable(this.name)
-        if this.kind is Kind.OPERATOR:
-            return _operator(this, arguments)
-        return _number(this, constant)
+@lru_cache(maxsize=1024)
+def _template(token: Token) -> Template | None:
+    """The markup of an operator: its own, or that of its LaTeX form."""
+    latex = token.form("latex")
+    levels = None if latex is None else read(latex)
+    if token.forms.mathml is not None:
+        return (levels or read(token.forms.mathml))._replace(text=token.forms.mathml)
+    if levels is None or token.arity == 0:
+        return None
+    try:
+        return levels._replace(text=_Translation(levels.text).markup())
+    except _Untranslated:
+        return None
 
-    return program.fold(combine)
+
+class _Untranslated(Exception):
+    """A LaTeX form that uses more than is known here; the operator is written as a call."""
 
 
-def _operator(token: Token, arguments: list[_Markup]) -> _Markup:
-    named = dict(zip(ARGUMENTS, arguments, strict=False))
-    if token.name == "mul" and _runs_on(*arguments):
-        return _Markup(arguments[0].text + _TIMES + arguments[1].at(PRODUCT), PRODUCT)
-    if token.name in _FORMS:
-        level, places, form = _FORMS[token.name]
-        texts = {
-            name: each.at(place) if _open(form, name, place) else each.after(place)
-            for (name, each), place in zip(named.items(), places, strict=True)
-        }
-        return _Markup(_filled(form, texts), level)
-    if token.expansion is not None:
-        return _markup(token.expansion, named.__getitem__)
-    if token.arity == 0:
-        return _Markup(_name(token.name), ATOM)
+_LEXEME = re.compile(r"\s*(\\[A-Za-z]+|\{[a-h]\}|[0-9]+|[A-Za-z]+|\S)")
+_SIGNS = {"+": "<mo>+</mo>", "-": _MINUS, r"\cdot": _DOT, ",": "<mo>,</mo>"}
+_FENCES = {"|": "|", r"\lfloor": "⌊", r"\rfloor": "⌋", r"\lceil": "⌈", r"\rceil": "⌉"}
+
+
+class _Translation:
+    """The LaTeX of a template as MathML, read from left to right."""
+
+    def __init__(self, latex: str) -> None:
+        self.lexemes = _LEXEME.findall(latex)
+        self.at = 0
+
+    def markup(self, end: str = "") -> str:
+        """Everything up to a closing lexeme."""
+        parts: list[str] = []
+        while self.ahead() != end:
+            if self.ahead() == "^":
+                self.take()
+                base = parts.pop() if parts else ""
+                base = base if base.startswith("<mi>") else f"<mrow>{base}</mrow>"
+                parts.append(f"<msup>{base}{self.group()}</msup>")
+            else:
+                parts.append(self.part(self.take()))
+        self.take()
+        return "".join(parts)
+
+    def ahead(self) -> str:
+        return str(self.lexemes[self.at]) if self.at < len(self.lexemes) else ""
+
+    def take(self) -> str:
+        self.at += 1
+        return str(self.lexemes[self.at - 1]) if self.at <= len(self.lexemes) else ""
+
+    def part(self, lexeme: str) -> str:
+        if re.fullmatch(r"\{[a-h]\}", lexeme):
+            return lexeme
+        if lexeme in _SIGNS:
+            return _SIGNS[lexeme]
+        if lexeme == r"\frac":
+            return f"<mfrac>{self.group()}{self.group()}</mfrac>"
+        if lexeme == r"\sqrt":
+            return f"<msqrt>{self.group()}</msqrt>"
+        if lexeme == r"\left":
+            return self.fenced(self.take())
+        if lexeme in (r"\operatorname", r"\mathrm"):
+            return self.function(self.name())
+        if lexeme.isdigit():
+            return f"<mn>{lexeme}</mn>"
+        if re.fullmatch(r"\\?[A-Za-z]+", lexeme) and lexeme != r"\right":
+            return self.function(lexeme.removeprefix("\\"))
+        raise _Untranslated(lexeme)
+
+    def group(self) -> str:
+        """What stands in braces, as one element."""
+        if self.take() != "{":
+            raise _Untranslated
+        inside = self.markup("}")
+        return inside if re.fullmatch("<mn>[0-9]+</mn>", inside) else f"<mrow>{inside}</mrow>"
+
+    def name(self) -> str:
+        """The letters in braces; a single one looks like an argument."""
+        letters = "{"
+        while not letters.endswith("}") and self.ahead():
+            letters = letters.removesuffix("{") + self.take()
+        return letters.strip("{}")
+
+    def function(self, name: str) -> str:
+        return f"<mi>{escaped(name)}</mi>" + _APPLY * (self.ahead() == r"\left")
+
+    def fenced(self, fence: str) -> str:
+        inside = self.markup(r"\right")
+        close = self.take()
+        if (fence, close) == ("(", ")"):
+            return _STYLE.bracketed(inside)
+        if fence not in _FENCES or close not in _FENCES:
+            raise _Untranslated
+        left, right = (f'<mo fence="true">{_FENCES[each]}</mo>' for each in (fence, close))
+        return f"<mrow>{left}<mrow>{inside}</mrow>{right}</mrow>"
+
+
+def _call(token: Token, arguments: list[Piece]) -> Piece:
+    if not arguments:
+        return Piece(_name(token.name))
     inside = "<mo>,</mo>".join(each.text for each in arguments)
-    return _Markup(f"<mi>{escaped(token.name)}</mi>{_APPLY}{_bracketed(inside)}", ATOM)
-
-
-def _open(form: str, name: str, place: int) -> bool:
-    """Whether a sign may come first there: at the start, or where the form itself encloses."""
-    return place == LOOSE or form.startswith(f"{{{name}}}")
+    return Piece(f"<mi>{escaped(token.name)}</mi>{_APPLY}{_STYLE.bracketed(inside)}")
 
 
 _NAME_FIRST = re.compile("<msqrt>|(<msup>(<mrow>)?)?<m(i|text|sub)>")
 
 
-def _runs_on(left: _Markup, right: _Markup) -> bool:
-    """Whether a product reads well without a dot: a number before a name, a root or a bracket."""
+def _product(factors: list[Piece]) -> Piece | None:
+    """A product that reads well without a dot: a number before a name, a root or a bracket."""
+    left, right = factors
     number = re.fullmatch(rf"({_MINUS})?<mn>[^<]*</mn>", left.text) or left.text == _PI
     bracket = right.level < PRODUCT
-    return bool(number) and (bracket or _NAME_FIRST.match(right.text) is not None)
-
-
-def _filled(form: str, texts: dict[str, str]) -> str:
-    """The form with its arguments, in one pass: a name may hold braces."""
-    return re.sub(r"\{([a-h])\}", lambda match: texts[match.group(1)], form)
-
-
-def _bracketed(text: str) -> str:
-    return f"<mrow><mo>(</mo><mrow>{text}</mrow><mo>)</mo></mrow>"
+    if not number or not (bracket or _NAME_FIRST.match(right.text)):
+        return None
+    return Piece(
+        left.text + _TIMES + (_STYLE.bracketed(right.text) if bracket else right.text), PRODUCT
+    )
 
 
 _PI = "<mi>π</mi>"
 
 
-def _number(token: Token, constant: float | None) -> _Markup:
+def _number(token: Token, constant: float | None) -> Piece:
     value = token.value if constant is None else constant
     assert value is not None
     if constant is None and token.name != number_name(value):
-        return _Markup(_name(token.name), ATOM)
+        return Piece(_name(token.name))
     sign, level = (_MINUS, SIGN) if value < 0 else ("", ATOM)
     size = abs(value)
     if math.isnan(size):
-        return _Markup("<mi>nan</mi>", ATOM)
+        return Piece("<mi>nan</mi>")
     if size == math.pi or math.isinf(size):
-        return _Markup(sign + (_PI if size == math.pi else "<mi>∞</mi>"), level)
+        return Piece(sign + (_PI if size == math.pi else "<mi>∞</mi>"), level)
     mantissa, _, exponent = short_number(size, _DIGITS).partition("e")
     if exponent:
         power = f"{_MINUS * (int(exponent) < 0)}<mn>{abs(int(exponent))}</mn>"
         ten = f"<msup><mn>10</mn><mrow>{power}</mrow></msup>"
-        return _Markup(f"{sign}<mn>{mantissa}</mn>{_DOT}{ten}", PRODUCT)
-    return _Markup(f"{sign}<mn>{mantissa}</mn>", level)
+        return Piece(f"{sign}<mn>{mantissa}</mn>{_DOT}{ten}", PRODUCT)
+    return Piece(f"{sign}<mn>{mantissa}</mn>", level)
 
 
-def _named(name: str) -> _Markup:
-    return _Markup(_name(name), ATOM)
+_MATHML = Typeset(_STYLE, _template, _call, _number, _product)
 
 
 def _name(name: str) -> str:

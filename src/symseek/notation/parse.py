@@ -15,9 +15,9 @@ from itertools import pairwise
 from typing import ParamSpec, TypeVar
 
 from symseek.errors import InputError
-from symseek.notation.lowering import ALIASES, Lowering, Piece
-from symseek.programs import Program
-from symseek.tokens import OPERATORS, Library
+from symseek.notation.lowering import Lowering, Parts, Piece
+from symseek.operators.table import ALIASES
+from symseek.tokens import RESERVED, Library, every_operator
 
 __all__ = ["infer_library", "parse_infix", "parse_preorder", "quote"]
 
@@ -244,11 +244,11 @@ class _InfixParser:
             raise _Failure(str(error), lexeme.position) from None
 
 
-def parse_infix(text: str, library: Library) -> Program:
-    """Read infix text in the tokens of a library.
+def parse_infix(text: str, library: Library) -> Parts:
+    """Read infix text: the tokens of a library, and the values of its constants.
 
-    >>> parse_infix("2*x - x**2", Library(["sub", "mul", 2], variables=["x"])).names
-    ('sub', 'mul', '2', 'x', 'mul', 'x', 'x')
+    >>> parse_infix("2.5*x + x**2", Library(["add", "mul", "const"], variables=["x"]))
+    ((0, 1, 3, 2, 1, 2, 2), (2.5,))
     """
     if not isinstance(text, str):
         raise InputError(f"an expression must be text, not {type(text).__name__}")
@@ -257,7 +257,7 @@ def parse_infix(text: str, library: Library) -> Program:
     lower = Lowering(library)
     try:
         parser = _InfixParser(text, lower)
-        return parser.attempt(parser.lexemes[0], lower.program, parser.parse())
+        return parser.attempt(parser.lexemes[0], lower.parts, parser.parse())
     except _Failure as failure:
         place = f"at character {failure.position + 1} of {_excerpt(text, failure.position)!r}"
         raise InputError(f"{failure} ({place})") from None
@@ -274,7 +274,8 @@ def _excerpt(text: str, position: int, width: int = 60) -> str:
 def infer_library(text: str) -> Library:
     """The library for text that comes without one: every operator, `const`, and the names in it.
 
-    The variables come in alphabetical order, numbers by size: x1, x2, x10.
+    An operator that a variable of the text is named like is left out. The variables come in
+    alphabetical order, numbers by size: x1, x2, x10.
 
     >>> infer_library("x10*sin(x2) + flow").variables
     ('flow', 'x2', 'x10')
@@ -282,15 +283,14 @@ def infer_library(text: str) -> Library:
     try:
         found = list(_lexemes(text))
     except _Failure:
-        found = []  # whoever parses the text will say what is wrong with it
-    reserved = {*OPERATORS, "pi", "const"}
+        found = []  # the parser will say what is wrong with the text
     names = set()
     for this, following in pairwise(found):
         if this.kind == "quoted" and following.text != "(":
             names.add(_unquote(this.text))
-        elif this.kind == "name" and following.text != "(" and this.text not in reserved:
+        elif this.kind == "name" and following.text != "(" and this.text not in RESERVED | {"pi"}:
             names.add(this.text)
-    return Library([*OPERATORS, "const"], sorted(names, key=_natural))
+    return Library([*every_operator(names), "const"], sorted(names, key=_natural))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -298,15 +298,19 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts]
 
 
-def parse_preorder(names: str | Iterable[str | float], library: Library) -> Program:
-    """Read a pre-order sequence: text with spaces between the names, or the names one by one."""
+def parse_preorder(names: str | Iterable[str | float], library: Library) -> Parts:
+    """Read a pre-order sequence: text with spaces between the names, or the names one by one.
+
+    >>> parse_preorder("mul x 1.5", Library(["mul", "const"], variables=["x"]))
+    ((0, 1, 2), (1.5,))
+    """
     lower = Lowering(library)
     words = _words(names, library)
-    pieces = [lower.settle(_preorder_piece(word, quoted, lower)) for word, quoted in words]
+    pieces = [lower.finished(_preorder_piece(word, quoted, lower)) for word, quoted in words]
     if not pieces:
         raise InputError("the pre-order sequence is empty")
     tokens = tuple(token for piece in pieces for token in piece.tokens)
-    return Program(library, tokens, tuple(c for piece in pieces for c in piece.constants))
+    return tokens, tuple(c for piece in pieces for c in piece.constants)
 
 
 def _words(names: str | Iterable[str | float], library: Library) -> list[tuple[str, bool]]:

@@ -11,34 +11,21 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from symseek.notation.lowering import POWERS
+from symseek.notation.brackets import ATOM, PRODUCT, SIGN, Piece, Style, Template, read
+from symseek.notation.lowering import WHOLE_POWERS
 from symseek.notation.parse import quote
-from symseek.programs import Program
 from symseek.tokens import ARGUMENTS, Kind, Library, Token, number_name
 
-__all__ = ["infix", "latex", "preorder", "tree"]
+if TYPE_CHECKING:
+    from symseek.programs import Program
 
-# How tightly a text holds together; an argument that holds less than its place asks gets brackets.
-LOOSE, SUM, PRODUCT, SIGN, POWER, ATOM = range(6)
+__all__ = ["LATEX", "Typeset", "infix", "latex", "latex_name", "preorder", "tree"]
 
-_SYMBOLS = {"add": (" + ", SUM), "sub": (" - ", SUM), "mul": ("*", PRODUCT), "div": ("/", PRODUCT)}
-_EXPONENTS = {operator: exponent for exponent, operator in POWERS.items()}
-
-
-class _Text(NamedTuple):
-    text: str
-    level: int
-    literal: float | None = None  # the value, where the text is a bare number
-
-    def at(self, level: int, brackets: str = "({})") -> str:
-        """The text for a place that asks for a level."""
-        return self.text if self.level >= level else brackets.replace("{}", self.text)
-
-    def after(self, level: int, brackets: str = "({})") -> str:
-        """The same for a place behind a symbol, where no sign may follow."""
-        return self.at(ATOM if self.text.startswith("-") else level, brackets)
+# A minus before a number is read as belonging to it, so that of `neg` needs brackets after it.
+_INFIX = Style(signed_numbers=False)
 
 
 def infix(program: Program, constants: Sequence[str] | None = None) -> str:
@@ -48,6 +35,7 @@ def infix(program: Program, constants: Sequence[str] | None = None) -> str:
     names, calls, or products and quotients of those, with or without a sign. What they stand for
     then reads back, though not always the very tokens.
 
+    >>> from symseek import Program
     >>> library = Library(["add", "mul", "square", "pow", 2], variables=["x", "flow rate"])
     >>> for names in ("add square x `flow rate`", "mul x add 2 x", "pow x 2"):
     ...     print(infix(Program.from_preorder(names, library)))
@@ -60,61 +48,57 @@ def infix(program: Program, constants: Sequence[str] | None = None) -> str:
     library = program.library
     texts = list(constants or ())  # the tree is worked from its end, and so are they
 
-    def combine(token: int, constant: float | None, arguments: list[_Text]) -> _Text:
+    def combine(token: int, constant: float | None, arguments: list[Piece]) -> Piece:
         this = library.tokens[token]
         if constant is not None and texts:
             return _given(texts.pop())
         if this.arity == 0:
             return _terminal(library, this, constant)
-        return _infix_operator(library, this.name, arguments)
+        return _infix_operator(library, this, arguments)
 
     return program.fold(combine).text
 
 
-def _terminal(library: Library, token: Token, constant: float | None) -> _Text:
+def _terminal(library: Library, token: Token, constant: float | None) -> Piece:
     """A variable, number, constant or terminal of the caller's; the same in pre-order text."""
     if constant is not None:
         if not math.isfinite(constant) or constant in library.number_ids:
-            return _Text(f"const({constant!r})", ATOM)
+            return Piece(f"const({constant!r})")
         return _number(repr(constant), constant)
     if token.value is not None and token.name == number_name(token.value):
         return _number(token.name, token.value)
-    return _Text(quote(token.name), ATOM)
+    return Piece(quote(token.name))
 
 
-def _given(text: str) -> _Text:
+def _given(text: str) -> Piece:
     """A constant in the caller's words."""
     if "*" in text or "/" in text:
-        return _Text(text, PRODUCT)
-    return _Text(text, SIGN if text.startswith("-") else ATOM)
+        return Piece(text, PRODUCT)
+    return Piece(text, SIGN if text.startswith("-") else ATOM)
 
 
-def _number(text: str, value: float) -> _Text:
-    return _Text(text, SIGN if text.startswith("-") else ATOM, value)
+def _number(text: str, value: float) -> Piece:
+    return Piece(text, SIGN if text.startswith("-") else ATOM, value)
 
 
-def _infix_operator(library: Library, name: str, arguments: list[_Text]) -> _Text:
-    first = arguments[0]
-    if name in _SYMBOLS and not (
-        name == "div" and first.literal == 1.0 and "reciprocal" in library
-    ):
-        symbol, level = _SYMBOLS[name]
-        # One level up on the right, because equal symbols are read from the left.
-        return _Text(first.at(level) + symbol + arguments[1].after(level + 1), level)
-    if name in _EXPONENTS:
-        return _Text(f"{first.at(ATOM)}**{_EXPONENTS[name]:.0f}", POWER)
-    if name == "pow" and POWERS.get(arguments[1].literal or 0.0) not in library:
-        return _Text(f"{first.at(ATOM)}**{arguments[1].at(ATOM)}", POWER)
-    if name == "reciprocal":
-        return _Text("1/" + first.at(POWER), PRODUCT)
-    if name == "neg":
-        return _Text("-" + first.after(POWER if first.literal is None else ATOM + 1), SIGN)
-    return _Text(f"{quote(name)}({', '.join(each.text for each in arguments)})", ATOM)
+def _infix_operator(library: Library, token: Token, arguments: list[Piece]) -> Piece:
+    template = token.form("infix")
+    if template is None or _reads_as_another(library, token.name, arguments):
+        return Piece(f"{quote(token.name)}({', '.join(each.text for each in arguments)})")
+    return _INFIX.fill(read(template), arguments)
+
+
+def _reads_as_another(library: Library, name: str, arguments: list[Piece]) -> bool:
+    """Whether the parser would take the symbols for an operator made for this case."""
+    if name == "div":
+        return arguments[0].literal == 1.0 and "reciprocal" in library
+    return name == "pow" and WHOLE_POWERS.get(arguments[1].literal or 0.0) in library
 
 
 def preorder(program: Program) -> str:
     """Write the names in pre-order, constants as their values; `from_preorder` reads it back.
 
+    >>> from symseek import Program
     >>> preorder(Program.parse("sin(x)*1.5", Library(["mul", "sin", "const"], variables=["x"])))
     'mul sin x 1.5'
     """
@@ -135,6 +119,7 @@ def _labels(program: Program) -> list[str]:
 def tree(program: Program) -> str:
     """Draw the tree, a node a line.
 
+    >>> from symseek import Program
     >>> print(tree(Program.parse("sin(x) + 1.5*y")))
     add
     ├── sin
@@ -157,23 +142,43 @@ def tree(program: Program) -> str:
     return "\n".join(lines)
 
 
-# Levels for LaTeX: (the whole, its arguments). What is not listed brings its own brackets. A
-# fraction needs none in a sum or product, only under a power.
-_LATEX_LEVELS = {
-    "add": (SUM, (SUM, PRODUCT)),
-    "sub": (SUM, (SUM, PRODUCT)),
-    "mul": (PRODUCT, (PRODUCT, PRODUCT)),
-    "div": (POWER, (LOOSE, LOOSE)),
-    "reciprocal": (POWER, (LOOSE,)),
-    "pow": (POWER, (ATOM, LOOSE)),
-    "square": (POWER, (ATOM,)),
-    "cube": (POWER, (ATOM,)),
-    "fourth": (POWER, (ATOM,)),
-    "exp": (POWER, (LOOSE,)),
-    "neg_exp": (POWER, (POWER,)),
-    "neg": (SIGN, (POWER,)),
-}
-_LATEX_BRACKETS = r"\left({}\right)"
+@dataclass(frozen=True)
+class Typeset:
+    """A language that formulas are typeset in; operators given by a formula are written out."""
+
+    style: Style
+    template: Callable[[Token], Template | None]  # of an operator, if it has one
+    call: Callable[[Token, list[Piece]], Piece]  # an operator without one, by its name
+    number: Callable[[Token, float | None], Piece]
+    product: Callable[[list[Piece]], Piece | None] = lambda factors: None  # where none need a sign
+
+    def write(self, program: Program, variable: Callable[[str], Piece]) -> Piece:
+        """The text of a program, with texts for its variables."""
+
+        def combine(token: int, constant: float | None, arguments: list[Piece]) -> Piece:
+            this = program.library.tokens[token]
+            if this.kind is Kind.VARIABLE:
+                return variable(this.name)
+            if this.kind is Kind.OPERATOR:
+                return self._operator(this, arguments)
+            return self.number(this, constant)
+
+        return program.fold(combine)
+
+    def _operator(self, token: Token, arguments: list[Piece]) -> Piece:
+        if token.name == "mul":
+            together = self.product(arguments)
+            if together is not None:
+                return together
+        template = self.template(token)
+        if template is not None:
+            return self.style.fill(template, arguments) if arguments else Piece(template.text)
+        if token.expansion is not None:
+            named = dict(zip(ARGUMENTS, arguments, strict=False))
+            return self.write(token.expansion, named.__getitem__)
+        return self.call(token, arguments)
+
+
 _GREEK = re.compile(
     "alpha|beta|[gG]amma|[dD]elta|epsilon|zeta|eta|[tT]heta|iota|kappa|[lL]ambda|mu|nu|[xX]i|[pP]i|"
     "rho|[sS]igma|tau|[uU]psilon|[pP]hi|chi|[pP]si|[oO]mega"
@@ -181,65 +186,46 @@ _GREEK = re.compile(
 _LATEX_SPECIAL = str.maketrans(
     {c: "\\" + c for c in "#$%&_{} "} | {"\\": r"\backslash{}", "^": r"\hat{}", "~": r"\sim{}"}
 )
+_LATEX_STYLE = Style(brackets=r"\left({}\right)")
 
 
 def latex(program: Program) -> str:
     r"""Write LaTeX for mathematics mode; operators given by a formula are written out.
 
+    >>> from symseek import Program
     >>> print(latex(Program.parse("sin(x1)**2/(y + 1.5)")))
     \frac{\sin\left(x_{1}\right)^{2}}{y + 1.5}
     """
-    return _latex(program, lambda name: _Text(latex_name(name), ATOM)).text
+    return LATEX.write(program, lambda name: Piece(latex_name(name))).text
 
 
-def _latex(program: Program, variable: Callable[[str], _Text]) -> _Text:
-    def combine(token: int, constant: float | None, arguments: list[_Text]) -> _Text:
-        this = program.library.tokens[token]
-        if this.kind is Kind.VARIABLE:
-            return variable(this.name)
-        if this.kind is Kind.OPERATOR:
-            return _latex_operator(this, arguments)
-        return _latex_number(this, constant)
-
-    return program.fold(combine)
+def _latex_template(token: Token) -> Template | None:
+    text = token.form("latex")
+    return None if text is None else read(text)
 
 
-def _latex_operator(token: Token, arguments: list[_Text]) -> _Text:
-    named = dict(zip(ARGUMENTS, arguments, strict=False))
-    if token.latex is None and token.expansion is not None:
-        return _latex(token.expansion, named.__getitem__)
-    if token.latex is None:
-        inside = ", ".join(each.text for each in arguments)
-        name = latex_name(token.name) if token.arity == 0 else _operator_name(token.name)
-        return _Text(name + (_LATEX_BRACKETS.format(inside) if arguments else ""), ATOM)
-    level, places = _LATEX_LEVELS.get(token.name, (ATOM, (LOOSE,) * token.arity))
-    signs = token.name in ("add", "sub", "mul", "neg", "neg_exp")
-    texts = {
-        name: (each.after if signs and token.latex.index(f"{{{name}}}") else each.at)(
-            place, _LATEX_BRACKETS
-        )
-        for (name, each), place in zip(named.items(), places, strict=True)
-    }
-    filled = re.sub(r"\{([a-h])\}", lambda match: texts[match.group(1)], token.latex)
-    return _Text(filled, level)
+def _latex_call(token: Token, arguments: list[Piece]) -> Piece:
+    if not arguments:
+        return Piece(latex_name(token.name))
+    name = rf"\operatorname{{{token.name.translate(_LATEX_SPECIAL)}}}"
+    return Piece(name + _LATEX_STYLE.bracketed(", ".join(each.text for each in arguments)))
 
 
-def _operator_name(name: str) -> str:
-    return rf"\operatorname{{{name.translate(_LATEX_SPECIAL)}}}"
-
-
-def _latex_number(token: Token, constant: float | None) -> _Text:
+def _latex_number(token: Token, constant: float | None) -> Piece:
     value = token.value if constant is None else constant
     assert value is not None
     if constant is None and token.name != number_name(value):
-        return _Text(latex_name(token.name), ATOM)
+        return Piece(latex_name(token.name))
     if not math.isfinite(value):
         special = {"inf": r"\infty", "-inf": r"-\infty", "nan": r"\mathrm{nan}"}[str(value)]
-        return _Text(special, SIGN)
+        return Piece(special, SIGN)
     mantissa, _, exponent = number_name(value).partition("e")
     if exponent:
-        return _Text(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT)
+        return Piece(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT)
     return _number(mantissa, value)
+
+
+LATEX = Typeset(_LATEX_STYLE, _latex_template, _latex_call, _latex_number)
 
 
 def latex_name(name: str) -> str:

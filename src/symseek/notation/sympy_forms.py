@@ -10,17 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from symseek.errors import InputError
-from symseek.notation.lowering import Lowering, Piece
-from symseek.programs import Program
-from symseek.tokens import ARGUMENTS, OPERATORS, Kind, Library
+from symseek.notation.lowering import Lowering, Parts, Piece
+from symseek.operators.table import BY_SYMPY_NAME
+from symseek.tokens import ARGUMENTS, Kind, Library, Token, every_operator
 
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = ["from_sympy", "to_sympy"]
+    from symseek.programs import Program
 
-_REWRITTEN = {"sinh": "exp", "cosh": "exp", "coth": "exp", "sec": "cos", "csc": "sin", "cot": "tan"}
-_FUNCTIONS = {"Abs": "abs", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan", "tanh": "tanh"}
+__all__ = ["from_sympy", "infer_library", "plain_number", "real_expression", "to_sympy"]
+
+# Functions of SymPy that are read through others: no operator stands for them.
+_REWRITTEN = {"coth": "exp", "sech": "exp", "csch": "exp", "sec": "cos", "csc": "sin", "cot": "tan"}
 
 
 def plain_number(value: float) -> Expr:
@@ -42,6 +44,7 @@ def to_sympy(
     `constants` stand for the `const` tokens in their order, instead of their values.
 
     >>> import sympy
+    >>> from symseek import Program
     >>> to_sympy(Program.parse("x*x + 1"), sympy.Symbol)
     x**2 + 1
     >>> to_sympy(Program.parse("3.14*x"), sympy.Symbol, constants=[sympy.pi])
@@ -70,14 +73,8 @@ def to_sympy(
     return program.fold(combine)
 
 
-def from_sympy(expression: Expr | float, library: Library | None = None) -> Program:
-    """Read a SymPy expression in the tokens of a library, its symbols matched by name.
-
-    >>> import sympy
-    >>> x = sympy.Symbol("x")
-    >>> str(from_sympy((1 - x) / sympy.sqrt(x)))
-    '(1.0 - x)/sqrt(x)'
-    """
+def real_expression(expression: Expr | float) -> Expr:
+    """A SymPy expression of what the caller has; all its parts are real numbers."""
     import sympy
 
     try:
@@ -87,11 +84,24 @@ def from_sympy(expression: Expr | float, library: Library | None = None) -> Prog
     # SymPy leaves open whether a part is real, as in Abs(exp(x)) = exp(re(x)); here all parts are.
     for part in (sympy.re, sympy.conjugate):
         whole = whole.replace(part, lambda inside: inside)
-    whole = whole.replace(sympy.im, lambda inside: sympy.Integer(0))
-    if library is None:
-        names = sorted(symbol.name for symbol in whole.free_symbols)
-        library = Library([*OPERATORS, "const"], names)
-    return Lowering(library).program(_Reader(library).read(whole))
+    real: Expr = whole.replace(sympy.im, lambda inside: sympy.Integer(0))
+    return real
+
+
+def infer_library(expression: Expr) -> Library:
+    """The library for an expression that comes without one: every operator, and its symbols."""
+    names = sorted(symbol.name for symbol in expression.free_symbols)
+    return Library([*every_operator(names), "const"], names)
+
+
+def from_sympy(expression: Expr, library: Library) -> Parts:
+    """Read a real expression: the tokens of a library, and the values of its constants.
+
+    >>> import sympy
+    >>> from_sympy(sympy.Symbol("x") + 1, Library(["add", "const"], variables=["x"]))
+    ((0, 1, 2), (1.0,))
+    """
+    return Lowering(library).parts(_Reader(library).read(expression))
 
 
 class _Reader:
@@ -99,6 +109,8 @@ class _Reader:
 
     def __init__(self, library: Library) -> None:
         self.lower = Lowering(library)
+        own = {_sympy_name(t): t.name for t in library if t.kind is Kind.OPERATOR and t.arity}
+        self.operators = {**BY_SYMPY_NAME, **own}
 
     def read(self, expression: Any) -> Piece:
         if expression.is_Symbol:
@@ -184,11 +196,17 @@ class _Reader:
 
     def function(self, expression: Any) -> Piece:
         name = type(expression).__name__
-        if name == "exp":
-            return self.lower.call("exp", self.read(expression.args[0]))
-        if name in _REWRITTEN:
+        known = self.operators.get(name)
+        if name in _REWRITTEN and known is None:
             return self.read(expression.rewrite(_REWRITTEN[name]))
-        known = _FUNCTIONS.get(name, name)
-        if not expression.args or known not in {*_FUNCTIONS.values(), *self.lower.library.names}:
+        if not expression.args or known is None:
             raise InputError(f"{expression} is a SymPy {name}, which no operator here stands for")
-        return self.lower.call(known, *(self.read(each) for each in expression.args))
+        arguments = [self.read(each) for each in expression.args]
+        while name in ("Min", "Max") and len(arguments) > 2:  # SymPy's take any number
+            arguments[:2] = [self.lower.call(known, *arguments[:2])]
+        return self.lower.call(known, *arguments)
+
+
+def _sympy_name(token: Token) -> str:
+    """The name of the SymPy function that an operator becomes: a class, or one of its own name."""
+    return getattr(token.sympy, "__name__", token.name)

@@ -60,7 +60,7 @@ def tidied(program: Program, digits: int = 6) -> Program:
     if not all(name in program.library for name in _NEEDED):
         return program
     tidy = _Tidy(program.library)
-    whole = tidy.settled(program.fold(tidy.node))
+    whole = tidy.with_sign(program.fold(tidy.node))
     return Program(program.library, whole.tokens, whole.constants)
 
 
@@ -138,7 +138,7 @@ class _Tidy:
             return self.sum(first, second if this.name == "add" else second.negated())
         if this.name in ("mul", "div", "reciprocal"):
             return self.product(this.name, arguments)
-        return self.joined((token,), [self.settled(each) for each in arguments])
+        return self.joined((token,), [self.with_sign(each) for each in arguments])
 
     def sum(self, first: _Part, second: _Part) -> _Part:
         """One sum without brackets; if there is a term without a sign, it comes first."""
@@ -147,7 +147,7 @@ class _Tidy:
         terms.insert(0, terms.pop(leader))
         signs = ["sub" if term.negative else "add" for term in terms[1:]]
         chain = tuple(self.library.index(name) for name in reversed(signs))
-        parts = [self.settled(terms[0]), *(term.positive() for term in terms[1:])]
+        parts = [self.with_sign(terms[0]), *(term.positive() for term in terms[1:])]
         return self.joined(chain, parts)._replace(summands=tuple(terms))
 
     def product(self, name: str, arguments: list[_Part]) -> _Part:
@@ -186,7 +186,7 @@ class _Tidy:
         tokens += tuple(each for part in arguments for each in part.tokens)
         return _Part(tokens, tuple(each for part in arguments for each in part.constants))
 
-    def settled(self, part: _Part) -> _Part:
+    def with_sign(self, part: _Part) -> _Part:
         """The part with its sign inside: at the first factor, a number's own where it is one."""
         if not part.negative:
             return part

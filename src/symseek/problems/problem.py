@@ -86,8 +86,8 @@ class Evenly:
 Points: TypeAlias = Uniform | Evenly
 
 
-class Data(NamedTuple):
-    """The arrays of a problem, ready for a search."""
+class TrainTest(NamedTuple):
+    """The arrays of a problem: points to search on, and points to test on."""
 
     X_train: Array  # [N, n] float64
     y_train: Array  # [N]
@@ -97,7 +97,7 @@ class Data(NamedTuple):
 
 #: How the paper grades a problem: by the share of runs that recover the formula, or by a statistic,
 #: over the runs, of the RMSE on the test points.
-Grade: TypeAlias = Literal["recovery", "mean RMSE", "median RMSE"]
+GradedBy: TypeAlias = Literal["recovery", "mean RMSE", "median RMSE"]
 
 #: What the paper reports, by method.
 Figures: TypeAlias = Mapping[str, float]
@@ -129,7 +129,7 @@ class Problem:
     budget: int = 2_000_000  # expressions a search may sample
     #: The targets [N] of inputs [N, n], for a function that no formula over the operators writes.
     target: Callable[[Array], Array] | None = None
-    graded_by: Grade = "recovery"
+    graded_by: GradedBy = "recovery"
     published: Figures = field(default_factory=_no_figures, hash=False)  # recovery in percent
     published_rmse: Figures = field(default_factory=_no_figures, hash=False)  # see `graded_by`
 
@@ -142,7 +142,7 @@ class Problem:
     def truth(self) -> Program:
         """The formula as a program over every operator: a problem's own library may lack some.
 
-        A problem without a closed form has none and says so; `closed_form` tells beforehand.
+        A problem without a closed form has none, which is an error; see `closed_form`.
         """
         from symseek.programs import Program
         from symseek.tokens import OPERATORS, Library
@@ -151,7 +151,7 @@ class Problem:
             raise InputError(f"{self.name} has no closed form: its target is {self.expression}")
         return Program.parse(self.expression, Library([*OPERATORS, "const"], self.variables))
 
-    def data(self) -> Data:
+    def data(self) -> TrainTest:
         """Draw the points and compute the targets; the same arrays at every call."""
         rng = np.random.RandomState(zlib.adler32(self.name.encode()))
         n = len(self.variables)
@@ -159,7 +159,7 @@ class Problem:
         same = isinstance(self.test, Evenly) and self.test == self.train
         X_test = X_train.copy() if same else self.test.draw(n, rng)
         target = self.target or self.truth().evaluate
-        return Data(X_train, target(X_train), X_test, target(X_test))
+        return TrainTest(X_train, target(X_train), X_test, target(X_test))
 
     @property
     def closed_form(self) -> bool:

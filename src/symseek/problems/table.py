@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from symseek.problems.problem import Array, Figures, Grade, Points, Problem
+from symseek.problems.problem import Array, Figures, GradedBy, Points, Problem
 from symseek.problems.problem import Evenly as E
 from symseek.problems.problem import Uniform as U
 
@@ -39,7 +39,7 @@ def _suite(
     name: str,
     operators: tuple[str, ...],
     *rows: Row,
-    graded_by: Grade = "recovery",
+    graded_by: GradedBy = "recovery",
     test: Points | None = None,
     target: Callable[[Array], Array] | None = None,
 ) -> list[Problem]:

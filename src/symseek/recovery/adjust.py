@@ -27,7 +27,7 @@ Formula: TypeAlias = "Program | Expr"
 Point: TypeAlias = Mapping[str, Any]  # variable -> number
 
 LEAST_SIZE = 1e-80
-"""Values below this may be 0 but for rounding, and are no measure for an error."""
+"""Smaller values may be 0 but for rounding, so errors are not measured by them."""
 
 _STEPS = 25
 # The first damping keeps redundant constants where they are and hardly touches the others: it is
@@ -37,7 +37,7 @@ _DAMPINGS = (1e-40, 1e-8, 1e-4, 1e-1, 1e2)
 # A step is poor when it leaves more than this part of the errors; so many in a row are the end.
 _POOR = 0.5
 _POOR_STEPS = 3
-# A step that leaves more than this is no Newton step near a simple root.
+# A step that leaves more than this is not a Newton step near a simple root.
 _SLOW = 0.1
 # Differences left, relative to the values, that count as none: what follows decides by 40 digits.
 _SOLVED = 1e-45
@@ -205,10 +205,10 @@ def _solve(
     """Take steps until the errors vanish, nothing helps any more, or time is up."""
     constants = equations.fitted
     errors = equations.errors(constants)
-    enough = equations.context.mpf(10) ** (_ROUNDING_DIGITS - equations.precise.digits)
+    target = equations.context.mpf(10) ** (_ROUNDING_DIGITS - equations.precise.digits)
     poor = 0
     for _ in range(_STEPS):
-        if _largest(errors) <= enough:
+        if _largest(errors) <= target:
             break
         if time.monotonic() > deadline:
             return constants, "unfinished"

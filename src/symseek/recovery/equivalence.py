@@ -20,12 +20,12 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from symseek.errors import InputError, unknown_name
-from symseek.notation.parse import infer_library, parse_infix
 from symseek.notation.sympy_forms import to_sympy
+from symseek.operators.record import missing_form
 from symseek.programs import Program
 from symseek.recovery.adjust import LEAST_SIZE, Loose, Polished, loosen, polish
 from symseek.recovery.precise import NotReal, Precise
-from symseek.tokens import OPERATORS, Kind, Library
+from symseek.tokens import Kind, Library, every_operator
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -49,7 +49,7 @@ _SIZES = (1, 2, 1, 5, 1, 2, 0.1, 20, 1, 2, 1, 100)
 
 # Constants are adjusted to so many digits that a far point may cost half of them, at some points
 # more than there are constants, in an ordinary range. With them the values must then agree to 40
-# digits; fewer points where they can be compared than this are no evidence.
+# digits; at fewer points than this, agreement proves little.
 _FINE_DIGITS, _AGREEMENT = 100, 40
 _EXTRA_POINTS = 8
 _ORDINARY_SIZES = (1, 2, 0.5, 1, 3)
@@ -159,13 +159,17 @@ def _prove(pair: Pair, positive: frozenset[str], deadline: float, compared: int)
 def _read(source: Program | Expr | str, variables: Sequence[str] | None) -> Formula:
     """The formula as a program or SymPy expression, over the variables allowed."""
     if isinstance(source, str):
-        own = None if variables is None else Library([*OPERATORS, "const"], variables)
-        source = parse_infix(source, own or infer_library(source))
+        own = None if variables is None else _full(variables)
+        source = Program.parse(source, own)
     formula = source if isinstance(source, Program) else _checked_sympy(source)
     if variables is not None:
         for name in sorted(_names(formula) - set(variables)):
             raise unknown_name("variable", name, variables)
     return formula
+
+
+def _full(variables: Sequence[str]) -> Library:
+    return Library([*every_operator(variables), "const"], variables)
 
 
 def _exact(formula: Formula) -> Formula:
@@ -182,16 +186,16 @@ def _exact(formula: Formula) -> Formula:
 
 
 def _from_program(program: Program) -> Formula:
-    """The program itself; an expression where an operator of the caller's has no other form."""
+    """The program itself; an expression where SymPy has the only form of an operator."""
     used = [program.library.tokens[token] for token in program.tokens]
     own = [
         token
         for token in used
-        if token.kind is Kind.OPERATOR and token.name not in OPERATORS and token.formula is None
+        if token.kind is Kind.OPERATOR and token.forms.mpmath is None and token.meaning is None
     ]
     for token in own:
         if token.sympy is None:
-            raise InputError(f"token {token.name!r} has no formula to compare")
+            raise missing_form(token, "mpmath", f"forms=Forms(mpmath={token.name!r})")
     if not own:
         return program
     from sympy import Symbol
@@ -210,7 +214,9 @@ def _checked_sympy(expression: Expr) -> Expr:
     except (sympy.SympifyError, TypeError):
         whole = None
     if not isinstance(whole, sympy.Expr):
-        raise InputError(f"{expression!r} is no formula; give a Program, text or SymPy's own")
+        raise InputError(
+            f"{expression!r} is not a formula; give a Program, text or a SymPy expression"
+        )
     return whole
 
 
@@ -267,10 +273,10 @@ def _gap(pair: Pair, point: Point, precise: Precise) -> Any:
         return None
     rounding = precise.number(f"1e{_SPARE - precise.digits}")
     gap = abs(values[0] - values[1])
-    return 0 if gap <= rounding * max(map(abs, values)) else _settled_gap(pair, point, rounding)
+    return 0 if gap <= rounding * max(map(abs, values)) else _certain_gap(pair, point, rounding)
 
 
-def _settled_gap(pair: Pair, point: Point, rounding: Any) -> Any:
+def _certain_gap(pair: Pair, point: Point, rounding: Any) -> Any:
     """The gap by values that rounding does not decide, as it does in the sine of a huge number.
 
     The digits are doubled until errors in the last of them hardly change the values.
@@ -287,7 +293,7 @@ def _settled_gap(pair: Pair, point: Point, rounding: Any) -> Any:
             if before is not None and _largest_change(before, values) < gap / 1000:
                 return gap
         before = values
-    # Both are 0 as far as can be told, or nothing can be told.
+    # Both are 0 to all digits, or the rounding decides.
     return 0 if before is not None and max(map(abs, before)) < rounding else None
 
 
@@ -318,7 +324,7 @@ def _adjust(
         apart = f"the values stay {polished.apart:.2g} apart, relative"
         if polished.outcome == "stuck" or too_far:
             return Recovery("no", f"with the best constants near the fitted ones {apart}")
-        return Recovery("undecided", f"the constants could not be settled in time; so far {apart}")
+        return Recovery("undecided", f"the constants were not found in time; so far {apart}")
     compared, difference = _compare_adjusted(pair, polished, domain)
     if difference is not None:
         return Recovery("no", f"with the best constants {difference}")
@@ -382,10 +388,10 @@ def _compare_adjusted(
         gap, size = abs(values[0] - values[1]), max(map(abs, values))
         if gap > rounding * size:
             again = _values(pair, {**point, **constants}, rough)
-            told = again is not None and _largest_change(again, values) < gap / 1000
-            if told and size > LEAST_SIZE:
+            certain = again is not None and _largest_change(again, values) < gap / 1000
+            if certain and size > LEAST_SIZE:
                 return compared, _difference_text(gap, point)
-            if told or size > rounding:
+            if certain or size > rounding:
                 continue
         compared.append(point)
         if len(compared) == _POINTS or not domain.names:

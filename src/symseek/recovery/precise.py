@@ -1,7 +1,7 @@
 """Formulas to any number of digits, by mpmath.
 
 The evaluator has a context of its own, so that neither another thread nor the caller's precision
-comes between. A value is real at every node or it is no value: `NotReal` is raised where a formula
+comes between. A value must be real at every node: `NotReal` is raised where a formula
 leaves the reals, and where a node is so large that its digits are not worth having.
 
 More digits alone do not show how many of them are right: (1 + t) - 1 is 0 to any precision that t
@@ -17,8 +17,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from symseek.errors import InputError
+from symseek.operators.record import missing_form
+from symseek.operators.table import BY_SYMPY_NAME
 from symseek.programs import Program
-from symseek.tokens import ARGUMENTS, Kind
+from symseek.tokens import ARGUMENTS, OPERATORS, Kind, Token
 
 __all__ = ["NotReal", "Precise"]
 
@@ -33,8 +35,8 @@ _SMALLEST_EXPONENT = -1e6
 _GUARD = 5
 _ERRORS = 61
 
-# SymPy's names for what mpmath calls otherwise.
-_RENAMED = {"Abs": "fabs", "Exp1": "e", "Pi": "pi", "GoldenRatio": "phi", "EulerGamma": "euler"}
+# SymPy's names for numbers that mpmath calls otherwise.
+_RENAMED = {"Exp1": "e", "Pi": "pi", "GoldenRatio": "phi", "EulerGamma": "euler"}
 
 
 class NotReal(ArithmeticError):
@@ -61,27 +63,6 @@ class Precise:
         draw = random.Random(digits)
         errors = [draw.uniform(0.1, 1.0) * draw.choice((-1, 1)) for _ in range(_ERRORS)]
         self.errors = itertools.cycle([1 + self.last_digit * error for error in errors])
-        self.operators: dict[str, Callable[..., Any]] = {
-            "add": lambda a, b: a + b,
-            "sub": lambda a, b: a - b,
-            "mul": lambda a, b: a * b,
-            "div": lambda a, b: a / b,
-            "pow": self.power,
-            "sin": context.sin,
-            "cos": context.cos,
-            "tan": context.tan,
-            "tanh": context.tanh,
-            "exp": self.exponential,
-            "log": context.log,
-            "sqrt": context.sqrt,
-            "square": lambda a: a * a,
-            "cube": lambda a: a * a * a,
-            "fourth": lambda a: a * a * a * a,
-            "reciprocal": lambda a: 1 / a,
-            "neg": lambda a: -a,
-            "abs": abs,
-            "neg_exp": lambda a: self.exponential(-a),
-        }
 
     def number(self, text: str) -> Any:
         """A decimal number to the full precision: "0.1" is a tenth, not the float nearest to it."""
@@ -94,7 +75,7 @@ class Precise:
         return self.expression(formula, values)
 
     def program(self, program: Program, values: Mapping[str, Any]) -> Any:
-        """The value of a program whose operators are the table's or given by formulas."""
+        """The value of a program."""
 
         def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
             this = program.library.tokens[token]
@@ -103,12 +84,28 @@ class Precise:
             if this.kind is not Kind.OPERATOR:
                 text = repr(this.value if constant is None else constant)
                 return self.checked(self.number, [text])
-            if this.expansion is not None:
-                named = dict(zip(ARGUMENTS, arguments, strict=False))
-                return self.program(this.expansion, named)
-            return self.real(self.operators[this.name], arguments)
+            return self.operator(this, arguments)
 
         return program.fold(combine)
+
+    def operator(self, token: Token, arguments: list[Any]) -> Any:
+        """The value of an operator, by its mpmath form or by what it means in others."""
+        form = token.forms.mpmath
+        if form is None:
+            if token.meaning is None:
+                raise missing_form(token, "mpmath", f"forms=Forms(mpmath={token.name!r})")
+            return self.program(token.meaning, dict(zip(ARGUMENTS, arguments, strict=False)))
+        return self.real(self.named(form) if isinstance(form, str) else form, arguments)
+
+    def named(self, name: str) -> Any:
+        """A function of mpmath, or one that keeps it within bounds."""
+        guarded = {"power": self.power, "exponential": self.exponential}
+        if name in guarded:
+            return guarded[name]
+        function = getattr(self.context, name, None)
+        if function is None:
+            raise InputError(f"mpmath has nothing named {name!r}; give a function instead")
+        return function
 
     def expression(self, expression: Any, values: Mapping[str, Any]) -> Any:
         """The value of a SymPy expression."""
@@ -126,8 +123,8 @@ class Precise:
             return self.real(lambda *factors: self.context.fprod(factors), arguments)
         if expression.is_Pow:
             return self.real(self.power, arguments)
-        if name in self.operators:
-            return self.real(self.operators[name], arguments)
+        if name in BY_SYMPY_NAME:
+            return self.operator(OPERATORS[BY_SYMPY_NAME[name]], arguments)
         function = getattr(self.context, _RENAMED.get(name, name), None)
         if function is None:
             raise InputError(f"{expression} is a SymPy {name}, which has no numeric form here")

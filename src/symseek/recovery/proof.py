@@ -1,6 +1,6 @@
 """Is the difference of two formulas zero? What SymPy can prove, and within what time.
 
-A few rules settle nearly everything a search finds: expanding, a common denominator, powers and
+A few rules decide nearly everything a search finds: expanding, a common denominator, powers and
 exponentials gathered, sines written as exponentials, logarithms joined. They run in this process,
 but only on expressions whose expanded size is bounded beforehand. The rest, `sympy.simplify` above
 all, can run for hours; it gets a child process, which is killed when the time is up.
@@ -135,9 +135,17 @@ def _own_terms(part: Any, inner: list[float], angles: bool) -> float:
         power = min(abs(int(part.exp)), 10**6)
         terms = int(inner[0])
         return 1e9 if power * terms > 10**4 else float(math.comb(terms + power - 1, power))
-    if angles and type(part).__name__ in ("sin", "cos", "tan", "tanh"):
+    if angles and _takes_angles(part):
         return math.pow(2.0, min(inner[0] - 1.0, 30.0))  # sin(a + b + c) has four
     return 1.0
+
+
+def _takes_angles(part: Any) -> bool:
+    """Whether SymPy expands the function of a sum, as in sin(a + b)."""
+    from sympy.functions.elementary.hyperbolic import HyperbolicFunction
+    from sympy.functions.elementary.trigonometric import TrigonometricFunction
+
+    return isinstance(part, (TrigonometricFunction, HyperbolicFunction))
 
 
 def _numerator(expression: Any, bounded: bool, **hints: bool) -> Any:
@@ -175,7 +183,7 @@ def _simplify(expression: Any, bounded: bool) -> Any:
     return simplify(expression)
 
 
-def _settle(expression: Any, bounded: bool) -> Any:
+def _decide(expression: Any, bounded: bool) -> Any:
     """SymPy's own decision, by numbers, derivatives and minimal polynomials."""
     return 0 if expression.equals(0) else 1
 
@@ -193,7 +201,7 @@ _QUICK_RULES: tuple[tuple[str, Rule], ...] = (
 )
 _DEAR_RULES: tuple[tuple[str, Rule], ...] = (
     ("when simplified", _simplify),
-    ("by SymPy's test of equality", _settle),
+    ("by SymPy's test of equality", _decide),
 )
 
 
@@ -214,7 +222,7 @@ def _exact_digits(program: Program) -> float:
     def combine(
         token: int, constant: float | None, arguments: list[tuple[float, float]]
     ) -> tuple[float, float]:
-        """The digits of a node, 0 where it is no exact number, and its value if it is a literal."""
+        """The digits of a node, 0 if it is not an exact number, and the value of a literal."""
         nonlocal longest
         this = program.library.tokens[token]
         if this.kind is Kind.VARIABLE:
@@ -226,8 +234,8 @@ def _exact_digits(program: Program) -> float:
         digits = sum(each for each, _ in arguments)
         if this.expansion is not None:
             digits *= len(this.expansion)
-        elif this.name in ("square", "cube", "fourth"):
-            digits *= {"square": 2, "cube": 3, "fourth": 4}[this.name]
+        elif this.exponent is not None:
+            digits *= max(1.0, abs(this.exponent))
         elif this.name == "pow" and arguments[0][0] and arguments[1][0]:
             exponent = arguments[1][1]
             digits = math.inf if math.isnan(exponent) else digits * max(1.0, abs(exponent))
@@ -276,7 +284,7 @@ def _prove_in_child(
 
 
 def answer_parent() -> None:
-    """The child's whole life: read the question, print the rule that proved it, or nothing."""
+    """What the child process runs: read the question, print the rule that proved it, or nothing."""
     try:
         import resource
 

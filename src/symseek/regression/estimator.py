@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from symseek.errors import InputError
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.regression.settings import OPERATORS, Settings, cores
+from symseek.regression.settings import Settings, cores
 from symseek.tokens import Token
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         max_expressions: the budget in formulas tried, for each target. The same seed and budget
             give the same result on any machine, as long as `max_seconds` does not end it first.
         max_seconds: the budget in seconds, for each target; None for no limit.
-        patience: stop when so many formulas, and twice as many as it took to find the one to pick,
-            brought no better one; None to spend the budget.
+        patience: stop when this many formulas, and twice as many as it took to find the one to
+            pick, brought no better one; None to spend the budget.
         reward: what is maximised: a name, a reward object, or a function of predictions.
-        validation: the share of rows kept aside to judge formulas, such as 0.2.
+        validation: the share of the rows that is used for validation, not training, such as 0.2.
         pick: which formula predicts: "accuracy" (smallest training error), "elbow" (shortest
             description of the data), "validation" (simplest within one standard error of the best
-            on rows kept aside), or "auto": validation where rows are kept aside, else elbow.
+            on the validation rows), or "auto": validation where there are such rows, else elbow.
         sample_rows: tables with more rows are searched on this many, drawn at random, and the
             best formulas then fitted and graded on all; None searches on all.
         scale: whether columns of size far from 1 are searched in other units, where constants are
@@ -52,7 +52,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         warm_start: whether another `fit` goes on from the last: with the same data the search
             continues with a fresh budget; with other data of the same columns it begins with the
             formulas it had. Unless `random_state` is a number, it keeps its first seed.
-        random_state: a seed, a NumPy random state, or None for a seed of its own.
+        random_state: a seed, a NumPy random state, or None for another seed each time.
         n_jobs: threads; -1 for every core. They change the speed, never the result.
         verbose: whether to show progress and the front while it searches.
         config: a `SearchConfig` with every detail, instead of `method` and the budgets.
@@ -72,18 +72,18 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        operators: Iterable[str | float | Token] = OPERATORS,
-        constants: bool = True,
-        max_length: int = 30,
-        method: str = "hybrid",
-        max_expressions: int = 1_000_000,
-        max_seconds: float | None = 60.0,
-        patience: int | None = 200_000,
-        reward: str | Reward = "inverse_nrmse",
-        validation: float = 0.0,
-        pick: str = "auto",
-        sample_rows: int | None = 2_000,
-        scale: bool = True,
+        operators: Iterable[str | float | Token] = Settings.operators,
+        constants: bool = Settings.constants,
+        max_length: int = Settings.max_length,
+        method: str = Settings.method,
+        max_expressions: int = Settings.max_expressions,
+        max_seconds: float | None = Settings.max_seconds,
+        patience: int | None = Settings.patience,
+        reward: str | Reward = Settings.reward,
+        validation: float = Settings.validation,
+        pick: str = Settings.pick,
+        sample_rows: int | None = Settings.sample_rows,
+        scale: bool = Settings.scale,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -134,7 +134,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 columns.T, _target_names(y, columns.shape[1], names), strict=True
             )
         ]
-        self._regressions = [_begun(each, before[at : at + 1]) for at, each in enumerate(fresh)]
+        self._regressions = [_warm(each, before[at : at + 1]) for at, each in enumerate(fresh)]
         results = [self._run(each) for each in self._regressions]
         self.models_ = [each.model() for each in self._regressions]
         self.target_means_ = np.average(columns, axis=0, weights=weights)
@@ -143,41 +143,34 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self) -> Settings:
-        # One draw for all targets: each is then found as it would be alone.
+        # One seed for all targets, so that each has the same result as alone.
         state = self.random_state
         seed = int(state) if _is_seed(state) else _drawn_seed(state)
         if isinstance(self.operators, str):
-            raise InputError(f"give operators as a list, [{self.operators!r}], and not as one text")
-        return Settings(
-            operators=tuple(self.operators),
-            constants=self.constants,
-            max_length=self.max_length,
-            method=self.method,
-            max_expressions=self.max_expressions,
-            max_seconds=self.max_seconds,
-            patience=self.patience,
-            reward=self.reward,
-            validation=self.validation,
-            pick=self.pick,
-            sample_rows=self.sample_rows,
-            scale=self.scale,
-            seed=seed,
-            threads=_threads(self.n_jobs),
-            config=self.config,
-        )
+            raise InputError(
+                f"give `operators` as a list, [{self.operators!r}], and not as one text"
+            )
+        names = [each.name for each in fields(Settings) if each.name not in ("seed", "threads")]
+        given = {name: getattr(self, name) for name in names}
+        given["operators"] = tuple(self.operators)
+        try:
+            return Settings(**given, seed=seed, threads=_threads(self.n_jobs))
+        except InputError as error:
+            text = str(error).replace("`seed`", "`random_state`").replace("`threads`", "`n_jobs`")
+            raise InputError(text) from None
 
     def _run(self, regression: Regression) -> Any:
         if not self.verbose:
             return regression.run()
-        from symseek.regression.progress import watched
+        from symseek.regression.progress import run_with_progress
 
-        return watched(regression)
+        return run_with_progress(regression)
 
     def predict(self, X: ArrayLike, row: int | None = None) -> NDArray[np.float64]:
         """The picked formula's values [N] or [N, k], or those of another row of the front.
 
         Where a formula is undefined, such as the logarithm of a negative number, they are nan or
-        inf: there is nothing that it says.
+        inf.
         """
         check_is_fitted(self, "models_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
@@ -212,7 +205,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "models_")
         names = [each.target for each in self.models_]
         if target not in names and target not in range(len(names)):
-            raise InputError(f"there is no target {target!r}; there is {', '.join(names)}")
+            raise InputError(f"there is no target {target!r}; choose from {', '.join(names)}")
         return self.models_[names.index(target) if isinstance(target, str) else target]
 
     @property
@@ -236,7 +229,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return {"text/plain": str(self), "text/html": "".join(map(table_html, self.models_))}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the searches, whose threads and memory stay behind."""
+        """The state without the searches, which hold threads and much memory."""
         state = super().__getstate__()
         return {name: value for name, value in state.items() if name != "_regressions"}
 
@@ -244,13 +237,13 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         tags.target_tags.single_output = True
-        # A search for a few seconds finds no formula in noise, and should not.
+        # scikit-learn tests on noise, in which a search should find no formula.
         tags.regressor_tags.poor_score = True
         return tags
 
 
-def _begun(regression: Regression, before: list[Regression]) -> Regression:
-    """The one to run: the last one if its data are the same, else one that knows its formulas."""
+def _warm(regression: Regression, before: list[Regression]) -> Regression:
+    """The one to run: the last one if its data are the same, else one with its formulas."""
     if not before:
         return regression
     (last,) = before
@@ -285,5 +278,5 @@ def _threads(n_jobs: int | None) -> int:
         return 1
     most = cores()
     if n_jobs == 0 or n_jobs < -most:
-        raise InputError(f"n_jobs is {n_jobs}; use a number of threads, or -1 for every core")
+        raise InputError(f"`n_jobs` is {n_jobs}; use a number of threads, or -1 for every core")
     return n_jobs if n_jobs > 0 else most + 1 + n_jobs

@@ -3,11 +3,11 @@
 - accuracy: the smallest error on the training rows. Right when the data have no noise.
 - elbow: the shortest description of the data, the formula and what it leaves unexplained together
   (Rissanen's minimum description length). A formula of t tokens from a library of L costs t log(L),
-  and the N residuals N/2 log(MSE): more tokens must pay for themselves. Each fitted constant has to
-  be told as exactly as the residuals are small, log(N)/2 - log(MSE)/2: k constants fit k rows, and
+  and the N residuals N/2 log(MSE): more tokens must pay for themselves. Each fitted constant needs
+  as many digits as the residuals are small, log(N)/2 - log(MSE)/2: k constants fit k rows, and
   explain nothing by that.
-- validation: the simplest formula whose error on rows kept aside is within one standard error of
-  the smallest there.
+- validation: the simplest formula whose error on the validation rows is within one standard error
+  of the smallest there.
 
 The rows of a front come simplest first.
 """
@@ -25,20 +25,20 @@ from symseek.errors import InputError, unknown_name
 __all__ = ["RULES", "accuracy", "check_rule", "elbow", "validation"]
 
 RULES = ("auto", "accuracy", "elbow", "validation")
-"""The names; "auto" is validation where rows were kept aside, and elbow elsewhere."""
+"""The names; "auto" is validation where there are validation rows, and elbow elsewhere."""
 
 # Errors below this part of the spread of y are rounding, in the arithmetic or in the data.
 EXACT = 1e-9
-_LARGE = 1e300  # instead of infinity, which times 0 is no number
+_LARGE = 1e300  # instead of infinity, which times 0 is not a number
 
 
 def check_rule(rule: str, validated: bool = True) -> None:
-    """Refuse an unknown rule, and one that needs rows which nobody kept aside."""
+    """Refuse an unknown rule, and one that needs validation rows where there are none."""
     if rule not in RULES:
         raise unknown_name("pick rule", rule, RULES)
     if rule == "validation" and not validated:
         raise InputError(
-            "the pick rule 'validation' needs rows kept aside: set validation, such as 0.2"
+            "the pick rule 'validation' needs validation rows; set `validation`, such as 0.2"
         )
 
 

@@ -1,43 +1,43 @@
-"""What a person sees while a search runs: a bar, the time left, the rate, and the front so far.
+"""What is shown while a search runs: a bar, the time left, the rate, and the front so far.
 
-In a terminal or a notebook the picture is redrawn in place; anywhere else a line is printed now and
+In a terminal or a notebook the display is redrawn in place; anywhere else a line is printed now and
 then. rich is loaded only when there is something to draw.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TextIO
 
+from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.search import Iteration, Result
+from symseek.report.text import can_redraw, clock
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
-__all__ = ["watched"]
+__all__ = ["run_with_progress"]
 
-_REDRAW = 0.5  # seconds between two pictures
+_REDRAW = 0.5  # seconds between two drawings
 _LINE = 5.0  # seconds between two lines
-_SHARE = 9  # the search runs at least so many times as long as it takes to write the front
+_SHARE = 9  # the search runs at least this many times as long as it takes to show the front
 _MOST_ROWS = 12  # of the front that are drawn: the last ones, which fit best
 
 Callback = Callable[[Iteration], object]
 
 
-def watched(
+def run_with_progress(
     regression: Regression, out: TextIO | None = None, callback: Callback | None = None
 ) -> Result:
-    """Run the search, showing how it stands."""
+    """Run the search and show its progress."""
     out = out or sys.stderr
-    if _drawable(out):
-        with _Picture(regression, out) as picture:
-            return regression.run(_both(picture, callback))
-    return regression.run(_both(_Lines(regression, out), callback))
+    if "ipykernel" in sys.modules or can_redraw(out):
+        with _LiveDisplay(regression, out) as display:
+            return regression.run(_both(display, callback))
+    return regression.run(_both(_PlainDisplay(regression, out), callback))
 
 
 def _both(first: Callback, second: Callback | None) -> Callback:
@@ -48,14 +48,8 @@ def _both(first: Callback, second: Callback | None) -> Callback:
     return call
 
 
-def _drawable(out: TextIO) -> bool:
-    if "ipykernel" in sys.modules:
-        return True
-    return out.isatty() and os.environ.get("TERM") != "dumb"
-
-
-class Standing:
-    """How far a search is, in numbers that a person asks for."""
+class SearchProgress:
+    """How far a search is: the share of its budget, the rate and the time left."""
 
     def __init__(self, regression: Regression, now: Iteration) -> None:
         config = regression.search.config
@@ -72,24 +66,13 @@ class Standing:
         return f"{self.expressions:,} expressions, {self.rate:,.0f}/s{left}"
 
 
-def clock(seconds: float) -> str:
-    """Minutes and seconds.
-
-    >>> clock(75), clock(4000)
-    ('1:15', '1:06:40')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
-
-
-def _next(began: float, pause: float) -> float:
-    """When to show the front again: with many rows that takes a while, and the search is first."""
+def _next_time(began: float, pause: float) -> float:
+    """When to show the front again: with many rows that takes long, and the search comes first."""
     now = time.monotonic()
     return now + max(pause, _SHARE * (now - began))
 
 
-class _Lines:
+class _PlainDisplay:
     """A line now and then, with the best formula so far."""
 
     def __init__(self, regression: Regression, out: TextIO) -> None:
@@ -102,12 +85,12 @@ class _Lines:
             return
         began = time.monotonic()
         best = self.regression.model(final=False).best
-        standing = Standing(self.regression, now)
-        print(f"{standing}; R2 {best.r2:.6f}: {best.text}", file=self.out, flush=True)
-        self.due = _next(began, _LINE)
+        progress = SearchProgress(self.regression, now)
+        print(f"{progress}; R2 {best.r2:.6f}: {best.text}", file=self.out, flush=True)
+        self.due = _next_time(began, _LINE)
 
 
-class _Picture:
+class _LiveDisplay:
     """A bar, and the front under it."""
 
     def __init__(self, regression: Regression, out: TextIO) -> None:
@@ -119,7 +102,7 @@ class _Picture:
         self.live = Live(console=self.console, auto_refresh=False, transient=True)
         self.due = 0.0
 
-    def __enter__(self) -> _Picture:
+    def __enter__(self) -> _LiveDisplay:
         self.live.__enter__()
         return self
 
@@ -131,7 +114,7 @@ class _Picture:
             return
         began = time.monotonic()
         self.live.update(self._drawn(now), refresh=True)
-        self.due = _next(began, _REDRAW)
+        self.due = _next_time(began, _REDRAW)
 
     def _drawn(self, now: Iteration) -> Group:
         from rich.console import Group
@@ -139,10 +122,10 @@ class _Picture:
         from rich.table import Table
         from rich.text import Text
 
-        standing = Standing(self.regression, now)
+        progress = SearchProgress(self.regression, now)
         head = Table.grid(padding=(0, 1))
-        bar = ProgressBar(total=1.0, completed=standing.share, width=30)
-        head.add_row(bar, Text(f"{standing.share:4.0%}  {standing}"))
+        bar = ProgressBar(total=1.0, completed=progress.share, width=30)
+        head.add_row(bar, Text(f"{progress.share:4.0%}  {progress}"))
         return Group(head, front_table(self.regression.model(final=False), _MOST_ROWS))
 
 

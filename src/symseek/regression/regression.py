@@ -1,6 +1,6 @@
 """One target's search on a user's table: from columns in any unit to a model in the same units.
 
-    table ──> rows kept aside ──> rows sampled ──> scaled ──> Search ──> front
+    table ──> validation rows ──> rows sampled ──> scaled ──> Search ──> front
                                                                            │
     Model <── picked <── graded on all rows <── user's units <── refitted ─┘
 
@@ -22,19 +22,17 @@ from symseek.algebra.rounding import neat_numbers, rounded
 from symseek.algebra.simplify import exponents_held, reductions, rescaled, simplified, translated
 from symseek.constants import FitConfig
 from symseek.constraints.forms import paper_constraints
-from symseek.data import Data
+from symseek.data import Data, Scales
 from symseek.errors import InputError
 from symseek.evaluation import fit_constants
-from symseek.grade import Grade, loss
-from symseek.model import Formula, Model, full_library
+from symseek.loop import Iteration, Result
+from symseek.model import Accuracy, Formula, Model, full_library, loss
 from symseek.notation.printing import infix
 from symseek.programs import Program, Programs
 from symseek.regression import picking
-from symseek.regression.rows import refuse_extreme_target, refuse_few_rows, sampled, scaled, split
-from symseek.regression.scaling import Scales
 from symseek.regression.settings import Settings
 from symseek.rewards import ErrorReward, Reward, reward_named
-from symseek.search import Iteration, Result, Search
+from symseek.search import Search, SearchState
 from symseek.tokens import Library, short_number
 
 __all__ = ["Regression", "simple_programs"]
@@ -81,15 +79,15 @@ class Regression:
             data = data.merged()
         else:
             data = data.rows(np.flatnonzero(data.weights > 0))
-        refuse_few_rows(data)
-        refuse_extreme_target(data)
+        data.refuse_few_rows()
+        data.refuse_extreme_target()
         data.refuse_constant_target("there is no formula to find, and the normalised error")
-        self.train, self.aside = split(data, settings)
+        self.train, self.validation = data.split(settings.validation, settings.seed)
         self.train.refuse_constant_target("the normalised error of the rows to train on")
         self.scales = self._scales()
         numbers = ["const"] if settings.constants else []
         self.library = Library([*settings.operators, *numbers], self.full.variables)
-        self.searched = scaled(sampled(self.train, settings), self.scales)
+        self.searched = self.train.sampled(settings.sample_rows, settings.seed).scaled(self.scales)
         self.searched.refuse_constant_target("the normalised error of the rows sampled")
         config = settings.search_config()
         if settings.config is None:
@@ -108,13 +106,13 @@ class Regression:
                 high=settings.max_length,
                 constants=most_constants,
             ),
+            stop_early=self._long_without_better,
             seed=settings.seed,
             threads=settings.threads,
         )
-        self.search.enough = self._settled
         self._patient_from = 0  # expressions
         self._errors: dict[Program, float] = {}  # of programs on the front of the search
-        self._told: dict[Program, Program] = {}  # programs of the search, simplified
+        self._simplified: dict[Program, Program] = {}  # programs of the search, by what they were
 
     def _scales(self) -> Scales:
         columns = len(self.full.variables)
@@ -133,12 +131,12 @@ class Regression:
             self.search.consider(simple[: self.search.config.max_expressions])
         return self.search.run(callback)
 
-    def _settled(self) -> bool:
-        """Whether the formula to pick was found long ago.
+    def _long_without_better(self, state: SearchState) -> bool:
+        """Early stopping: whether the formula to pick was found long ago.
 
-        It depends on the front alone, so that a search taken up again ends where it would have.
+        It depends on the state alone, so that a resumed search ends where it would have.
         """
-        patience, front = self.settings.patience, self.search.front
+        patience, front = self.settings.patience, state.front
         if patience is None or not len(front):
             return False
         picked = picking.elbow(
@@ -149,54 +147,49 @@ class Regression:
             len(self.library),
         )
         found = front[picked].found_at
-        since = self.search.expressions - max(found, self._patient_from)
+        since = state.expressions - max(found, self._patient_from)
         return since >= max(patience, 2 * found)
 
     def _search_error(self, program: Program) -> float:
         if program not in self._errors:
-            self._errors[program] = loss(Grade.of(program, self.searched, self.reward), self.reward)
+            self._errors[program] = self._loss(program, self.searched)
         return self._errors[program]
+
+    def _loss(self, program: Program, data: Data) -> float:
+        return loss(Accuracy.of(program, data, self.reward), self.reward)
 
     def continues_as(self, other: Regression) -> bool:
         """Whether another regression is this one again: the same but for budgets and threads."""
         mine, its = (_without_budgets(each.settings) for each in (self, other))
-        same = _equal(self.train, other.train) and _equal(self.aside, other.aside)
+        same = _equal(self.train, other.train) and _equal(self.validation, other.validation)
         return same and mine == its and self.full == other.full
 
     def raise_budget(self, settings: Settings) -> None:
         """Allow as much again as these settings say."""
         wanted = settings.search_config()
-        seconds = wanted.max_seconds
         self._patient_from = self.search.expressions
-        self.search.config = replace(
-            self.search.config,
-            max_expressions=self.search.expressions + wanted.max_expressions,
-            max_seconds=None if seconds is None else self.search.seconds + seconds,
-        )
+        self.search.raise_budget(wanted.max_expressions, wanted.max_seconds)
 
     def learn_from(self, other: Regression) -> None:
         """Begin with the formulas and the policy of a search on other data."""
-        if other.library == self.library and len(other.search.front):
-            self.search.consider(Programs.from_list([e.program for e in other.search.front]))
-            mine, its = self.search.policy.weights.flat, other.search.policy.weights.flat
-            if mine.shape == its.shape:
-                mine[:] = its
+        self.search.learn_from(other.search)
 
     def model(self, final: bool = True) -> Model:
         """What has been found so far; `final` refits on all rows and looks for neat numbers."""
         programs = [self._simple(each.program) for each in self.search.front]
         if final and programs:
-            programs = self._refitted(self._tightened(programs), scaled(self.train, self.scales))
+            programs = self._refitted(self._tightened(programs), self.train.scaled(self.scales))
         if self.settings.constants or not programs:
             programs = [self._mean(), *programs]
-        told = [
+        programs = [
             rescaled(each, self.full, self._few, self.scales.inputs.tolist(), self.scales.target)
             for each in programs
         ]
         if final:
-            told = [self._neat(each) for each in told]
-        graded = [self._formula(each, self.train, self.aside) for each in told]
-        formulas = self._front(graded)
+            programs = [self._neat(each) for each in programs]
+        formulas = self._front(
+            [self._formula(each, self.train, self.validation) for each in programs]
+        )
         picked, rule = self._pick(formulas)
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule)
 
@@ -216,10 +209,10 @@ class Regression:
         return Program(self.full, (self.full.index("const"),), (mean,))
 
     def _simple(self, program: Program) -> Program:
-        if program not in self._told:
+        if program not in self._simplified:
             rows = self._few / self.scales.inputs
-            self._told[program] = simplified(program, self.full, rows)
-        return self._told[program]
+            self._simplified[program] = simplified(program, self.full, rows)
+        return self._simplified[program]
 
     def _tightened(self, programs: list[Program]) -> list[Program]:
         """The programs and shorter ones: an addend that hardly matters is left out.
@@ -271,17 +264,15 @@ class Regression:
         except InputError:  # undefined on some row
             return program
         neat = simplified(neat, self.full, self._few)
-        before, after = (
-            loss(Grade.of(each, self.train, self.reward), self.reward) for each in (program, neat)
-        )
+        before, after = (self._loss(each, self.train) for each in (program, neat))
         return neat if after <= max(before * (1 + 1e-9), picking.EXACT) else program
 
-    def _formula(self, program: Program, data: Data, aside: Data | None) -> Formula:
-        grade = Grade.of(program, data, self.reward)
-        digits = _EXACT_DIGITS if grade.nrmse <= picking.EXACT else _DIGITS
+    def _formula(self, program: Program, data: Data, validation: Data | None) -> Formula:
+        found = Accuracy.of(program, data, self.reward)
+        digits = _EXACT_DIGITS if found.nrmse <= picking.EXACT else _DIGITS
         text = infix(program, [_named(value, digits) for value in program.constants])
-        validation = None if aside is None else Grade.of(program, aside, self.reward).r2
-        return Formula(program, text, grade.reward, grade.nrmse, grade.r2, validation)
+        r2 = None if validation is None else Accuracy.of(program, validation, self.reward).r2
+        return Formula(program, text, found.reward, found.nrmse, found.r2, r2)
 
     def _front(self, formulas: list[Formula]) -> list[Formula]:
         """The formulas that nothing simpler matches, simplest first."""
@@ -295,7 +286,7 @@ class Regression:
     def _pick(self, formulas: list[Formula]) -> tuple[int, str]:
         rule = self.settings.pick
         if rule == "auto":
-            rule = "elbow" if self.aside is None else "validation"
+            rule = "elbow" if self.validation is None else "validation"
         errors = [loss(each, self.reward) for each in formulas]
         if rule == "accuracy":
             return picking.accuracy(errors), rule
@@ -304,13 +295,14 @@ class Regression:
             constants = [len(each.program.constants) for each in formulas]
             rows, tokens = len(self.train.y), len(self.library)
             return picking.elbow(errors, lengths, constants, rows, tokens), rule
-        assert self.aside is not None
+        held_out = self.validation
+        assert held_out is not None
         with np.errstate(all="ignore"):
             squares = [
-                self.aside.weights * (each.program.evaluate(self.aside.X) - self.aside.y) ** 2
+                held_out.weights * (each.program.evaluate(held_out.X) - held_out.y) ** 2
                 for each in formulas
             ]
-        return picking.validation(np.array(squares), self.aside.spread), rule
+        return picking.validation(np.array(squares), held_out.spread), rule
 
 
 def _named(value: float, digits: int) -> str:

@@ -1,6 +1,6 @@
-"""The settings of a fit, each with the sentence that the command line shows for it.
+"""The settings of a fit, each with its default and the sentence that explains it.
 
-The estimator's parameters and the options of `symseek fit` are these.
+The parameters of `SymbolicRegressor` and the options of the command line are made from this list.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from symseek import presets
+from symseek.data import FEWEST_ROWS
 from symseek.errors import InputError, unknown_name
-from symseek.files.tables import FEWEST_ROWS
 from symseek.regression import picking
 from symseek.rewards import reward_named
 from symseek.search import SearchConfig
@@ -56,17 +56,17 @@ class Settings:
     max_seconds: float | None = _option(60.0, "how many seconds to search at most, or none")
     patience: int | None = _option(
         200_000,
-        "stop when so many formulas, and twice as many as it took to find the one to pick, brought"
-        " no better; or none",
+        "stop when this many formulas, and twice as many as it took to find the one to pick,"
+        " brought no better; or none",
     )
     reward: Any = field(  # a name, a reward object or a function of predictions
         default="inverse_nrmse",
         metadata={"help": "what to maximise: inverse_nrmse, inverse_mae, r2, ..."},
     )
-    validation: float = _option(0.0, "the share of rows to keep aside and judge formulas on")
+    validation: float = _option(0.0, "the share of the rows to validate on, and not to train on")
     pick: str = _option("auto", "which formula to pick: accuracy, elbow, validation or auto")
     sample_rows: int | None = _option(
-        2_000, "search on so many rows drawn at random if there are more, or none for all"
+        2_000, "search on this many rows, drawn at random, if there are more; or none for all"
     )
     scale: bool = _option(
         True, "search columns of size far from 1 in other units, where constants are fitted"
@@ -79,7 +79,7 @@ class Settings:
         self._check_number("validation", 0, 0.9, "a share of the rows from 0 to 0.9")
         picking.check_rule(self.pick, self.validation > 0)
         if not self.operators:
-            raise InputError("there are no operators; name some, such as add and mul")
+            raise InputError("`operators` is empty; name some, such as add and mul")
         if self.sample_rows is not None:
             least = f"a whole number of {FEWEST_ROWS} or more, or none"
             self._check_number("sample_rows", FEWEST_ROWS, math.inf, least, whole=True)
@@ -101,7 +101,7 @@ class Settings:
         value = getattr(self, name)
         kinds = int | np.integer if whole else int | float | np.number
         if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
-            raise InputError(f"{name} is {value}; it must be {wanted}")
+            raise InputError(f"`{name}` is {value}; it must be {wanted}")
 
     def search_config(self) -> SearchConfig:
         """The settings of the search itself."""
@@ -116,12 +116,14 @@ class Settings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; objects of the caller's have no place there."""
+        """Plain data for JSON, which cannot hold the caller's Python objects."""
         record = {each.name: getattr(self, each.name) for each in fields(self)}
         del record["config"], record["threads"]
-        odd = [token for token in self.operators if isinstance(token, Token)]
-        if self.config is not None or odd or not isinstance(self.reward, str):
-            raise InputError("settings with Python objects in them cannot be saved as data")
+        objects = [token for token in self.operators if isinstance(token, Token)]
+        if self.config is not None or objects or not isinstance(self.reward, str):
+            raise InputError(
+                "settings with Python objects in them cannot be saved; use names instead"
+            )
         return {**record, "operators": list(self.operators)}
 
     @classmethod

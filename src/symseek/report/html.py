@@ -1,4 +1,4 @@
-"""The report: all there is to say about a fit, in one HTML file that opens anywhere.
+"""The report: everything about a fit, in one HTML file that opens anywhere.
 
 Pictures are embedded and formulas are MathML, so it needs neither a script nor a network. Every
 word that comes from the user's table is escaped.
@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from symseek.errors import InputError
 from symseek.files.atomic import write_whole
+from symseek.loop import Iteration
 from symseek.model import Formula, Model
 from symseek.notation.mathml import escaped, mathml
 from symseek.notation.typeset import readable
 from symseek.report.page import document, embedded
-from symseek.report.plots.style import brief, counted, r2_text
-from symseek.search import Iteration
+from symseek.report.text import brief, counted, r2_text
+from symseek.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,9 +32,9 @@ __all__ = ["html", "report", "table_html"]
 History = Sequence[Iteration]
 Figures = Iterator[tuple["Axes", str]]
 
-APART = ("data", "command", "seed", "versions")  # of the summary: these have places of their own
+UNLISTED = ("data", "command", "seed", "versions")  # entries of the summary with their own places
 
-_AS_AROUND = "font-weight:inherit"
+_INHERITED = "font-weight:inherit"
 
 
 def report(
@@ -64,10 +65,10 @@ def html(
         X: the inputs [N, n].
         y: the target [N], or the targets [N, targets].
         history: the iterations of the search, or those of each target's search.
-        settings: what the search was told, listed as it is.
-        summary: what it came to, listed as well, except for a few entries which have their own
-            places if they are there: "data" (the name of the table), "command" (what repeats the
-            run), "seed", and "versions" (names and versions of software).
+        settings: the settings of the search, listed as they are.
+        summary: the result in a few entries, listed as well. Some have places of their own: "data"
+            (the name of the table), "command" (what repeats the run), "seed", and "versions" (names
+            and versions of software).
     """
     every = [models] if isinstance(models, Model) else list(models)
     inputs = np.asarray(X, dtype=np.float64)
@@ -83,12 +84,12 @@ def html(
 
 
 def table_html(model: Model) -> str:
-    """The front as a small table for a notebook, which brings its own fonts and colours."""
+    """The front as a small table for a notebook, with the notebook's fonts and colours."""
     heads = [*_headings(model), f"{escaped(model.target)} ="]
     lines = [_notebook_row("th", ["", *heads], "bold")]
     for row, each in enumerate(model.formulas):
         picked = row == model.picked
-        formula = mathml(readable(each)).replace("<math", f'<math style="{_AS_AROUND}"', 1)
+        formula = mathml(readable(each)).replace("<math", f'<math style="{_INHERITED}"', 1)
         cells = ["▸" if picked else "", *_numbers(model, each), formula]
         lines.append(_notebook_row("td", cells, "bold" if picked else "normal"))
     head, *rows = lines
@@ -101,7 +102,7 @@ def table_html(model: Model) -> str:
 def _notebook_row(tag: str, cells: Sequence[str], weight: str) -> str:
     """Numbers to the right and the formula, which comes last, to the left."""
     sides = ["right"] * (len(cells) - 1) + ["left"]
-    style = f"padding:.25em .7em;white-space:nowrap;{_AS_AROUND};text-align:"
+    style = f"padding:.25em .7em;white-space:nowrap;{_INHERITED};text-align:"
     inner = "".join(
         f'<{tag} style="{style}{side}">{cell}</{tag}>'
         for side, cell in zip(sides, cells, strict=True)
@@ -233,7 +234,7 @@ def _figures(
         )
     yield (
         plots.residuals(target, predicted),
-        "What the picked formula leaves over, and its distribution; a pattern here is something"
+        "The residuals of the picked formula, and their distribution; a pattern here is something"
         " the formula misses.",
     )
     yield plots.tree(model.best.program), "The picked formula as the tree that is evaluated."
@@ -253,7 +254,7 @@ def _figures(
 
 
 def _library_names(history: History) -> Sequence[str] | None:
-    """The tokens that were searched, known from any program that was found."""
+    """The names in the library of the search, taken from any program that was found."""
     found = [now.best for now in history if now.best is not None]
     return found[-1].program.library.names if found else None
 
@@ -270,7 +271,7 @@ def _figure(ax: Axes, caption: str) -> str:
 
 
 def _foot(settings: Mapping[str, Any], summary: Mapping[str, Any]) -> str:
-    listed = {name: value for name, value in summary.items() if name not in APART}
+    listed = {name: value for name, value in summary.items() if name not in UNLISTED}
     parts = []
     if listed:
         parts.append(f"<h2>The run</h2>\n{_listing(listed)}")
@@ -289,7 +290,7 @@ def _listing(entries: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any) -> str:
-    """A value as a reader writes it."""
+    """A value as people write it."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -311,15 +312,13 @@ def _repeat(summary: Mapping[str, Any]) -> str:
     if "command" in summary:
         command = escaped(str(summary["command"]))
         parts.append(f'<pre><code class="copy">{command}</code></pre>')
-    told = ", ".join(f"{name} {version}" for name, version in versions.items())
+    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
     seed = f"Seed {summary['seed']}; " if "seed" in summary else ""
-    parts.append(f'<p class="muted">{escaped(seed + told)}.</p>')
+    parts.append(f'<p class="muted">{escaped(seed + listed)}.</p>')
     return "\n".join(parts)
 
 
 def _versions() -> dict[str, str]:
-    from symseek import __version__
-
     return {
         "symseek": __version__,
         "Python": platform.python_version(),

@@ -1,17 +1,17 @@
 """The page around a report: its style, what it may load, and pictures inside it.
 
-A page is one file that opens anywhere. Pictures are in it, there is no script, and it asks the
-browser to load nothing from the network, whatever got into it.
+A page is one file that opens anywhere. Pictures are in it, there is no script, and its policy lets
+the browser load nothing from the network, whatever the page contains.
 """
 
 from __future__ import annotations
 
 import base64
-import io
 import re
 from typing import TYPE_CHECKING
 
 from symseek.notation.mathml import escaped
+from symseek.report.plots.style import image
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,24 +91,12 @@ def document(title: str, body: str) -> str:
 
 def embedded(figure: Figure) -> str:
     """The picture as a data URL: drawn by the browser, or as pixels where that is much smaller."""
-    kind, content = "svg+xml", _svg(figure)
+    kind, content = "svg+xml", _inline_svg(image(figure, "svg"))
     if len(content) > LARGEST_SVG:
-        kind, content = "png", _saved(figure, "png", {"Software": None})
+        kind, content = "png", image(figure, "png")
     return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
 
-def _svg(figure: Figure) -> bytes:
-    """Letters as outlines, which no machine lacks; nothing that tells when or where it was made."""
-    content = _saved(figure, "svg", dict.fromkeys(("Date", "Creator", "Format", "Type")))
-    start = content.index(b"<svg")  # what stands before it refers to a definition on the network
-    return re.sub(rb"<!--.*?-->\s*", b"", content[start:], flags=re.DOTALL)
-
-
-def _saved(figure: Figure, kind: str, metadata: dict[str, None]) -> bytes:
-    from matplotlib import rc_context
-
-    buffer = io.BytesIO()
-    # The names inside an SVG are drawn by lot unless there is a salt.
-    with rc_context({"svg.fonttype": "path", "svg.hashsalt": "symseek"}):
-        figure.savefig(buffer, format=kind, metadata=metadata, dpi=150)
-    return buffer.getvalue()
+def _inline_svg(content: bytes) -> bytes:
+    """The image without its comments, and without the head, which names a file on the network."""
+    return re.sub(rb"<!--.*?-->\s*", b"", content[content.index(b"<svg") :], flags=re.DOTALL)

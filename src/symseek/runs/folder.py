@@ -1,4 +1,4 @@
-"""A run on disk: a folder with what was asked, where the search stands, and what it found.
+"""A run on disk: a folder with the request, the state of the search, and its results.
 
     settings.json   the data, the columns and every setting: written first
     checkpoint      the state of the search, every few seconds
@@ -20,22 +20,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from symseek import __version__
 from symseek.errors import InputError
 from symseek.files.atomic import leftovers, write_whole
-from symseek.files.tables import Table, read_table
+from symseek.files.tables import TrainingTable, read_table
+from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.checkpoint import Checkpointer, restore
-from symseek.search import Iteration, Result
+from symseek.version import __version__
 
-__all__ = ["Run", "free_folder"]
+__all__ = ["FitRequest", "RunFolder", "free_folder"]
 
 FORMAT = 1  # of settings.json
 SAVE_EVERY = 5.0  # seconds between two checkpoints
-_MADE = ("checkpoint", "front.json", "front.csv", "curve.csv", "report.html")  # in this order
-_FILES = ("settings.json", *_MADE)
+# In the order in which they are written.
+_RESULTS = ("checkpoint", "front.json", "front.csv", "curve.csv", "report.html")
+_FILES = ("settings.json", *_RESULTS)
 _CURVE = (
     "iteration",
     "expressions",
@@ -51,8 +52,8 @@ _CURVE = (
 
 
 @dataclass(frozen=True)
-class Question:
-    """What was asked: a file, its columns and the settings."""
+class FitRequest:
+    """What to fit: a file, its columns and the settings."""
 
     data: Path
     target: str
@@ -61,199 +62,170 @@ class Question:
     delimiter: str | None
     settings: Settings
 
-    def table(self) -> Table:
+    def read_table(self) -> TrainingTable:
         """The data, read and checked."""
         return read_table(self.data, self.target, self.features, self.weights, self.delimiter)
 
-
-class Run:
-    """A run folder."""
-
-    def __init__(self, folder: Path, question: Question) -> None:
-        self.folder = folder
-        self.question = question
-        self.troubles: list[str] = []  # files that could not be written, a sentence each
+    def to_json(self) -> str:
+        """The content of settings.json."""
+        record = {
+            "format": FORMAT,
+            "symseek": __version__,
+            "data": str(self.data.resolve()),
+            "target": self.target,
+            "features": None if self.features is None else list(self.features),
+            "weights": self.weights,
+            "delimiter": self.delimiter,
+            "settings": self.settings.to_dict(),
+        }
+        return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod
-    def created(cls, folder: Path, question: Question, force: bool = False) -> Run:
-        """Make the folder and write down the question."""
-        run = cls(folder, question)
+    def from_dict(cls, record: dict[str, Any], threads: int) -> FitRequest:
+        """Read what `to_json` wrote."""
+        features = record["features"]
+        return cls(
+            Path(record["data"]),
+            str(record["target"]),
+            None if features is None else tuple(map(str, features)),
+            _text_or_none(record["weights"]),
+            _text_or_none(record["delimiter"]),
+            Settings.from_dict(record["settings"], threads),
+        )
+
+
+class RunFolder:
+    """The folder of a run."""
+
+    def __init__(self, path: Path, request: FitRequest) -> None:
+        self.path = path
+        self.request = request
+        self.write_errors: list[str] = []  # files that could not be written, a sentence each
+
+    @classmethod
+    def create(cls, folder: Path, request: FitRequest, overwrite: bool = False) -> RunFolder:
+        """Make the folder and write settings.json."""
+        run = cls(folder, request)
         try:
             if folder.exists():
-                _refuse_other_folder(folder, force)
-                run.sweep()
+                _check_replaceable(folder, overwrite)
+                run.remove_leftovers()
                 for name in _FILES:
                     (folder / name).unlink(missing_ok=True)
             folder.mkdir(parents=True, exist_ok=True)
-            write_whole(folder / "settings.json", run._asked())
+            write_whole(folder / "settings.json", request.to_json())
         except OSError as error:
             raise InputError(
                 f"cannot write to the run folder {str(folder)!r}: {error.strerror or error};"
-                " choose another with --out"
+                " choose another with `folder`"
             ) from None
         return run
 
     @classmethod
-    def opened(cls, folder: Path, threads: int = 1) -> Run:
-        """Read a folder that `created` made."""
+    def open(cls, folder: Path, threads: int = 1) -> RunFolder:
+        """Read a folder that `create` made."""
         path = folder / "settings.json"
         record = _read_json(folder, path)
         if record.get("format") != FORMAT:
             raise InputError(
                 f"the run {str(folder)!r} has format {record.get('format')!r}, and this version of"
-                f" symseek reads format {FORMAT}; run `symseek fit` again"
+                f" symseek reads format {FORMAT}; run `fit` again"
             )
         try:
-            features = record["features"]
-            question = Question(
-                Path(record["data"]),
-                str(record["target"]),
-                None if features is None else tuple(map(str, features)),
-                _text_or_none(record["weights"]),
-                _text_or_none(record["delimiter"]),
-                Settings.from_dict(record["settings"], threads),
-            )
+            return cls(folder, FitRequest.from_dict(record, threads))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise _damaged(path, error) from None
-        return cls(folder, question)
-
-    def _asked(self) -> str:
-        question = self.question
-        record = {
-            "format": FORMAT,
-            "symseek": __version__,
-            "data": str(question.data.resolve()),
-            "target": question.target,
-            "features": None if question.features is None else list(question.features),
-            "weights": question.weights,
-            "delimiter": question.delimiter,
-            "settings": question.settings.to_dict(),
-        }
-        return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
     @property
     def checkpoint(self) -> Path:
         """Where the state of the search is kept."""
-        return self.folder / "checkpoint"
+        return self.path / "checkpoint"
 
-    def keeper(self, regression: Regression) -> Checkpointer:
-        """What saves the search now and then."""
+    def checkpointer(self, regression: Regression) -> Checkpointer:
+        """The callback that saves the search now and then."""
         return Checkpointer(regression.search, self.checkpoint, SAVE_EVERY)
 
-    def sweep(self) -> None:
-        """Remove what a killed process was writing; nobody else may be writing here."""
+    def remove_leftovers(self) -> None:
+        """Remove the files of a process that was killed while writing; no other may be writing."""
         with suppress(OSError):
-            for left in _leftovers(self.folder):
+            for left in _leftovers(self.path):
                 left.unlink()
 
-    def raise_budget(self, settings: Settings) -> None:
-        """Write down that a run goes on with other budgets."""
-        self.question = replace(self.question, settings=settings)
-        self._write("settings.json", self._asked)
+    def change_settings(self, settings: Settings) -> None:
+        """Record the budgets with which a run goes on."""
+        self.request = replace(self.request, settings=settings)
+        self._write("settings.json", self.request.to_json)
 
     def restore(self, regression: Regression) -> None:
-        """Bring a new search to where the run stood; one without a checkpoint begins anew."""
+        """Bring a new search to the state of the checkpoint, if there is one."""
         if not self.checkpoint.exists():
             return
-        begun = self.question.settings
-        if regression.search.config.batch_size != begun.search_config().batch_size:
+        before = self.request.settings
+        if regression.search.config.batch_size != before.search_config().batch_size:
             raise InputError(
-                f"the run {str(self.folder)!r} was begun with {begun.max_expressions} expressions,"
-                " less than a batch, and cannot go on with more; run `symseek fit` again"
+                f"the run {str(self.path)!r} began with {before.max_expressions} expressions, less"
+                " than a batch, and cannot go on with more; run `fit` again"
             )
         restore(regression.search, self.checkpoint)
 
     @property
     def complete(self) -> bool:
-        """Whether all that the checkpoint came to is written: no file is missing or older."""
+        """Whether every result of the checkpoint is written: no file is missing or older."""
         try:
-            saved, *written = ((self.folder / name).stat().st_mtime_ns for name in _MADE)
+            saved, *written = ((self.path / name).stat().st_mtime_ns for name in _RESULTS)
         except OSError:
             return False
         return min(written) >= saved
 
     def model(self) -> Model:
         """The model that was found."""
-        path = self.folder / "front.json"
-        if not path.exists() and (self.folder / "settings.json").exists():
+        path = self.path / "front.json"
+        if not path.exists() and (self.path / "settings.json").exists():
             raise InputError(
-                f"the run {str(self.folder)!r} has no front yet: it was stopped before its end;"
-                f" go on with `symseek resume {self.folder}`"
+                f"the run {str(self.path)!r} has no front yet: it was stopped before its end;"
+                " go on with `resume`"
             )
-        return Model.from_dict(_read_json(self.folder, path))
+        return Model.from_dict(_read_json(self.path, path))
 
-    def finish(self, model: Model, table: Table, result: Result) -> None:
-        """Write what was found; what cannot be written is told in `troubles`."""
+    def finish(
+        self, model: Model, table: TrainingTable, result: Result, command: str | None = None
+    ) -> None:
+        """Write the results; what cannot be written is listed in `write_errors`.
+
+        `command` is what repeats the run, for the report.
+        """
         self._write("front.json", lambda: json.dumps(model.to_dict(), indent=2, ensure_ascii=False))
         self._write("front.csv", lambda: model.frame().to_csv())
         self._write("curve.csv", lambda: _curve(result.history))
-        self._write("report.html", lambda: self._report(model, table, result))
+        self._write("report.html", lambda: self._report(model, table, result, command))
 
     def _write(self, name: str, content: Callable[[], str]) -> None:
+        path = self.path / name
         try:
-            write_whole(self.folder / name, content())
+            write_whole(path, content())
         except OSError as error:
-            path = str(self.folder / name)
-            self.troubles.append(f"could not write {path!r}: {error.strerror or error}")
+            self.write_errors.append(f"could not write {str(path)!r}: {error.strerror or error}")
 
-    def _report(self, model: Model, table: Table, result: Result) -> str:
+    def _report(
+        self, model: Model, table: TrainingTable, result: Result, command: str | None
+    ) -> str:
         from symseek.report.html import html
 
-        settings = self.question.settings.to_dict()
+        settings = self.request.settings.to_dict()
         summary = {
-            "data": self.question.data.name,
+            "data": self.request.data.name,
             "seed": settings.pop("seed"),
             "rows": len(table.y),
             "expressions": result.expressions,
             "seconds": round(result.seconds, 1),
             "ended": result.stopped.value,
-            "command": self.command(),
+            **({} if command is None else {"command": command}),
         }
         return html(model, table.X, table.y, result.history, settings, summary)
 
-    def command(self) -> str:
-        """What repeats the run."""
-        import shlex
-
-        question = self.question
-        words = ["symseek", "fit", str(question.data), *_option("target", question.target)]
-        if question.features is not None:
-            words += _option("features", ",".join(map(_listed, question.features)))
-        for name, value in (("weights", question.weights), ("delimiter", question.delimiter)):
-            words += _option(name, value) if value is not None else []
-        default = Settings().to_dict()
-        for name, value in question.settings.to_dict().items():
-            if value != default[name]:
-                words += option_words(name, value)
-        return shlex.join(words)
-
-
-def option_words(name: str, value: Any) -> list[str]:
-    """A setting as words of the command line.
-
-    >>> option_words("max_seconds", None), option_words("scale", False)
-    (['--max-seconds', 'none'], ['--no-scale'])
-    """
-    option = name.replace("_", "-")
-    if isinstance(value, bool):
-        return [f"--{option}" if value else f"--no-{option}"]
-    if isinstance(value, list | tuple):
-        return _option(option, ",".join(map(str, value)))
-    return _option(option, "none" if value is None else str(value))
-
-
-def _option(name: str, value: str) -> list[str]:
-    """A value that looks like an option has to stand in the same word."""
-    return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
-
-
-def _listed(name: str) -> str:
-    """A name in a list of names with commas between."""
-    return f"`{name}`" if "," in name or name.startswith("`") else name
-
 
 def free_folder(data: Path) -> Path:
-    """A folder beside the working directory's others that does not exist: data-run-1, -2, ..."""
+    """A folder in the working directory that does not exist yet: data-run-1, -2, ..."""
     stem = data.name.split(".")[0] or "data"
     number = 1
     while (folder := Path(f"{stem}-run-{number}")).exists():
@@ -261,20 +233,20 @@ def free_folder(data: Path) -> Path:
     return folder
 
 
-def _refuse_other_folder(folder: Path, force: bool) -> None:
-    """Only a folder that holds a run, and nothing else, may be written over, and only if asked."""
+def _check_replaceable(folder: Path, overwrite: bool) -> None:
+    """Refuse to write over anything but a run, and over a run unless asked."""
     if not folder.is_dir():
-        raise InputError(f"{str(folder)!r} is a file; choose another place with --out")
+        raise InputError(f"{str(folder)!r} is a file; choose another place with `folder`")
     found = set(folder.iterdir()) - set(_leftovers(folder))
-    if found and not force:
+    if found and not overwrite:
         raise InputError(
-            f"the run folder {str(folder)!r} exists; choose another with --out, go on with it by"
-            " `symseek resume`, or write over it with --force"
+            f"the run folder {str(folder)!r} exists; choose another with `folder`, go on with it by"
+            " `resume`, or write over it with `overwrite`"
         )
     if found and not _holds_run(folder):
         raise InputError(
-            f"{str(folder)!r} is not a run folder, so --force does not write over it; choose"
-            " another place with --out"
+            f"{str(folder)!r} is not a run folder, so `overwrite` does not write over it; choose"
+            " another place with `folder`"
         )
 
 
@@ -283,39 +255,39 @@ def _leftovers(folder: Path) -> list[Path]:
 
 
 def _holds_run(folder: Path) -> bool:
-    """Whether a run was begun here, whatever became of its files; others have settings too."""
+    """Whether settings.json is symseek's; other programs have files of that name too."""
     path = folder / "settings.json"
     return path.is_file() and b'"symseek"' in path.read_bytes()
 
 
 def _read_json(folder: Path, path: Path) -> dict[str, Any]:
     if not folder.is_dir():
-        raise InputError(f"there is no run folder {str(folder)!r}; `symseek fit` makes one")
+        raise InputError(f"there is no run folder {str(folder)!r}; `fit` makes one")
     try:
         record = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise InputError(
             f"{str(folder)!r} is not a run folder: it has no {path.name}; name a folder that"
-            " `symseek fit` made"
+            " `fit` made"
         ) from None
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
     except (ValueError, RecursionError) as error:
         raise _damaged(path, error) from None
     if not isinstance(record, dict):
-        raise _damaged(path, "it is no object")
+        raise _damaged(path, "it is not an object")
     return record
 
 
 def _text_or_none(value: Any) -> str | None:
     if not isinstance(value, str | None):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not text")
     return value
 
 
 def _damaged(path: Path, reason: object) -> InputError:
     text = str(reason).rstrip(".")
-    return InputError(f"{str(path)!r} is damaged ({text}); run `symseek fit` again")
+    return InputError(f"{str(path)!r} is damaged ({text}); run `fit` again")
 
 
 def _curve(history: Sequence[Iteration]) -> str:

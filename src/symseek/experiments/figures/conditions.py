@@ -10,7 +10,7 @@ import numpy as np
 
 from symseek.experiments.figures import shared
 from symseek.experiments.figures.shared import Floats, Row
-from symseek.experiments.statistics import wilson
+from symseek.experiments.paper.statistics import wilson
 from symseek.report.plots import style
 
 if TYPE_CHECKING:
@@ -157,5 +157,5 @@ def _noise_title(rows: list[Row], x: str) -> str:
         k, n = totals.get(row["method"], (0, 0))
         totals[row["method"]] = k + row["recovered"], n + row["runs"]
     ranks = sorted(totals, key=lambda method: -totals[method][0] / totals[method][1])
-    told = [f"{shared.label(m)} {100 * totals[m][0] / totals[m][1]:.0f} %" for m in ranks[:2]]
-    return f"Recovered under the most noise: {', '.join(told)}"
+    shown = [f"{shared.label(m)} {100 * totals[m][0] / totals[m][1]:.0f} %" for m in ranks[:2]]
+    return f"Recovered under the most noise: {', '.join(shown)}"

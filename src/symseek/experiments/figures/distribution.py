@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["density", "distributions"]
 
 BANDWIDTH = 0.25  # of the densities, in parts of the rewards' standard deviation
-_NARROWEST = 1e-3  # a density's standard deviation where all rewards are alike
+_NARROWEST = 1e-3  # a density's standard deviation where all rewards are equal
 _TALLEST = 3.0  # a panel's height, in parts of its lowest peak
 
 
@@ -50,7 +50,7 @@ def distributions(data: Mapping[str, Row], title: str = "") -> Figure:
     the rewards of whole batches at some iterations, and over all of them the mean reward, the mean
     of the top epsilon and the best so far, each averaged over the runs. A density is averaged over
     the runs too; a triangle is the mean at the last iteration. A peak that would leave the others
-    no height, as of a batch whose best are all alike, leaves the panel at its top.
+    no height, as of a batch whose best are all equal, leaves the panel at its top.
 
     >>> curve = {"iteration": [1, 2], "mean": [0.2, 0.3], "top": [0.5, 0.6], "best": [0.7, 0.8]}
     >>> course = {"epsilon": 0.5, "iterations": [1], "batches": [[[0.1, 0.4]]], "curve": curve}
@@ -144,7 +144,7 @@ def _means(ax: Axes, name: str, curve: Row, color: str) -> None:
 
 def _distribution_title(data: Mapping[str, Row]) -> str:
     """The best rewards in the end."""
-    told = [
+    shown = [
         f"{name} {style.brief(course['curve']['best'][-1], 3)}" for name, course in data.items()
     ]
-    return f"The best reward in the end: {', '.join(told)}"
+    return f"The best reward in the end: {', '.join(shown)}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from symseek.experiments.figures import shared
 from symseek.experiments.figures.shared import Row
-from symseek.experiments.statistics import wilson
+from symseek.experiments.paper.statistics import wilson
 from symseek.report.plots import style
 
 if TYPE_CHECKING:

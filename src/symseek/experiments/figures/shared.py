@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
-from symseek.experiments import measures
-from symseek.experiments.published import LABELS
+from symseek.experiments.paper import measures
+from symseek.experiments.paper.published import LABELS
 from symseek.files.atomic import write_whole
 from symseek.report.plots import style
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 Row: TypeAlias = Mapping[str, Any]
 
-# No two look alike without red or green cones, and marks tell them apart without any colour. The
+# No two look the same to a colour-blind eye, and marks distinguish them without any colour. The
 # keys stand in the order in which methods are listed.
 COLORS = {
     "dsr": style.ORANGE,

@@ -1,9 +1,9 @@
 """Pictures of a model, its fit and its search; Matplotlib is imported when one is drawn.
 
 - `front`: error against complexity, and the picked formula
-- `data`, `parity`, `residuals`: formula and data, predictions against the truth, what is left over
+- `data`, `parity`, `residuals`: formula and data, predictions against true values, residuals
 - `tree`: a formula as a tree
-- `curves`, `rewards`, `tokens`: how the search went
+- `curves`, `rewards`, `tokens`: the course of the search
 
 Each draws on the axes it is given, or on a figure of its own, and returns the axes:
 `front(model).figure.savefig("front.png")`. Nothing is shown, and no global setting is changed. In a

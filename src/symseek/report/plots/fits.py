@@ -1,4 +1,4 @@
-"""How well predictions fit: against the truth, what they leave over, and along an input."""
+"""How well predictions fit: against the true values, their residuals, and along an input."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ Floats = NDArray[np.float64]
 MANY = 20_000  # rows beyond which points are counted in cells instead of drawn
 _GRID = 1000  # points of a curve
 _OUTLIER = 1.0  # how far beyond the data a prediction is still drawn, in parts of their range
-# Behind words that may stand on points.
+# The background of words that may stand on points.
 _PLATE: dict[str, Any] = {
     "bbox": {"facecolor": style.PAPER, "alpha": 0.85, "edgecolor": "none", "pad": 1.5},
     "zorder": 6,
 }
-_LONGEST = 60  # characters of a formula above the picture
+_LONGEST = 60  # characters of a formula above the plot
 
 
 def parity(y: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
@@ -53,13 +53,13 @@ def parity(y: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
     ax.set_ylim(shown_low, shown_high)
     style.note(ax, _equation(r2), 0.03, 0.93, color=style.INK, fontsize=style.LABEL + 2)
     style.note(ax, style.counted(len(truth), "row"), 0.03, 0.86)
-    _tell(ax, missing, int(np.count_nonzero(~inside)))
+    _note_hidden(ax, missing, int(np.count_nonzero(~inside)))
     style.note(ax, "equal", 0.985, 0.88, color=style.ORANGE, ha="right", va="top")
     return ax
 
 
 def residuals(y: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
-    """Draw what is left over against the prediction, with its distribution at the side."""
+    """Draw residuals against predictions, with their distribution at the side."""
     ax = style.axes(ax)
     truth, guess, missing = _pairs(y, predicted)
     if not len(truth):
@@ -68,8 +68,8 @@ def residuals(y: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axe
     with np.errstate(over="ignore"):
         rms = math.sqrt(float(np.mean(left**2)))
     mean = float(left.mean())
-    aside = f", mean {style.brief(mean, 2)}" if abs(mean) > 0.01 * rms else ", centred on 0"
-    title = f"Residuals: root mean square {style.brief(rms)}{aside}"
+    centre = f"mean {style.brief(mean, 2)}" if abs(mean) > 0.01 * rms else "centred on 0"
+    title = f"Residuals: root mean square {style.brief(rms)}, {centre}"
     style.dress(ax, title, "predicted value", "residual (true − predicted)", grid="y")
     low, high = _range(truth)
     inside = (guess >= low) & (guess <= high)
@@ -82,12 +82,12 @@ def residuals(y: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axe
         ax.axhspan(-rms, rms, color=style.ORANGE, alpha=0.08, linewidth=0, zorder=0)
         level = 0.51 + rms / reach / 2
         style.note(ax, "± root mean square", 0.985, level, ha="right", va="bottom", **_PLATE)
-    _margin(ax, left[inside])
-    _tell(ax, missing, int(np.count_nonzero(~inside)))
+    _histogram(ax, left[inside])
+    _note_hidden(ax, missing, int(np.count_nonzero(~inside)))
     return ax
 
 
-def _margin(ax: Axes, values: Floats) -> None:
+def _histogram(ax: Axes, values: Floats) -> None:
     """A histogram along the right edge, on the same scale."""
     side = ax.inset_axes((1.02, 0, 0.14, 1), sharey=ax)
     bins = int(np.clip(math.sqrt(len(values)), 5, 50))
@@ -106,7 +106,7 @@ def _margin(ax: Axes, values: Floats) -> None:
 def data(
     model: Model, X: ArrayLike, y: ArrayLike, row: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the data and what a formula, the picked one unless told, says about them.
+    """Draw the data and the predictions of a formula, by default the picked one.
 
     With one input that is a curve. With several, data and predictions stand side by side along the
     input on which the formula depends the most. Of many rows, evenly spaced ones are drawn.
@@ -144,7 +144,7 @@ def _rows(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _curve(ax: Axes, model: Model, x: Floats, row: int | None) -> None:
-    """The formula over the range of the input, broken where it leaves the picture by far."""
+    """The formula over the range of the input, broken where it is far outside the plot."""
     grid = np.linspace(x.min(), x.max(), _GRID)
     values = model.predict(grid[:, None], row)
     low, high = ax.get_ylim()
@@ -226,15 +226,12 @@ def _cloud(
     cells.set_zorder(3)
 
 
-def _tell(ax: Axes, missing: int, outside: int) -> None:
-    """Say what the picture does not show."""
+def _note_hidden(ax: Axes, missing: int, outside: int) -> None:
+    """Write how many rows the plot does not show."""
     parts = []
     if missing:
         parts.append(f"{style.counted(missing, 'row')} without a finite prediction")
     if outside:
         parts.append(f"{style.counted(outside, 'prediction')} beyond the frame")
     if parts:
-        box = {"facecolor": style.PAPER, "alpha": 0.85, "edgecolor": "none", "pad": 1.5}
-        style.note(
-            ax, "not shown: " + ", ".join(parts), 0.985, 0.045, ha="right", bbox=box, zorder=6
-        )
+        style.note(ax, "not shown: " + ", ".join(parts), 0.985, 0.045, ha="right", **_PLATE)

@@ -1,4 +1,4 @@
-"""The Pareto front: the error that each step in complexity takes away, and the picked formula."""
+"""The Pareto front: error against complexity, and the picked formula."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["front"]
 
 EXACT = 1e-12  # errors below this part of the spread of y are rounding
 _SPAN = 10.0  # a front whose errors differ by more is read on a logarithmic scale
-_KNEES = 4  # formulas named besides the picked one
+_KNEES = 4  # formulas named, in addition to the picked one
 _KNEE = 1.12  # a knee divides the error by at least this
 _NEXT_TO = 12.0  # points of type within which a label needs no line to its point
 _LONGEST = 90  # characters of a formula that is still typeset
@@ -155,7 +155,7 @@ def _label(
         if box.width <= widest * (places.frame[2] - places.frame[0]):
             break
         if not picked:
-            return  # half a formula says little
+            return  # part of a formula is of little use
     place = places.put(point, box.width, box.height, must=picked)
     if place is not None:
         _annotate(ax, text, point, place, places.unit, look)

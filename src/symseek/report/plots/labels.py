@@ -1,8 +1,8 @@
 """Labels that neither overlap nor leave the axes.
 
-A label may stand anywhere on a grid of places. One is taken that is free and near its point; a thin
-line leads back to the point where it is not next to it. Where every place is taken, a label is left
-out, unless it must be there. All distances here are in pixels.
+A label may be at any place of a grid. It takes one that is free and near its point; where it is not
+next to the point, a thin line connects the two. Where every place is taken, a label is left out,
+unless it must be there. All distances here are in pixels.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 @dataclass
 class Places:
-    """The free room inside a frame."""
+    """The places inside a frame, and which of them are free."""
 
     frame: tuple[float, float, float, float]  # left, bottom, right, top
     unit: float  # pixels in a point
@@ -78,12 +78,12 @@ class Places:
         return cls(frame, unit)
 
     def block_points(self, points: NDArray[np.float64], radius: float) -> None:
-        """Keep labels off points [., 2]; the radius is in points of type."""
+        """Keep labels away from points [., 2]; the radius is in points of type."""
         reach = radius * self.unit
         self.taken.append(np.hstack([points - reach, points + reach]))
 
     def block_line(self, corners: NDArray[np.float64]) -> None:
-        """Keep labels off a line through corners [., 2]."""
+        """Keep labels away from a line through corners [., 2]."""
         for start, end in pairwise(corners):
             self.block_points(_along(start, end), 1.5)
 
@@ -95,7 +95,7 @@ class Places:
         if not len(boxes):
             return None
         distance = _distance(boxes, anchor)
-        # Below a falling front there is less room to come than above it, and text reads rightwards.
+        # There is more space above a falling front than below it, and text reads to the right.
         middle = (boxes[:, :2] + boxes[:, 2:]) / 2
         cost = distance + 0.15 * np.maximum(anchor - middle, 0).sum(axis=1)
         hits = _overlaps(boxes, self.taken) + 100 * _overlaps(boxes, self.labels)

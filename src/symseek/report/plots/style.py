@@ -1,20 +1,35 @@
-"""The house style: colours, type sizes, and what every plot does with its axes.
+"""The style of all plots: colours, type sizes, axes, and how a figure is saved.
 
 Everything is set on the artists themselves. No global setting of Matplotlib is changed, and figures
-are made without pyplot, so a plot leaves nothing behind but what it returns.
+are made without pyplot, so a plot changes nothing but what it returns.
 """
 
 from __future__ import annotations
 
-import math
+import io
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
+from symseek.report.text import brief, count, counted, r2_text, shortened
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-__all__ = ["axes", "brief", "drawable", "dress", "message", "note", "r2_text", "shortened"]
+__all__ = [
+    "axes",
+    "brief",
+    "count",
+    "counted",
+    "drawable",
+    "dress",
+    "image",
+    "message",
+    "note",
+    "r2_text",
+    "shortened",
+]
 
 Grid: TypeAlias = Literal["x", "y", "both", "none"]
 
@@ -32,8 +47,6 @@ TITLE, LABEL, TICK, SMALL = 12.5, 11.0, 10.0, 9.0  # points
 
 _SMALLEST = 5.0  # type of a legend in small axes
 _LETTER = 0.55  # the mean width of a letter, in parts of the type's size
-
-_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def axes(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
@@ -88,7 +101,7 @@ def note(ax: Axes, text: str, x: float, y: float, **style: Any) -> Text:
 
 
 def message(ax: Axes, text: str) -> Axes:
-    """Axes that say in words why there is nothing to see."""
+    """Axes with a sentence instead of a plot."""
     ax.set_facecolor(PAPER)
     ax.set_axis_off()
     note(ax, text, 0.5, 0.5, ha="center", fontsize=LABEL)
@@ -109,7 +122,7 @@ def legend(ax: Axes, columns: int, size: float = TICK) -> None:
         handlelength=1.6,
         columnspacing=1.6,
     )
-    drawn.set_in_layout(False)  # a wide legend shall not make narrow axes narrower
+    drawn.set_in_layout(False)  # a wide legend must not make narrow axes narrower
     box, room = drawn.get_window_extent(), ax.get_window_extent().width
     if box.width > room and size > _SMALLEST:
         legend(ax, columns, max(_SMALLEST, 0.97 * size * room / box.width))
@@ -118,53 +131,21 @@ def legend(ax: Axes, columns: int, size: float = TICK) -> None:
     ax.set_title(ax.get_title("left"), loc="left", pad=height + 9)
 
 
-def brief(value: float, digits: int = 3, padded: bool = False) -> str:
-    """A number for reading, in few digits; padded, zeros at its end stay for a column of them.
+def image(figure: Figure, kind: Literal["svg", "png"]) -> bytes:
+    """The content of an image file; the same figure gives the same bytes on any day.
 
-    >>> brief(0.01234), brief(-2.5e-7), brief(1234567.0), brief(0.0), brief(0.01, padded=True)
-    ('0.0123', '−2.5×10⁻⁷', '1.23×10⁶', '0', '0.0100')
+    >>> image(message(axes(None), "Nothing to see.").figure.figure, "png")[1:4]
+    b'PNG'
     """
-    if not math.isfinite(value):
-        return {"inf": "∞", "-inf": "−∞"}.get(str(value), "undefined")
-    shape = f"{'#' if padded and value else ''}.{digits}g"
-    mantissa, _, exponent = f"{value:{shape}}".partition("e")
-    text = mantissa.rstrip(".").replace("-", "−")
-    return text if not exponent else f"{text}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    from matplotlib import rc_context
 
-
-def r2_text(r2: float | None) -> str:
-    """R² in four digits, never rounded up to 1.
-
-    >>> r2_text(0.98765), r2_text(0.999999), r2_text(1.0), r2_text(-3.5), r2_text(None)
-    ('0.9877', '> 0.9999', '1.0000', '−3.5000', '–')
-    """
-    if r2 is None:
-        return "–"
-    if 0.9999 < r2 < 1 - 1e-15:
-        return "> 0.9999"
-    return f"{r2:.4f}".replace("-", "−") if abs(r2) < 100 else brief(r2)
-
-
-def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "row"), counted(12000, "row")
-    ('1 row', '12,000 rows')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def shortened(text: str, most: int) -> str:
-    """At most so many characters: of a longer text, its beginning and its end.
-
-    >>> shortened("temperature of the inner wall", 15)
-    'tempera…er wall'
-    """
-    text = " ".join(text.split())
-    if len(text) <= most:
-        return text
-    tail = (most - 1) // 2
-    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+    dated = ("Date", "Creator", "Format", "Type") if kind == "svg" else ("Software",)
+    content = io.BytesIO()
+    # Letters are outlines, since fonts differ between machines. Without a salt, the names inside an
+    # SVG are random; Matplotlib takes both from its settings alone.
+    with rc_context({"svg.fonttype": "path", "svg.hashsalt": "symseek"}):
+        figure.savefig(content, format=kind, metadata=dict.fromkeys(dated), facecolor=PAPER)
+    return content.getvalue()
 
 
 def drawable(text: str) -> str:

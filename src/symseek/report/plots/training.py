@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
+from symseek.loop import QUANTILES
 from symseek.report.plots import style
-from symseek.search import QUANTILES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from symseek.search import Iteration
+    from symseek.loop import Iteration
 
 __all__ = ["curves", "rewards", "tokens"]
 
@@ -85,7 +85,7 @@ def tokens(
         return style.message(ax, _NOTHING if not history else "The search sampled no token.")
     if counts.shape[1] != len(library_names):
         raise InputError(
-            f"the history counts {counts.shape[1]} tokens and {len(library_names)} names came;"
+            f"the history counts {counts.shape[1]} tokens and there are {len(library_names)} names;"
             " give the names of the library that was searched"
         )
     x, totals = _stretches(history, counts, _TREND)
@@ -118,7 +118,7 @@ def _programs(now: Iteration) -> float:
 
 
 def _stretches(history: Sequence[Iteration], values: Floats, most: int) -> tuple[Floats, Floats]:
-    """Means over at most so many equal stretches: expressions at each one's end, values [., k]."""
+    """Means over at most `most` equal stretches: expressions at each one's end, values [., k]."""
     count = len(values)
     starts = np.unique(np.linspace(0, count, min(most, count), endpoint=False).astype(int))
     sizes = np.diff(np.append(starts, count))
@@ -157,19 +157,7 @@ def _frame(ax: Axes, last: float, values: Floats) -> None:
 def _thousands(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter
 
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
-
-
-def _count(value: float) -> str:
-    """A count in few characters.
-
-    >>> _count(500.0), _count(150_000.0), _count(2_500_000.0)
-    ('500', '150k', '2.5M')
-    """
-    for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:g}{letter}"
-    return f"{value:g}"
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: style.count(value)))
 
 
 def _percent(ax: Axes) -> None:

@@ -21,23 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["tree"]
 
-SYMBOLS = {
-    "add": "+",
-    "sub": "−",
-    "mul": "×",
-    "div": "÷",
-    "pow": "power",
-    "sqrt": "√",
-    "square": "( )²",
-    "cube": "( )³",
-    "fourth": "( )⁴",
-    "reciprocal": "1/( )",
-    "neg": "−( )",
-    "abs": "|( )|",
-    "neg_exp": "exp(−)",
-}
-"""What stands in a node; other operators stand under their names."""
-
 # kind: (colour of the outline, of the inside)
 _COLOURS = {
     "operator": (style.BLUE, "#E3EFF7"),
@@ -124,8 +107,7 @@ def _text(token: Token, constant: float | None) -> str:
         constant = token.value
     if constant is not None:
         return style.drawable(style.brief(constant, 4))
-    name = style.shortened(token.name, _LONGEST)
-    return style.drawable(SYMBOLS.get(name, name) if token.kind is Kind.OPERATOR else name)
+    return style.drawable(token.forms.label or style.shortened(token.name, _LONGEST))
 
 
 def _kind(token: Token) -> str:

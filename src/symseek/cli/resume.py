@@ -1,0 +1,66 @@
+"""`symseek resume`: go on with a run."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from symseek.cli.fit import make_regression, search
+from symseek.cli.options import Commands, new_command
+from symseek.cli.settings import add_settings, given_settings
+from symseek.errors import InputError
+
+if TYPE_CHECKING:
+    from symseek.regression.regression import Regression
+    from symseek.runs.folder import RunFolder
+
+__all__ = ["add_resume"]
+
+DESCRIPTION = """\
+Go on with a run that was stopped, killed or ended.
+
+A run that was killed ends with the same result as without the interruption. One that has spent its
+budget goes on if a larger one is given.
+"""
+
+
+def add_resume(commands: Commands) -> None:
+    """The command `resume`."""
+    resume = new_command(commands, "resume", "go on with a run", description=DESCRIPTION)
+    add = resume.add_argument
+    add("run", type=Path, metavar="RUN", help="the folder of the run")
+    add("--quiet", action="store_true", help="show no progress")
+    add_settings(resume, only=("max_expressions", "max_seconds", "patience", "threads"))
+    resume.set_defaults(command=_resume)
+
+
+def _resume(options: argparse.Namespace) -> int:
+    from symseek.runs.folder import RunFolder
+
+    given = given_settings(options)
+    run = RunFolder.open(options.run, given["threads"])
+    settings = replace(run.request.settings, **given)
+    table = run.request.read_table()
+    regression = make_regression(table, settings)
+    run.remove_leftovers()
+    run.restore(regression)
+    _refuse_finished(run, regression)
+    if settings != run.request.settings:
+        run.change_settings(settings)
+    return search(run, regression, table, options.quiet)
+
+
+def _refuse_finished(run: RunFolder, regression: Regression) -> None:
+    from symseek.loop import Stopped
+
+    reason = regression.search.finished
+    if reason is None or not run.complete:
+        return
+    advice = (
+        "there is nothing better to find"
+        if reason is Stopped.REWARD
+        else "give a larger `max_expressions`, `max_seconds` or `patience` to go on"
+    )
+    raise InputError(f"the run {str(run.path)!r} is finished: {reason.value}; {advice}")

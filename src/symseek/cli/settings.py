@@ -1,0 +1,148 @@
+"""The fields of `Settings` as options, and a fit as the command that repeats it."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import shlex
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from symseek.cli.options import Parser, names
+
+if TYPE_CHECKING:
+    from symseek.runs.folder import FitRequest
+
+__all__ = ["add_settings", "fit_command", "given_settings", "option_words"]
+
+
+def add_settings(parser: Parser, only: tuple[str, ...] | None = None) -> None:
+    """An option for each setting, or for some of them without a default."""
+    for each in _text_settings():
+        if only is None:
+            _add_setting(parser, each.name, each.metadata["help"], each.default)
+        elif each.name in only:
+            _add_setting(parser, each.name, each.metadata["help"], argparse.SUPPRESS)
+
+
+def given_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that were given; threads are as many as there are cores, unless given."""
+    from symseek.regression.settings import cores
+
+    given = [each.name for each in _text_settings() if each.name in options]
+    return {"threads": cores(), **{name: getattr(options, name) for name in given}}
+
+
+def fit_command(request: FitRequest) -> str:
+    """The command that repeats a fit."""
+    from symseek.regression.settings import Settings
+
+    words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
+    if request.features is not None:
+        words += _option("features", ",".join(map(_quoted_name, request.features)))
+    for name, value in (("weights", request.weights), ("delimiter", request.delimiter)):
+        words += _option(name, value) if value is not None else []
+    default = Settings().to_dict()
+    for name, value in request.settings.to_dict().items():
+        if value != default[name]:
+            words += option_words(name, value)
+    return shlex.join(words)
+
+
+def option_words(name: str, value: Any) -> list[str]:
+    """A setting as words of the command line.
+
+    >>> option_words("max_seconds", None), option_words("scale", False)
+    (['--max-seconds', 'none'], ['--no-scale'])
+    """
+    option = name.replace("_", "-")
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}"]
+    if isinstance(value, list | tuple):
+        return _option(option, ",".join(map(str, value)))
+    return _option(option, "none" if value is None else str(value))
+
+
+def _option(name: str, value: str) -> list[str]:
+    """A value that looks like an option has to be in the same word."""
+    return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
+
+
+def _quoted_name(name: str) -> str:
+    """A name in a list with commas between, as `names` reads it."""
+    return f"`{name}`" if "," in name or name.startswith("`") else name
+
+
+def _text_settings() -> list[Any]:
+    """The settings that can be given as text."""
+    from symseek.regression.settings import Settings
+
+    return [each for each in fields(Settings) if "help" in each.metadata]
+
+
+def _add_setting(parser: Parser, name: str, text: str, default: Any) -> None:
+    """An option for a field of `Settings`; the namespace lacks it unless it is given."""
+    option = "--" + name.replace("_", "-")
+    if isinstance(default, bool):
+        parser.add_argument(
+            f"--no-{option[2:]}" if default else option,
+            dest=name,
+            action="store_false" if default else "store_true",
+            default=argparse.SUPPRESS,
+            help=f"not: {text}" if default else text,
+        )
+        return
+    reader = _READERS.get(name, str)
+    if name == "threads":
+        shown: Any = "every core"
+    else:
+        shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+    parser.add_argument(
+        option,
+        type=reader,
+        default=argparse.SUPPRESS,
+        metavar="N" if reader in (_whole, _whole_or_none) else "X",
+        help=text if default is argparse.SUPPRESS else f"{text}; default {shown}",
+    )
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text.replace(",", "").replace("_", ""))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+    return value
+
+
+def _whole_or_none(text: str) -> int | None:
+    return None if text == "none" else _whole(text)
+
+
+def _number_or_none(text: str) -> float | None:
+    return None if text == "none" else _number(text)
+
+
+def _tokens(text: str) -> tuple[str, ...]:
+    return tuple(names(text))
+
+
+_READERS: dict[str, Any] = {
+    "operators": _tokens,
+    "max_length": _whole,
+    "max_expressions": _whole,
+    "max_seconds": _number_or_none,
+    "patience": _whole_or_none,
+    "validation": _number,
+    "sample_rows": _whole_or_none,
+    "seed": _whole,
+    "threads": _whole,
+}

@@ -1,0 +1,120 @@
+"""What the native core reads: rule tables as words of 64 bits, tokens as instructions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek import _native
+from symseek.constraints.tables import CountRule, RuleTables
+from symseek.errors import InputError
+from symseek.tokens import ARGUMENTS, Kind, Token
+
+__all__ = ["instructions", "operations", "packed_rules"]
+
+MAX_COUNTS = 15  # the core keeps 16 counters for each prefix; one is the bare length
+MAX_DESCENDANTS = 64  # it keeps one bit for each rule
+
+
+def packed_rules(tables: RuleTables) -> dict[str, Any]:
+    """Everything as the core reads it."""
+    descendants, counts = len(tables.ancestors), len(tables.counts)
+    if descendants > MAX_DESCENDANTS or counts > MAX_COUNTS:
+        raise InputError(
+            f"{descendants} constraints on descendants and {counts} on counts are more than the"
+            f" {MAX_DESCENDANTS} and {MAX_COUNTS} that a search can hold; merge constraints that"
+            " share their tokens"
+        )
+    bits = np.uint64(1) << np.arange(descendants, dtype=np.uint64)
+    span = np.arange(tables.max_length + 1)[:, None]
+    return {
+        "arity": tables.arity,
+        "max_arity": tables.max_arity,
+        "min_length": tables.min_length,
+        "max_length": tables.max_length,
+        "child": packed(tables.child),
+        "sibling": packed(tables.sibling),
+        "descendant": packed(tables.descendant),
+        "triggers": (tables.ancestors * bits[:, None]).sum(axis=0, dtype=np.uint64),
+        "at_length": packed(tables.at_length),
+        "counts": [_packed_count(tables, rule) for rule in tables.counts],
+        "bias": tables.bias,
+        "not_all": packed(tables.not_all),
+        "sized": tables.sized,
+        "exact_sets": tables.exact_sets,
+        "slot_least": tables.slot_least,
+        "slot_most": tables.slot_most,
+        "needs": tables.needs,
+        "holds": tables.holds,
+        "needs_at_most": packed(tables.needs[:, None] <= span),  # [S, T + 1, words]
+        "holds_at_least": packed(tables.holds[:, None] >= span),  # [S, T + 1, words]
+    }
+
+
+def _packed_count(tables: RuleTables, rule: CountRule) -> dict[str, Any]:
+    classes = rule.reachable.shape[-1]
+    number = tables.arity + (tables.max_arity + 1) * rule.member  # [L] the class of each token
+    bits = np.uint32(1) << np.arange(classes, dtype=np.uint32)
+    return {
+        "allowed": (rule.reachable * bits).sum(axis=-1, dtype=np.uint32),
+        "class_sets": packed(np.arange(classes)[:, None] == number),
+        "member": rule.member.astype(np.uint8),
+        "cap": rule.cap,
+    }
+
+
+def packed(allowed: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """[..., L] booleans as [..., ceil(L / 64)] words, token 0 in the lowest bit."""
+    size = allowed.shape[-1]
+    words = (size + 63) // 64
+    padded = np.zeros((*allowed.shape[:-1], words * 64), dtype=bool)
+    padded[..., :size] = allowed
+    bytes_ = np.packbits(padded, axis=-1, bitorder="little")
+    return np.ascontiguousarray(bytes_).view("<u8").astype(np.uint64)
+
+
+def operations() -> dict[str, int]:
+    """Name and arity of every operation that the core evaluates."""
+    return dict(_native.operations())
+
+
+Instruction = tuple[str, int, float]  # operation, index, value
+
+
+def instructions(token: Token) -> list[Instruction]:
+    """What the evaluator does for one token, with its operands on the stack."""
+    if token.kind is Kind.VARIABLE:
+        return [("variable", token.index or 0, 0.0)]
+    if token.kind is Kind.NUMBER:
+        return [("number", 0, float(token.value or 0.0))]
+    if token.kind is Kind.CONSTANT:
+        return [("constant", 0, 0.0)]
+    if token.formula is not None:
+        return _composed(token)
+    if operations().get(token.name) != token.arity:
+        raise InputError(
+            f"the native engine cannot evaluate the token {token.name!r}; give it a formula over"
+            " the built-in operators, or search with a score of your own (Search.for_programs)"
+        )
+    return [(token.name, 0, 0.0)]
+
+
+def _composed(token: Token) -> list[Instruction]:
+    """A formula over built-in operators, reading its operands where they lie on the stack."""
+    expansion = token.expansion
+    assert expansion is not None
+    constants: list[float] = list(expansion.constants)
+    steps: list[Instruction] = []
+    height = 0  # values this formula has put on the stack
+    for part_id in reversed(expansion.tokens):
+        part: Any = expansion.library.tokens[part_id]
+        if part.kind is Kind.VARIABLE:
+            steps.append(("argument", height + ARGUMENTS.index(part.name), 0.0))
+        elif part.kind is Kind.CONSTANT:
+            steps.append(("number", 0, constants.pop()))
+        else:
+            steps.extend(instructions(part))
+        height += 1 - part.arity
+    return [*steps, ("finish", token.arity, 0.0)]

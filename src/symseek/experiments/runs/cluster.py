@@ -1,0 +1,124 @@
+"""The same on a Ray cluster: every run is a task, and only this process uses the store.
+
+A run depends on its spec alone, so it comes out the same on any machine, and one whose worker or
+machine is lost is done again. Ray is an extra, and is imported only when it is used:
+
+    pip install 'symseek[cluster]'
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from typing import Any
+
+from symseek import __version__
+from symseek.errors import InputError
+from symseek.experiments.runs.perform import perform, resolve
+from symseek.experiments.runs.pool import Event, LostRun
+from symseek.experiments.runs.record import Record
+from symseek.experiments.runs.spec import Spec
+
+__all__ = ["RayPool"]
+
+QUEUED = 2  # tasks for each processor: one that runs, and one that is there when it ends
+RETRIES = 1  # by Ray itself, of a run whose worker was lost
+COUNT_EVERY = 10.0  # seconds between two counts of the processors: machines come and go
+
+
+def _do(spec: Spec, execute: str) -> Record:
+    """The task."""
+    return perform(spec, resolve(execute))
+
+
+class RayPool:
+    """A pool of Ray's workers. A connection that is already open is used, and left open.
+
+    "auto" is the address of the cluster that this machine is part of, "local" makes one of this
+    machine. The package, and the module of `execute`, must be installed on every machine.
+    """
+
+    def __init__(self, address: str, execute: str) -> None:
+        self._ray = _ray()
+        self._own = not self._ray.is_initialized()
+        if self._own:
+            self._connect(address)
+        self._execute = execute
+        self._task = self._ray.remote(num_cpus=1, max_retries=RETRIES)(_do)
+        self._running: dict[Any, Spec] = {}  # by the reference to the result
+        self._size = 0
+        self._count_due = 0.0
+
+    def _connect(self, address: str) -> None:
+        options = {"include_dashboard": False} if address == "local" else {}
+        try:
+            self._ray.init(
+                address=address, log_to_driver=False, logging_level=logging.ERROR, **options
+            )
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            raise InputError(f"there is no Ray cluster at {address!r}: {error}") from None
+
+    @property
+    def size(self) -> int:
+        """The processors of the cluster, now."""
+        if time.monotonic() >= self._count_due:
+            self._size = max(1, int(self._ray.cluster_resources().get("CPU", 0)))
+            self._count_due = time.monotonic() + COUNT_EVERY
+        return self._size
+
+    @property
+    def room(self) -> int:
+        return QUEUED * self.size - len(self._running)
+
+    def start(self, spec: Spec) -> None:
+        self._running[self._task.remote(spec, self._execute)] = spec
+
+    def wait(self, timeout: float) -> list[Event]:
+        references = list(self._running)
+        if not self._ray.wait(references, num_returns=1, timeout=timeout)[0]:
+            return []
+        ready, _ = self._ray.wait(references, num_returns=len(references), timeout=0)
+        return [event for each in ready for event in self._fetch(each)]
+
+    def _fetch(self, reference: Any) -> list[Event]:
+        """The record; how the run was lost; or nothing, if it was started again."""
+        errors = self._ray.exceptions
+        spec = self._running.pop(reference)
+        try:
+            record: Record = self._ray.get(reference)
+        except (errors.NodeDiedError, errors.ObjectLostError):  # never the fault of the run
+            self.start(spec)
+            return []
+        except (errors.WorkerCrashedError, errors.OutOfMemoryError) as error:
+            return [LostRun(spec, f"{error}\n{RETRIES + 1} workers in a row were lost with it")]
+        except errors.RayError as error:  # not the run's own, which `perform` keeps
+            raise InputError(f"the cluster cannot do the runs: {_last_line(error)}") from error
+        if record.symseek != __version__:
+            raise InputError(
+                f"a machine of the cluster has symseek {record.symseek}, and this one has"
+                f" {__version__}; install the same version everywhere"
+            )
+        return [record]
+
+    def close(self) -> None:
+        for reference in self._running:
+            self._ray.cancel(reference, force=True)
+        self._running.clear()
+        if self._own:
+            self._ray.shutdown()
+
+
+def _last_line(error: BaseException) -> str:
+    """The end of an error, where its cause stands."""
+    lines = str(error).strip().splitlines()
+    return lines[-1].strip() if lines else type(error).__name__
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise InputError(
+            "a cluster needs Ray, which is not installed; pip install 'symseek[cluster]'"
+        ) from None
+    return ray

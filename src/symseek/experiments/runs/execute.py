@@ -1,0 +1,169 @@
+"""The run behind a spec: a search on a benchmark problem, judged by exact recovery.
+
+A run depends on its spec alone: the points and their noise come from the problem's name, the search
+from its seed. See `plan` for the settings.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from symseek import problems
+from symseek.experiments.runs.judge import Judge, StopAtRecovery, errors_on_test, readable
+from symseek.experiments.runs.perform import report
+from symseek.experiments.runs.plan import Plan, gp_config, search_config
+from symseek.experiments.runs.record import Record, Snapshot
+from symseek.experiments.runs.spec import Spec
+from symseek.experiments.runs.training_curve import NoisyRewards, RewardRecorder, TrainingCurve
+
+if TYPE_CHECKING:
+    from symseek.baselines.gp import GeneticProgramming
+    from symseek.front import Entry
+    from symseek.loop import Iteration, Result
+    from symseek.recovery.equivalence import Recovery
+    from symseek.search import Search
+
+    AnySearch: TypeAlias = Search | GeneticProgramming
+
+__all__ = ["execute", "training_data"]
+
+# Seconds between two reports of a running search: smooth to the eye, free to the search.
+REPORT_EVERY = 0.2
+
+
+def execute(spec: Spec) -> Record:
+    """Search until the formula is recovered or the budget is spent.
+
+    `evaluations` and `seconds` are those to recovery where the run ended with it, and those of the
+    whole run otherwise. Seconds are the search's own, without the symbolic checks.
+
+    >>> record = execute(Spec("dsr", "Nguyen-11", 0, {"max_expressions": 100_000}))
+    >>> record.recovered
+    'yes'
+    """
+    from symseek.loop import Stopped
+
+    plan, problem = Plan.of(spec), problems.load(spec.problem)
+    data = training_data(problem, plan)
+    recorder, search = _set_up(spec, plan, problem, data)
+    judge = Judge(problem)
+    stop = StopAtRecovery(judge)
+    curve = TrainingCurve(plan.max_expressions, plan.curve, recorder)
+    reporter = _Reporter(spec, judge)
+
+    def callback(now: Iteration) -> bool:
+        curve(now)
+        reporter(now)
+        return plan.early_stop and stop(now)
+
+    result = search.run(callback=callback)
+    if result.stopped is Stopped.INTERRUPTED:
+        raise KeyboardInterrupt
+    spent = result.expressions, result.seconds - judge.seconds
+    evaluations, seconds = stop.recovered_at or spent
+    record = Record(
+        spec,
+        evaluations=evaluations,
+        seconds=seconds,
+        front=[(each.complexity, each.reward, str(each.program)) for each in result.front],
+        curve=curve.finish(),
+    )
+    return _judged(record, result, judge, data, plan)
+
+
+def training_data(problem: problems.Problem, plan: Plan) -> problems.TrainTest:
+    """The problem's points, more of them or with noise where the plan says so.
+
+    One draw of the noise serves every seed and every level, as the points do: levels differ only in
+    its size. The test targets have no noise.
+
+    >>> problem = problems.load("Nguyen-1")
+    >>> training_data(problem, Plan(4000, data_factor=10)).X_train.shape
+    (200, 1)
+    """
+    if plan.data_factor > 1:
+        train = replace(problem.train, count=problem.train.count * plan.data_factor)
+        problem = replace(problem, train=train)
+    data = problem.data()
+    if not plan.noise:
+        return data
+    random = np.random.RandomState(zlib.adler32(f"{problem.name} noise".encode()))
+    size = plan.noise * float(np.sqrt(np.mean(data.y_train**2)))
+    return data._replace(y_train=data.y_train + size * random.normal(size=len(data.y_train)))
+
+
+def _set_up(
+    spec: Spec, plan: Plan, problem: problems.Problem, data: problems.TrainTest
+) -> tuple[RewardRecorder | None, AnySearch]:
+    """The search, and what records its rewards."""
+    from symseek.search import Search
+
+    given = (problem.library(), data.X_train, data.y_train)
+    more: dict[str, Any] = {"reward": plan.reward, "seed": spec.seed, "threads": plan.threads}
+    if spec.method == "gp":
+        from symseek.baselines.gp import GeneticProgramming
+
+        return None, GeneticProgramming(*given, gp_config(plan), **more)
+    config, recorder = search_config(spec.method, plan), None
+    if plan.reward_noise:
+        noisy = NoisyRewards(config.objective, plan.reward_noise, spec.seed)
+        config = replace(config, objective=noisy)
+    if plan.distribution:
+        recorder = RewardRecorder(config.objective)
+        config = replace(config, objective=recorder)
+    return recorder, Search(*given, config, constraints=plan.constraints(), **more)
+
+
+class _Reporter:
+    """Reports now and then how a search stands."""
+
+    def __init__(self, spec: Spec, judge: Judge) -> None:
+        self.spec = spec
+        self.judge = judge
+        self._due = 0.0
+
+    def __call__(self, now: Iteration) -> None:
+        best = now.best
+        if best is None or time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + REPORT_EVERY
+        seconds = now.seconds - self.judge.seconds
+        report(Snapshot(self.spec, now.expressions, seconds, best.reward, str(best.program)))
+
+
+def _judged(
+    record: Record, result: Result, judge: Judge, data: problems.TrainTest, plan: Plan
+) -> Record:
+    """The record with what the search found."""
+    if result.best is None:
+        return replace(record, reason="no valid expression was found")
+    best, verdict = result.best, judge(result.best.program)
+    if plan.front_recovery and verdict.answer != "yes":
+        best, verdict = _recovered_on_front(result, judge) or (best, verdict)
+    constants = judge.problem.constants
+    formula = readable(best.program, data) if constants else str(best.program)
+    rmse, nrmse = errors_on_test(best.program, data)
+    return replace(
+        record,
+        recovered=verdict.answer,
+        reason=verdict.reason,
+        reward=best.reward,
+        expression=formula,
+        complexity=best.complexity,
+        test_rmse=rmse,
+        test_nrmse=nrmse,
+    )
+
+
+def _recovered_on_front(result: Result, judge: Judge) -> tuple[Entry, Recovery] | None:
+    """The entry of the front that is the formula, if one is."""
+    for entry in result.front:
+        verdict = judge(entry.program)
+        if verdict.answer == "yes":
+            return entry, verdict
+    return None

@@ -1,0 +1,56 @@
+"""With what a run was done: the commit of the code, and the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+import symseek
+
+__all__ = ["commit", "hardware"]
+
+
+@lru_cache(maxsize=1)
+def commit() -> str:
+    """The commit of the package's code, "-dirty" added where files differ; "" if unknown.
+
+    Git is asked once in each process: the code that was imported does not change with the files.
+    """
+    folder = Path(symseek.__file__).parent
+    if not _git(folder, "ls-files", "__init__.py"):  # installed into another repository
+        return ""
+    head = _git(folder, "rev-parse", "HEAD")
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return f"{head}-dirty" if head and changed else head
+
+
+def _git(folder: Path, *words: str) -> str:
+    """The answer of git, empty if there is none."""
+    command = ["git", "--no-optional-locks", "-C", str(folder), *words]
+    with suppress(OSError, subprocess.SubprocessError):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout.strip()
+    return ""
+
+
+@lru_cache(maxsize=1)
+def hardware() -> dict[str, str | int]:
+    """The processor, how many cores it has, and the system.
+
+    >>> sorted(hardware())
+    ['cores', 'cpu', 'platform']
+    """
+    return {"cpu": _processor(), "cores": os.cpu_count() or 1, "platform": platform.platform()}
+
+
+def _processor() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,317 @@
+"""The loop that every search shares: steps until a budget is spent, with a callback and a clock.
+
+A search has a `state`, frozen, and a `step` from one state to the next. The loop below takes steps
+of one search, or of several side by side, and ends each by its own budget. A state always stands
+between two iterations: one that was interrupted leaves no trace in it.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.engines.interface import Engine
+from symseek.errors import InputError
+from symseek.evaluation import Graded, Grader
+from symseek.front import Entry, Front
+from symseek.objectives import top_quantile
+from symseek.programs import Programs
+
+__all__ = [
+    "QUANTILES",
+    "Budget",
+    "Callback",
+    "Clock",
+    "Iteration",
+    "LoopState",
+    "Result",
+    "Stopped",
+    "Tally",
+    "run_together",
+]
+
+QUANTILES: NDArray[np.float64] = np.linspace(0, 1, 21)
+"""Where the distribution of each batch's rewards is kept: every twentieth."""
+
+STAGES = ("sample", "evaluate", "evolve", "train", "other")
+
+
+class Stopped(enum.Enum):
+    """Why a search ended; the values are what a user reads."""
+
+    BUDGET = "the budget of expressions is spent"
+    TIME = "the time is up"
+    REWARD = "the wanted reward is reached"
+    CALLBACK = "the callback asked to stop"
+    EARLY = "early stopping: nothing better has been found for long"
+    INTERRUPTED = "interrupted; the best so far is kept"
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One turn of the loop in numbers."""
+
+    iteration: int
+    expressions: int  # graded so far
+    seconds: float  # since the search began
+    mean_reward: float  # of the batch, invalid programs counting 0
+    top_mean_reward: float  # of the best epsilon of the batch
+    best_reward: float  # of the batch
+    entropy: float  # of the policy along a program, mean over the batch; NaN if none was sampled
+    mean_length: float  # tokens
+    invalid_fraction: float  # of the batch
+    unique_fraction: float  # of the batch
+    quantiles: tuple[float, ...]  # of the batch's rewards, at `QUANTILES`
+    tokens: tuple[int, ...]  # [L] how often each token of the library was sampled
+    best: Entry | None  # the best program so far
+
+    @classmethod
+    def of(cls, graded: Graded, epsilon: float, **known: Any) -> Iteration:
+        """The row of a graded batch; its best `epsilon` counts as the top."""
+        rewards, programs, count = graded.rewards, graded.programs, len(graded.rewards)
+        top = rewards[rewards >= top_quantile(rewards, epsilon)]
+        # EMPTY is -1: shifted by one, padding is counted first, and left out.
+        tokens = np.bincount(programs.tokens.ravel() + 1, minlength=len(programs.library) + 1)[1:]
+        places = np.rint(QUANTILES * (count - 1)).astype(int)
+        return cls(
+            mean_reward=float(rewards.sum()) / count,
+            top_mean_reward=float(top.sum()) / len(top),
+            best_reward=float(top.max()),
+            mean_length=float(programs.lengths.sum()) / count,
+            invalid_fraction=1.0 - float(np.count_nonzero(graded.ok)) / count,
+            unique_fraction=graded.distinct / count,
+            quantiles=tuple(np.sort(rewards)[places].tolist()),
+            tokens=tuple(tokens.tolist()),
+            **known,
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a search found."""
+
+    front: Front
+    expressions: int
+    seconds: float
+    stopped: Stopped
+    history: list[Iteration]
+    seed: int
+    timings: dict[str, float]  # seconds in "sample", "evaluate", "evolve", "train" and "other"
+
+    @property
+    def best(self) -> Entry | None:
+        """The program with the highest reward; None if every program was invalid."""
+        return self.front.best
+
+    def __str__(self) -> str:
+        rate = self.expressions / max(self.seconds, 1e-9)
+        return (
+            f"{self.front}\n{self.expressions:,} expressions in {self.seconds:.1f} s"
+            f" ({rate:,.0f}/s), seed {self.seed}: {self.stopped.value}"
+        )
+
+
+Callback = Callable[[Iteration], object]
+
+
+class Budget(Protocol):
+    """What ends a search."""
+
+    @property
+    def max_expressions(self) -> int: ...
+    @property
+    def max_seconds(self) -> float | None: ...
+    @property
+    def stop_reward(self) -> float | None: ...
+
+
+def check_budget(budget: Budget, batch: str, setting: str) -> None:
+    """Refuse a budget smaller than one batch, no time at all, and a reward that is not a number."""
+    size = getattr(budget, setting)
+    if budget.max_expressions < size:
+        raise InputError(
+            f"the budget of {budget.max_expressions} expressions is smaller than one {batch} of"
+            f" {size}; raise max_expressions or lower {setting}"
+        )
+    if budget.max_seconds is not None and not budget.max_seconds > 0:
+        raise InputError(f"max_seconds is {budget.max_seconds}; it must be positive")
+    if budget.stop_reward is not None and math.isnan(budget.stop_reward):
+        raise InputError("stop_reward is NaN; give a number, or None")
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what is not a seed."""
+    if not 0 <= seed < 2**64:
+        raise InputError(f"the seed is {seed}; it must be from 0 to 2**64 - 1")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoopState:
+    """What every search has between two iterations."""
+
+    front: Front = field(default_factory=Front)
+    iteration: int = 0
+    expressions: int = 0  # graded so far
+    seconds: float = 0.0
+    timings: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+    history: tuple[Iteration, ...] = ()
+
+
+class Clock:
+    """The seconds of a search, stage by stage."""
+
+    def __init__(self, state: LoopState) -> None:
+        self.seconds = state.seconds
+        self.timings = dict(state.timings)
+        self._last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """Add the time since the last lap to a stage."""
+        now = time.perf_counter()
+        self.timings[stage] += now - self._last
+        self.seconds += now - self._last
+        self._last = now
+
+
+class Tally:
+    """The front and the budget while an iteration goes on; every program it grades counts."""
+
+    def __init__(self, grader: Grader, budget: Budget, state: LoopState, clock: Clock) -> None:
+        self.grader = grader
+        self.budget = budget
+        self.clock = clock
+        self.front = state.front
+        self.expressions = state.expressions
+
+    def grade(self, programs: Programs) -> Graded:
+        """Rewards for programs; the front keeps the best."""
+        graded = self.grader(programs)
+        self.expressions += len(programs)
+        rewards = np.where(graded.ok, graded.rewards, np.nan)
+        self.front = self.front.updated(graded.programs, rewards, self.expressions)
+        return graded
+
+    @property
+    def left(self) -> int:
+        """Expressions that may still be graded."""
+        return self.budget.max_expressions - self.expressions
+
+    def finished(self, least: int) -> Stopped | None:
+        """Why the search has ended, if it has; an iteration grades `least` programs or more."""
+        budget, best = self.budget, self.front.best
+        if budget.stop_reward is not None and best and best.reward >= budget.stop_reward:
+            return Stopped.REWARD
+        if self.left < least:
+            return Stopped.BUDGET
+        if budget.max_seconds is not None and self.clock.seconds >= budget.max_seconds:
+            return Stopped.TIME
+        return None
+
+    def closed(self, graded: Graded, state: LoopState, epsilon: float, entropy: float) -> Any:
+        """The parts of the next state that every search has; `graded` is the batch to record."""
+        self.clock.lap("other")
+        now = Iteration.of(
+            graded,
+            epsilon,
+            iteration=state.iteration + 1,
+            expressions=self.expressions,
+            seconds=self.clock.seconds,
+            entropy=entropy,
+            best=self.front.best,
+        )
+        return {
+            "front": self.front,
+            "iteration": now.iteration,
+            "expressions": self.expressions,
+            "seconds": self.clock.seconds,
+            "timings": dict(self.clock.timings),
+            "history": (*state.history, now),
+        }
+
+
+class Stepping(Protocol):
+    """What the loop asks of a search."""
+
+    engine: Engine
+    seed: int
+    state: Any  # a LoopState
+    interrupted: Tally | None  # what an interrupted iteration had found
+
+    @property
+    def finished(self) -> Stopped | None: ...
+    def tally(self, clock: Clock) -> Tally: ...
+    def step(self, state: Any, tally: Tally) -> Any: ...
+
+
+@dataclass
+class _Run:
+    """A search on its way through the loop, which takes its turns."""
+
+    search: Stepping
+    callback: Callback | None
+    clock: Clock
+    tally: Tally | None = None
+    stopped: Stopped | None = None
+
+    def take(self) -> Any:
+        """The state after one more step."""
+        self.clock.lap("other")
+        self.tally = self.search.tally(self.clock)
+        return self.search.step(self.search.state, self.tally)
+
+    def accept(self, state: Any) -> None:
+        self.search.state, self.tally = state, None
+        if self.callback is not None and self.callback(state.history[-1]):
+            self.stopped = Stopped.CALLBACK
+        else:
+            self.stopped = self.search.finished
+
+    def result(self) -> Result:
+        self.clock.lap("other")
+        search, found = self.search, self.tally or self.search.state
+        search.interrupted = self.tally
+        search.state = replace(
+            search.state, seconds=self.clock.seconds, timings=dict(self.clock.timings)
+        )
+        return Result(
+            found.front,
+            found.expressions,
+            self.clock.seconds,
+            self.stopped or Stopped.INTERRUPTED,
+            list(search.state.history),
+            search.seed,
+            dict(self.clock.timings),
+        )
+
+
+def run_together(
+    searches: Sequence[Stepping], callbacks: Sequence[Callback | None] | None = None
+) -> list[Result]:
+    """Run searches side by side, each until its own end; none depends on the others.
+
+    Those that share an engine take their steps in one call to it. Ctrl-C ends all of them with the
+    best so far. If a callback raises, its error passes through and each search keeps its state.
+    """
+    asked = callbacks or [None] * len(searches)
+    runs = [
+        _Run(search, callback, Clock(search.state), stopped=search.finished)
+        for search, callback in zip(searches, asked, strict=True)
+    ]
+    for search in searches:
+        search.interrupted = None
+    try:
+        while going := [run for run in runs if run.stopped is None]:
+            for engine in dict.fromkeys(run.search.engine for run in going):
+                turns = [run for run in going if run.search.engine is engine]
+                for run, state in zip(turns, engine.advance(turns), strict=True):
+                    run.accept(state)
+    except KeyboardInterrupt:
+        pass
+    return [run.result() for run in runs]

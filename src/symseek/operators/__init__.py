@@ -1,0 +1,1 @@
+"""The operators: what is known of one, and the table of them."""

@@ -1,0 +1,177 @@
+"""The order of the modules: which may import which, and what a first import must not load.
+
+An import inside a function is an import too: it hides a cycle from Python, but not from a reader.
+So the source is parsed, and every import counts, except those for type checkers only.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Set
+from pathlib import Path
+
+import pytest
+
+import symseek
+
+SOURCE = Path(symseek.__file__).parent
+
+# What only symseek.engines may import.
+NATIVE = frozenset({"symseek._native", "symseek.engines.native"})
+
+# What takes long to load, and what a first import therefore does without.
+HEAVY = (
+    "deap",
+    "IPython",
+    "jax",
+    "matplotlib",
+    "mpmath",
+    "pandas",
+    "pyarrow",
+    "ray",
+    "rich",
+    "scipy",
+    "sklearn",
+    "sympy",
+    "torch",
+)
+
+Imports = Mapping[str, Set[str]]  # by importing module
+
+
+def package_imports(root: Path = SOURCE) -> dict[str, set[str]]:
+    """What each module of the package imports of the package; a folder is its `__init__.py`."""
+    paths = {_module_name(path, root): path for path in root.rglob("*.py")}
+    known = {*paths, *NATIVE}
+    return {name: imported(path.read_text(), known) - {name} for name, path in paths.items()}
+
+
+def _module_name(path: Path, root: Path) -> str:
+    parts = (root.name, *path.relative_to(root).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(source: str, known: Set[str]) -> set[str]:
+    """The known modules that the source imports; `from a import b` may import the module a.b."""
+    found: set[str] = set()
+    for node in _executed(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found.update(each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports are not used in this package"
+            for each in node.names:
+                inner = f"{node.module}.{each.name}"
+                found.add(inner if inner in known else str(node.module))
+    return found & known
+
+
+def _executed(node: ast.AST) -> Iterator[ast.AST]:
+    """Every node but those under `if TYPE_CHECKING:`."""
+    yield node
+    for field, value in ast.iter_fields(node):
+        if isinstance(node, ast.If) and field == "body" and _for_type_checkers(node.test):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from _executed(child)
+
+
+def _for_type_checkers(condition: ast.expr) -> bool:
+    return ast.unparse(condition) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+
+
+def circular(imports: Imports) -> set[str]:
+    """The modules that lead back to themselves."""
+
+    def reached(start: str) -> set[str]:
+        found: set[str] = set()
+        ahead = [*imports.get(start, ())]
+        while ahead:
+            name = ahead.pop()
+            if name not in found:
+                found.add(name)
+                ahead += imports.get(name, ())
+        return found
+
+    return {name for name in imports if name in reached(name)}
+
+
+def test_imports_are_found_wherever_they_stand() -> None:
+    source = """
+import a.b
+from a import c, Name
+if TYPE_CHECKING:
+    from a import d
+else:
+    import a.e
+def function():
+    try:
+        from a.f import g
+    except ImportError:
+        import other
+"""
+    known = {"a", "a.b", "a.c", "a.d", "a.e", "a.f"}
+    assert imported(source, known) == {"a", "a.b", "a.c", "a.e", "a.f"}
+
+
+def test_circles_are_found() -> None:
+    imports = {"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a", "d2"}, "d2": {"d3"}, "d3": {"d"}}
+    assert circular(imports) == {"b", "c", "d", "d2", "d3"}
+    assert circular({"a": {"b", "c"}, "b": {"c"}}) == set()
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    imports = package_imports()
+    assert len(imports) > 50  # the source was found
+    assert circular(imports) == set()
+
+
+def test_only_engines_import_native_code() -> None:
+    tied = {name for name, others in package_imports().items() if others & NATIVE}
+    assert {name for name in tied if not name.startswith("symseek.engines")} == set()
+
+
+def error_texts(source: str) -> list[str]:
+    """The texts in calls of `InputError`."""
+    return [
+        part.value
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "InputError"
+        for part in ast.walk(node)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str)
+    ]
+
+
+def test_errors_of_the_library_do_not_speak_of_the_command_line() -> None:
+    """They name parameters, which the command line shows as its options."""
+    command_line = re.compile(r"(?<!\S)--[a-z]|symseek [a-z]+`")
+    paths = [path for path in SOURCE.rglob("*.py") if path.parent.name != "cli"]
+    texts = [text for path in paths for text in error_texts(path.read_text())]
+    assert len(texts) > 100
+    assert [text for text in texts if command_line.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import symseek",
+        "from symseek.cli import main; main(['--version'])",
+        "from symseek.cli import main; main(['fit', '--help'])",
+    ],
+)
+def test_a_first_import_loads_nothing_heavy(statement: str) -> None:
+    program = f"""
+import sys
+try:
+    {statement}
+except SystemExit:
+    pass
+print("loaded:", *[name for name in {HEAVY} if name in sys.modules])
+"""
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert said.stdout.splitlines()[-1] == "loaded:"

@@ -2,8 +2,8 @@
 
     python examples/demo.py [PROBLEM ...]
 
-Each search sees only numbers. It stops once a formula fits them to the last digit; then that
-formula is compared with the one that the numbers came from.
+Each search sees only numbers. It stops once a formula fits them to the last digit. That formula is
+then compared with the one that the numbers came from.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def regressor(**settings: Any) -> SymbolicRegressor:
     return SymbolicRegressor(**{"max_expressions": 2_000, "random_state": 0, **settings})
 
 
-@parametrize_with_checks([SymbolicRegressor(max_expressions=2_000, random_state=0)])
+@parametrize_with_checks([SymbolicRegressor(max_expressions=500, random_state=0)])
 def test_what_scikit_learn_asks_for(estimator: Any, check: Any) -> None:
     check(estimator)
 

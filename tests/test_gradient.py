@@ -70,9 +70,9 @@ def assert_close(got, want):
 @pytest.mark.parametrize(("library", "rules", "hidden"), CASES.values(), ids=CASES)
 def test_gradient_is_that_of_automatic_differentiation(library, rules, hidden):
     made = policy(library, rules, seed=hidden, hidden=hidden, spread=0.4)
-    batch = made.sample(30, iteration=1).programs
+    batch = made.sample(12, iteration=1).programs
     random = np.random.default_rng(1)
-    log_weights, entropy_weights = random.normal(size=30), random.uniform(0.0, 1.0, 30)
+    log_weights, entropy_weights = random.normal(size=12), random.uniform(0.0, 1.0, 12)
     score = made.gradient(batch, log_weights, entropy_weights)
     want = expected(made, batch, log_weights, entropy_weights)
     assert np.abs(want).max() > 0.1
@@ -85,8 +85,8 @@ def test_gradient_is_that_of_automatic_differentiation(library, rules, hidden):
 @pytest.mark.parametrize("part", ["log-probability", "entropy"])
 def test_each_part_of_the_objective_alone(part):
     made = policy(TWO, RULES, seed=3, hidden=8, spread=0.5)
-    batch = made.sample(30, iteration=0).programs
-    ones, zeros = np.ones(30), np.zeros(30)
+    batch = made.sample(12, iteration=0).programs
+    ones, zeros = np.ones(12), np.zeros(12)
     log_weights, entropy_weights = (ones, zeros) if part == "log-probability" else (zeros, ones)
     want = expected(made, batch, log_weights, entropy_weights)
     assert_close(made.gradient(batch, log_weights, entropy_weights).gradient, want)
@@ -97,22 +97,22 @@ def test_each_part_of_the_objective_alone(part):
 def test_entropy_of_later_tokens_can_count_less(case, decay):
     library, rules, hidden = CASES[case]
     made = policy(library, rules, seed=hidden, hidden=hidden, spread=0.4)
-    batch = made.sample(30, iteration=1).programs
+    batch = made.sample(12, iteration=1).programs
     random = np.random.default_rng(1)
-    log_weights, entropy_weights = random.normal(size=30), random.uniform(0.0, 1.0, 30)
+    log_weights, entropy_weights = random.normal(size=12), random.uniform(0.0, 1.0, 12)
     want = expected(made, batch, log_weights, entropy_weights, decay)
     assert_close(made.gradient(batch, log_weights, entropy_weights, decay).gradient, want)
-    alone = expected(made, batch, np.zeros(30), entropy_weights, decay)
-    assert_close(made.gradient(batch, np.zeros(30), entropy_weights, decay).gradient, alone)
+    alone = expected(made, batch, np.zeros(12), entropy_weights, decay)
+    assert_close(made.gradient(batch, np.zeros(12), entropy_weights, decay).gradient, alone)
     # The decay is seen: without it the entropy pulls elsewhere.
-    plain = expected(made, batch, np.zeros(30), entropy_weights)
+    plain = expected(made, batch, np.zeros(12), entropy_weights)
     assert np.abs(alone - plain).max() > 0.01 * np.abs(plain).max()
 
 
 def test_an_entropy_decay_of_1_is_none():
     made = policy(TWO, RULES, seed=3, hidden=8, spread=0.5)
-    batch = made.sample(30, iteration=0).programs
-    weights, shares = np.linspace(-1, 1, 30), np.full(30, 0.5)
+    batch = made.sample(12, iteration=0).programs
+    weights, shares = np.linspace(-1, 1, 12), np.full(12, 0.5)
     np.testing.assert_array_equal(
         made.gradient(batch, weights, shares, 1.0).gradient,
         made.gradient(batch, weights, shares).gradient,
@@ -121,8 +121,8 @@ def test_an_entropy_decay_of_1_is_none():
 
 def test_entropy_decay_leaves_the_log_probability_alone():
     made = policy(TWO, RULES, seed=3, hidden=8, spread=0.5)
-    batch = made.sample(30, iteration=0).programs
-    weights, nothing = np.linspace(-1, 1, 30), np.zeros(30)
+    batch = made.sample(12, iteration=0).programs
+    weights, nothing = np.linspace(-1, 1, 12), np.zeros(12)
     np.testing.assert_array_equal(
         made.gradient(batch, weights, nothing, 0.5).gradient,
         made.gradient(batch, weights, nothing).gradient,
@@ -132,8 +132,8 @@ def test_entropy_decay_leaves_the_log_probability_alone():
 def test_gradient_of_the_first_policy():
     """Where every recurrent weight is zero and nothing but the output layer is random."""
     made = policy(TWO, RULES, seed=3, hidden=8)
-    batch = made.sample(30, iteration=0).programs
-    weights, shares = np.linspace(-1, 1, 30), np.full(30, 0.005)
+    batch = made.sample(12, iteration=0).programs
+    weights, shares = np.linspace(-1, 1, 12), np.full(12, 0.005)
     want = expected(made, batch, weights, shares)
     assert_close(made.gradient(batch, weights, shares).gradient, want)
 

@@ -148,13 +148,12 @@ def test_any_column_name_can_be_drawn(name: str, caplog: pytest.LogCaptureFixtur
     quoted = "`" + name.replace("`", "``") + "`"
     this = model(["1.5", f"0.5*{quoted} + 1"], [1.0, 0.1], features=[name], target=name)
     X, y = wave()
-    figure = Figure(figsize=(14, 9), layout="constrained")
-    places = figure.subplots(2, 2).ravel()
-    plots.front(this, places[0])
-    plots.data(this, X, y, ax=places[1])
-    plots.tree(this.best.program, places[2])
-    plots.tokens(history(3), [name, "b", "c", "d"], places[3])
-    drawn(places[0], caplog)
+    figure = Figure(figsize=(14, 9))
+    plots.front(this, figure.add_subplot(2, 2, 1))
+    plots.tree(this.best.program, figure.add_subplot(2, 2, 2))
+    plots.data(this, X, y, ax=figure.add_subplot(2, 2, 3))
+    ax = plots.tokens(history(3), [name, "b", "c", "d"], figure.add_subplot(2, 2, 4))
+    drawn(ax, caplog)
 
 
 # Fits.

@@ -277,6 +277,10 @@ def test_readable_text(text, printed):
         (["exp", "neg"], "exp(-x)", "exp neg x"),
         (["exp", "neg_exp"], "exp(-x)", "neg_exp x"),
         (["exp", "neg"], "neg_exp(x)", "exp neg x"),
+        (["exp", "neg", "sub", "div", 2], "sinh(x)", "div sub exp x exp neg x 2"),
+        (["exp", "neg", "square"], "gauss(x)", "exp neg square x"),
+        (["add", "sub", "div", "abs", 2], "max(x, y)", "div add add x y abs sub x y 2"),
+        (["asin"], "arcsin(x)", "asin x"),
     ],
 )
 def test_the_nearest_spelling_a_library_has(names, text, preorder):
@@ -561,3 +565,32 @@ def test_modules_stay_light():
 
     code = "import sys; import symseek; assert 'sympy' not in sys.modules, 'sympy'"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    ("names", "preorder"),
+    [
+        (["min"], "min min x y z"),
+        (["sinh"], "sinh x"),
+        (["asinh"], "asinh x"),
+        (["erf"], "erf x"),
+        (["sign"], "sign x"),
+        (["floor"], "floor x"),
+        (["atan2"], "atan2 y x"),
+        (["exp", "neg", "sub", "div", 2], "div sub exp x exp neg x 2"),
+    ],
+)
+def test_functions_of_sympy_read_as_the_operators_a_library_has(names, preorder):
+    import sympy
+
+    x, y, z = sympy.symbols("x y z", real=True)
+    expression = {
+        "min": sympy.Min(x, y, z),
+        "asinh": sympy.asinh(x),
+        "erf": sympy.erf(x),
+        "sign": sympy.sign(x),
+        "floor": sympy.floor(x),
+        "atan2": sympy.atan2(y, x),
+    }.get(names[0], sympy.sinh(x))
+    library = Library(names, ["x", "y", "z"])
+    assert Program.from_sympy(expression, library).preorder() == preorder

@@ -141,7 +141,7 @@ def test_the_oracle_is_no_stranger_to_arity_three():
 @pytest.mark.parametrize("hidden", [8, 32])
 def test_log_probability_and_entropy_are_the_oracles(library, rules, hidden):
     made = policy(library, rules, seed=hidden, hidden=hidden, spread=0.5)
-    sample = made.sample(40, iteration=3)
+    sample = made.sample(20, iteration=3)
     score = made.score(sample.programs)
     for row, program in enumerate(sample.programs):
         log_probability, entropy = expected(made, program)
@@ -217,7 +217,7 @@ def test_programs_are_drawn_as_often_as_the_oracle_says(library, rules):
 def test_each_step_of_long_programs_is_drawn_as_the_oracle_says(library, rules):
     """Sum of p over the steps of sampled programs, token by token, against how often it came."""
     made = policy(library, rules, seed=2, spread=0.5)
-    sample = made.sample(200, iteration=0).programs
+    sample = made.sample(80, iteration=0).programs
     counted = np.zeros(len(library))
     mean = np.zeros(len(library))
     variance = np.zeros(len(library))

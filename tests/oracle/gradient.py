@@ -20,6 +20,7 @@ from symseek.programs import Programs
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_platforms", "cpu")
+jax.config.update("jax_disable_most_optimizations", True)  # each shape is compiled, and run once
 
 Array = NDArray[np.float64]
 

@@ -114,20 +114,28 @@ def parent_sibling_of_the_paper(library: Library, tokens: Sequence[int]) -> tupl
     raise AssertionError("the program is complete")
 
 
-def relatives(library: Library, tokens: Sequence[int]) -> tuple[int | None, list[int]]:
-    """Positions of the next token's parent and of its siblings so far, left to right.
+def relatives(library: Library, tokens: Sequence[int]) -> tuple[int | None, tuple[int, ...]]:
+    """Positions of the next token's parent and of its siblings so far, left to right."""
+    return _relatives(library.arities, tuple(tokens))
 
-    The same backward scan for any arity: an operator takes its arguments from the subtrees found
-    to its right; the first one that finds too few is the parent, and those few are the siblings.
+
+@lru_cache(maxsize=10_000)  # every rule asks for them at every candidate for the same place
+def _relatives(
+    arities: tuple[int, ...], tokens: tuple[int, ...]
+) -> tuple[int | None, tuple[int, ...]]:
+    """The same backward scan for any arity.
+
+    An operator takes its arguments from the subtrees found to its right; the first one that finds
+    too few is the parent, and those few are the siblings.
     """
     subtrees: list[int] = []  # positions of their roots, the rightmost first
     for i in reversed(range(len(tokens))):
-        arity = library.arities[tokens[i]]
+        arity = arities[tokens[i]]
         if len(subtrees) < arity:
-            return i, subtrees[::-1]
+            return i, tuple(subtrees[::-1])
         del subtrees[len(subtrees) - arity :]
         subtrees.append(i)
-    return None, []
+    return None, ()
 
 
 def parent_sibling(library: Library, tokens: Sequence[int]) -> tuple[int, int]:
@@ -188,12 +196,17 @@ def violates(
 
 def related(relation: str, library: Library, tokens: Sequence[int]) -> list[str]:
     """Names of the tokens whose child, left child, ..., descendant the next token would be."""
-    parent, siblings = relatives(library, tokens)
+    return [library.names[i] for i in _related(relation, library.arities, tuple(tokens))]
+
+
+@lru_cache(maxsize=10_000)
+def _related(relation: str, arities: tuple[int, ...], tokens: tuple[int, ...]) -> list[int]:
+    parent, siblings = _relatives(arities, tokens)
     if parent is None:
         return []
-    name, arity = library.names[tokens[parent]], library.arities[tokens[parent]]
+    token, arity = tokens[parent], arities[tokens[parent]]
     if relation == "descendant":
-        return [name, *related("descendant", library, tokens[:parent])]
+        return [token, *_related("descendant", arities, tokens[:parent])]
     first, last = not siblings, len(siblings) == arity - 1
     holds = {
         "child": True,
@@ -201,7 +214,7 @@ def related(relation: str, library: Library, tokens: Sequence[int]) -> list[str]
         "left child": arity > 1 and first,
         "right child": arity > 1 and last,
     }
-    return [name] if holds[relation] else []
+    return [token] if holds[relation] else []
 
 
 def finishes(
@@ -216,11 +229,19 @@ def finishes(
 
     Only arities are looked at: what may stand where is for the other rules to say.
     """
-    names = set(counted)
-    kinds = tuple(sorted({(token.arity, token.name in names) for token in library}))
+    names = frozenset(counted)
+    kinds = _kinds(library.names, library.arities, names)
     count = sum(library.names[token] in names for token in tokens)
     open_slots = 1 + sum(library.arities[token] - 1 for token in tokens)
     return _possible(kinds, limits(library, rules), low, high)(len(tokens), open_slots, count)
+
+
+@lru_cache(maxsize=1000)
+def _kinds(
+    names: tuple[str, ...], arities: tuple[int, ...], counted: frozenset[str]
+) -> tuple[tuple[int, bool], ...]:
+    """The kinds of tokens there are: arity, and whether they are counted."""
+    return tuple(sorted({(n, name in counted) for name, n in zip(names, arities, strict=True)}))
 
 
 @lru_cache(maxsize=1000)
@@ -269,7 +290,7 @@ def prior(rule: Any, library: Library, tokens: Sequence[int], open_slots: int) -
         if place > rule.location:
             return np.where(arity > 0, -cost, 0.0)
         return np.zeros(len(library))
-    if isinstance(rule, declared.Constraint):
+    if not callable(rule):  # a built-in one that only forbids
         return np.zeros(len(library))
     parent, sibling = parent_sibling(library, tokens)
     answer = np.asarray(

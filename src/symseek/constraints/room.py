@@ -143,4 +143,4 @@ class Room:
                 before = tables.child[parent, :place] & siblings & alike  # [place, L]
                 if before.any(axis=1).all():
                     rows.append(allowed & ~alike)
-        return np.unique(np.array(rows, dtype=bool).reshape(-1, len(allowed)), axis=0)
+        return np.array(rows, dtype=bool).reshape(-1, len(allowed))

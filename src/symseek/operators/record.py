@@ -274,23 +274,7 @@ class _SymPyFunction:
         return function(*arguments)
 
 
-_LATEX = frozenset(
-    [
-        "arccos",
-        "arcsin",
-        "arctan",
-        "cos",
-        "cosh",
-        "exp",
-        "log",
-        "max",
-        "min",
-        "sin",
-        "sinh",
-        "tan",
-        "tanh",
-    ]
-)
+_LATEX = ("cos", "cosh", "exp", "log", "max", "min", "sin", "sinh", "tan", "tanh")
 """Functions that LaTeX has a name for, among those that operators are named like."""
 
 

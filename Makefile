@@ -15,7 +15,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 # What an install depends on: the native code and the list, not the contents, of the Python files.
-NATIVE := pyproject.toml CMakeLists.txt $(wildcard native/*)
+NATIVE_CODE := $(wildcard native/*.* native/*/*)
+NATIVE := pyproject.toml CMakeLists.txt $(NATIVE_CODE)
 MODULES := $(shell find src -name '*.py*' -not -name '*.pyc' | sort | cksum | cut -d' ' -f1)
 installed = .venv/installed-$(1)-$(MODULES)
 
@@ -36,6 +37,7 @@ lint: $(call installed,test) $(call installed,lint) ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE_CODE)
 
 .PHONY: bench
 bench: $(call installed,bench) ## speed, side by side with pyoperon and NumPy
@@ -70,9 +72,9 @@ clean: ## remove the environment and everything built
 # A sanitizer build has an environment of its own, which borrows the installed dependencies. Its
 # runtime must be loaded before Python's. Python itself leaks a little at exit, so leaks are off.
 TESTS_memory := tests/test_sampling.py tests/test_search.py tests/test_evaluation.py tests/test_constants.py \
-	tests/test_breeding.py tests/test_pairing.py tests/test_evolution.py tests/test_derivatives.py
+	tests/test_breeding.py tests/test_pairing.py tests/test_evolution.py tests/test_native.py tests/test_derivatives.py
 TESTS_threads := tests/test_search.py tests/test_evaluation.py tests/test_constants.py tests/test_breeding.py \
-	tests/test_pairing.py tests/test_evolution.py
+	tests/test_pairing.py tests/test_evolution.py tests/test_native.py
 SANITIZERS_memory := address,undefined
 SANITIZERS_threads := thread
 RUNTIME_memory := libasan.so

@@ -12,24 +12,19 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from engine_helpers import evaluator
-from native_tokens import NATIVE_TOKENS
 from oracle.constants import expect
-from strategies import COMPOSED
 from symseek import Library, Program, Programs
 from symseek.engines.native import operations
+from symseek.tokens import OPERATORS
 from test_constants import (
     GENTLE,
+    LIBRARY,
     ROWS,
     TABLE,
     TARGET,
-    TWICE,
     WEIGHTS,
     on_table,
     with_constants,
-)
-
-LIBRARY = Library(
-    [*NATIVE_TOKENS.values(), *COMPOSED, *TWICE, "2.5", "const"], variables=["x", "y"]
 )
 
 
@@ -75,7 +70,7 @@ def test_every_operation_has_its_slope(name: str, place: int) -> None:
 
 def test_slopes_at_kinks_and_steps() -> None:
     """Where there are two slopes the engine takes one of them; a step has the slope 0."""
-    library = Library([*NATIVE_TOKENS.values(), "const"], variables=["x"])
+    library = Library([*OPERATORS, "const"], variables=["x"])
     X, y = np.array([[1.0], [-2.0]]), np.zeros(2)
     gradients = {  # at c = 1, the sum of -f df/dc over x = 1 and x = -2
         "sign mul 1.0 x": 0.0,

@@ -11,6 +11,7 @@ from constraint_strategies import constraint_lists, policy
 from strategies import libraries, programs
 from symseek import ConstraintSet, InputError, Length, Library, Program, Programs, _native
 from symseek.constants import FIT_METHODS, FitStatus
+from symseek.engines.packing import packed_rules
 
 
 def test_the_names_of_methods_and_statuses_are_pythons() -> None:
@@ -54,7 +55,7 @@ class NoRepeats:
 
 
 def permitted(rules: ConstraintSet, batch: Programs, threads: int = 1) -> list[bool]:
-    core, ok = _native.Rules(rules.compiled), np.empty(len(batch), dtype=bool)
+    core, ok = _native.Rules(packed_rules(rules.tables)), np.empty(len(batch), dtype=bool)
     ask = rules.ask if rules.custom else None
     core.permits(batch.tokens, batch.lengths, _native.Pool(threads), ok, ask=ask)
     return ok.tolist()
@@ -105,12 +106,13 @@ def test_an_error_in_a_custom_constraint_comes_through() -> None:
 
 
 def test_rules_are_shared_and_outlive_their_name() -> None:
-    """A policy and a breeder that share one object do what those with tables of their own do."""
+    """A policy and a breeder that share one object do what those with one of their own do."""
     library = Library(["add", "mul", "sin", "const"], variables=["x"])
     own = policy(library, [Length(1, 12)])
-    rules, pool = _native.Rules(own.rules.compiled), _native.Pool(1)
+    rules, alone = (_native.Rules(packed_rules(own.rules.tables)) for _ in range(2))
+    pool = _native.Pool(1)
     core = _native.Policy(rules, 8, pool)
-    breeders = [_native.Breeder(each, 3, pool) for each in (rules, own.rules.compiled)]
+    breeders = [_native.Breeder(each, 3, pool) for each in (rules, alone)]
     del rules
     expected = own.sample(50, iteration=0)
     tokens, lengths = np.empty_like(expected.programs.tokens), np.empty(50, dtype=np.int32)

@@ -7,10 +7,12 @@ import pytest
 
 from symseek import FitConfig, InputError, Library, Search, SearchConfig, fit_constants
 from symseek.data import Data
+from symseek.engines.interface import engine_named
 from symseek.evaluation import data_grader
 from symseek.programs import Program, Programs
 from symseek.rewards import REWARDS, PredictionReward, reward_named
 
+ENGINE = engine_named("native")
 LIBRARY = Library(["add", "mul", "sin", "log", "exp"], variables=["x"])
 TEXTS = ["x + x", "sin(x)*x", "log(x)", "exp(exp(exp(x*x)))", "x + x"]
 
@@ -20,7 +22,7 @@ def graded(reward: object, weights: object = None) -> tuple[Data, Programs, np.n
     y = X[:, 0] ** 2 - 1
     data = Data.checked(X, y, LIBRARY.variables, weights)
     programs = Programs.from_list([Program.parse(text, LIBRARY) for text in TEXTS])
-    out = data_grader(LIBRARY, data, reward_named(reward), threads=1)(programs)  # type: ignore[arg-type]
+    out = data_grader(LIBRARY, data, reward_named(reward), ENGINE)(programs)  # type: ignore[arg-type]
     assert out.distinct == 4
     return data, programs, out.rewards, out.ok
 
@@ -91,7 +93,7 @@ def test_an_error_that_overflows_is_infinitely_bad_not_nan() -> None:
     X = np.linspace(1, 350, 20)[:, None]
     data = Data.checked(X, X[:, 0], LIBRARY.variables)
     programs = Programs.from_list([Program.parse("exp(x + x)", LIBRARY)])
-    out = data_grader(LIBRARY, data, reward_named("inverse_nrmse"), threads=1)(programs)
+    out = data_grader(LIBRARY, data, reward_named("inverse_nrmse"), ENGINE)(programs)
     assert out.rewards.tolist() == [0.0]
 
 

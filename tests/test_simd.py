@@ -11,10 +11,9 @@ from symseek.engines.native import simd_variants
 RUN = """
 import hashlib
 import numpy as np
-from symseek import Library, Program, Programs, Search, SearchConfig, Token
+from symseek import Library, Program, Programs, Search, SearchConfig
 from symseek.engines.interface import engine_named
 from symseek.engines.native import operations, simd
-from symseek.tokens import OPERATORS
 library = Library(["add", "sub", "mul", "div", "pow", "sin", "cos", "tan", "tanh", "exp", "log",
                    "sqrt", "neg_exp", "1", "const"], variables=["x", "y"])
 X = np.random.default_rng(0).uniform(0.1, 4, (37, 2))
@@ -36,7 +35,7 @@ pairs = np.stack(np.meshgrid(special, special), axis=2).reshape(-1, 2)
 ordinary = [random.uniform(-3, 3, (3000, 2)), random.uniform(-1, 1, (3000, 2))]
 table = np.concatenate([*ordinary, sizes, pairs])
 for name, arity in operations().items():
-    library = Library([OPERATORS.get(name) or Token(name, arity), "const"], ["x", "y"])
+    library = Library([name, "const"], ["x", "y"])
     one = Programs.from_list([Program.from_preorder([name, *["x", "y"][:arity]], library)])
     values = evaluator(library, table).predict(one).values
     digest.update(np.where(np.isnan(values), np.nan, values).tobytes())

@@ -1,4 +1,4 @@
-"""Computes the constants of native/vector_math.hpp: minimax polynomials and split constants.
+"""Computes the constants of native/simd/*_math.hpp: minimax polynomials and split constants.
 
 The Remez exchange runs in 60-digit arithmetic (mpmath). Coefficients are then rounded to double (or
 float) one at a time from the lowest power up, and the ones above refitted around each rounded

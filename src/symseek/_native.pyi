@@ -1,7 +1,7 @@
 """The native core's face: arrays in, arrays filled. `engines` is what the package calls."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,10 +38,7 @@ class Rules:
     ) -> None: ...
 
 class Policy:
-    @overload
     def __init__(self, rules: Rules, hidden: int, pool: Pool) -> None: ...
-    @overload
-    def __init__(self, tables: dict[str, Any], hidden: int, pool: Pool) -> None: ...
     def sample(
         self,
         weights: NDArray[np.float32],
@@ -65,9 +62,6 @@ class Policy:
         gradient: NDArray[np.float32] | None,
         ask: Callable[..., NDArray[np.float32]] | None,
     ) -> None: ...
-    def allows(
-        self, tokens: NDArray[np.int16], lengths: NDArray[np.int32], ok: NDArray[np.bool_]
-    ) -> None: ...
 
 def pair(
     values: NDArray[np.float64],
@@ -82,10 +76,7 @@ def pair(
 ) -> None: ...
 
 class Breeder:
-    @overload
     def __init__(self, rules: Rules, constant: int, pool: Pool) -> None: ...
-    @overload
-    def __init__(self, tables: dict[str, Any], constant: int, pool: Pool) -> None: ...
     def begin(self, tokens: NDArray[np.int16], lengths: NDArray[np.int32]) -> None: ...
     def admit(
         self, tokens: NDArray[np.int16], lengths: NDArray[np.int32], ok: NDArray[np.bool_]

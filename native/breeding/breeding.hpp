@@ -1,0 +1,76 @@
+// breeding/: new programs from others: crossover, mutation, and pairs of matching values.
+//
+// Children of programs: crossover and mutation of subtrees, under the same constraint tables as sampling.
+#pragma once
+
+#include <memory>
+#include <unordered_set>
+#include <vector>
+
+#include "evaluation/evaluator.hpp"
+#include "policy/rules.hpp"
+#include "pool.hpp"
+
+namespace symseek {
+
+struct BreedOptions {
+  int tournament = 5;      // parents are the best of so many drawn at random
+  float crossover = 0.5f;  // chance that a child gets a subtree of a second parent
+  float mutation = 0.5f;   // chance that it is changed further
+};
+
+// Where the random numbers of a generation come from.
+struct Draw {
+  uint64_t seed;
+  uint32_t iteration, generation;
+};
+
+class Breeder {
+ public:
+  // `constant` is the id of the placeholder, -1 if there is none.
+  Breeder(std::shared_ptr<const Rules> rules, int constant, std::shared_ptr<Pool> pool);
+  ~Breeder();
+  Breeder(const Breeder&) = delete;
+  Breeder& operator=(const Breeder&) = delete;
+
+  // Forgets the programs seen so far, and remembers these.
+  void begin(const Batch& programs);
+  // Which programs obey the constraints and are new; they count as seen afterwards.
+  void admit(const Batch& programs, bool* ok);
+  // Fills tokens [children, max_length], lengths [children] and constants [children, width] with children that have
+  // not been seen since `begin`, and returns how many there are. All obey the constraints.
+  int breed(const Batch& parents, const double* fitness, const Draw& draw, const BreedOptions& options, int children,
+            TokenId* tokens, int32_t* lengths, double* constants, int width);
+
+ private:
+  struct Child;
+  struct Scratch;
+  class RandomNumbers;
+
+  bool make(const Batch& parents, const double* fitness, const BreedOptions& options, RandomNumbers& random,
+            Scratch& scratch) const;
+  bool add_new(const TokenId* tokens, int length);
+  void copy(const Batch& parents, int parent, Child& to) const;
+  bool cross(Child& child, const Child& other, RandomNumbers& random, Scratch& scratch) const;
+  bool mutate(Child& child, RandomNumbers& random, Scratch& scratch) const;
+  bool regrow(Child& child, RandomNumbers& random, Scratch& scratch) const;
+  bool exchange(Child& child, RandomNumbers& random) const;
+  bool insert(Child& child, RandomNumbers& random, Scratch& scratch) const;
+  bool hoist(Child& child, RandomNumbers& random, Scratch& scratch) const;
+  bool grow(const Child& child, int at, int most, RandomNumbers& random, Scratch& scratch) const;
+  int subtree_end(const Child& child, int at) const;
+  int constants_before(const Child& child, int at) const;
+  void splice(Child& child, int begin, int end, const Child& from, int from_begin, int from_end,
+              Scratch& scratch) const;
+
+  std::shared_ptr<const Rules> shared_rules_;
+  const Rules& rules_;
+  int constant_;
+  std::shared_ptr<Pool> pool_;
+  std::vector<std::vector<TokenId>> of_arity_;  // tokens of each arity
+  std::vector<TokenId> operators_;
+  std::vector<Scratch> scratch_;
+  std::unordered_set<uint64_t> seen_;  // hashes of token sequences; two that collide cost one child
+};
+
+}  // namespace symseek

@@ -1,0 +1,301 @@
+#include "evaluation/evaluator.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace symseek {
+
+namespace {
+
+constexpr int64_t STRIPES_BETWEEN_CHECKS = 16;  // some tens of milliseconds of a usual batch
+
+constexpr int64_t SAMPLE = 1024;  // rows on which starts are sought where there are several times as many
+constexpr double EXACT = 1e-30;   // every residual of a perfect fit is off by a few roundings of its target
+
+std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padded_rows, double fill) {
+  std::vector<double> out(padded_rows, fill);
+  std::copy(values, values + rows, out.begin());
+  return out;
+}
+
+}  // namespace
+
+Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
+                     const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries)
+    : code_(std::move(code)),
+      rows_(rows),
+      padded_rows_((rows + DOUBLE_LANES - 1) / DOUBLE_LANES * DOUBLE_LANES),
+      pool_(std::move(pool)),
+      cache_(cache_entries),
+      scratch_(pool_->threads()) {
+  // Padding rows repeat the last row, so they are valid wherever it is, and weigh nothing.
+  for (int v = 0; v < variables; ++v)
+    columns_.push_back(padded_copy(columns + v * rows, rows, padded_rows_, columns[v * rows + rows - 1]));
+  if (target) {
+    target_ = padded_copy(target, rows, padded_rows_, 0.0);
+    weight_ = padded_copy(weight, rows, padded_rows_, 0.0);
+    for (int64_t i = 0; i < rows; ++i) exact_ += EXACT * weight[i] * target[i] * target[i];
+    draw_sample();
+  }
+  for (Scratch& scratch : scratch_) {
+    scratch.stack.resize(size_t(MAX_STACK) * ROW_BLOCK);
+    scratch.predictions.resize(STRIPE);
+    scratch.columns.resize(columns_.size() + 1);
+  }
+}
+
+int Evaluator::constants_in(const Batch& batch, int program) const {
+  if (batch.constant_width == 0) return 0;
+  int count = 0;
+  const TokenId* tokens = batch.tokens + size_t(program) * batch.width;
+  for (int i = 0; i < batch.lengths[program]; ++i)
+    count += code_.code[tokens[i]].size() == 1 && code_.code[tokens[i]][0].opcode == Opcode::constant;
+  return std::min(count, batch.constant_width);
+}
+
+void Evaluator::lower(const Batch& batch, int program, Scratch& scratch) const {
+  scratch.code.clear();
+  const TokenId* tokens = batch.tokens + size_t(program) * batch.width;
+  int depth = 0;
+  for (int i = batch.lengths[program] - 1; i >= 0; --i) {
+    const auto& steps = code_.code[tokens[i]];
+    scratch.code.insert(scratch.code.end(), steps.begin(), steps.end());
+    depth += 1 - code_.arity[tokens[i]];
+    if (depth + static_cast<int>(steps.size()) >= MAX_STACK)
+      throw std::length_error("a program nests too deeply to be evaluated; lower the maximum length");
+  }
+}
+
+bool Evaluator::run(const double* constants, int64_t first, int rows, Scratch& scratch, double* predictions,
+                    Errors& out) const {
+  for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data() + first;
+  Evaluation task{};
+  task.code = scratch.code.data();
+  task.instructions = static_cast<int>(scratch.code.size());
+  task.constants = constants;
+  task.columns = scratch.columns.data();
+  task.target = target_.empty() || predictions ? nullptr : target_.data() + first;
+  task.weight = weight_.data() + first;
+  task.rows = rows;
+  task.stack = scratch.stack.data();
+  task.predictions = predictions;
+  out.ok = kernels().evaluate(task);
+  out.squared = task.squared_error;
+  out.absolute = task.absolute_error;
+  return out.ok;
+}
+
+// Stripe after stripe, dropping programs once they are found invalid. Each program's sums belong to one thread at
+// a time and grow in row order, so they do not depend on the number of threads.
+void Evaluator::grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& check) {
+  alive_ = programs;
+  for (int i : alive_) results_[i] = {0.0, 0.0, true};
+  for (int64_t first = 0; first < padded_rows_ && !alive_.empty(); first += STRIPE) {
+    const int rows = static_cast<int>(std::min(STRIPE, padded_rows_ - first));
+    const int count = static_cast<int>(alive_.size());
+    if (check && first > 0 && first % (STRIPES_BETWEEN_CHECKS * STRIPE) == 0) check();
+    const int group = std::clamp(count / (4 * pool_->threads()), 1, 32);
+    pool_->each((count + group - 1) / group, [&](int item, int thread) {
+      for (int i = item * group; i < std::min(count, (item + 1) * group); ++i) {
+        Errors part;
+        lower(batch, alive_[i], scratch_[thread]);
+        run(batch.constants + size_t(alive_[i]) * batch.constant_width, first, rows, scratch_[thread], nullptr, part);
+        Errors& total = results_[alive_[i]];
+        total = {total.squared + part.squared, total.absolute + part.absolute, part.ok};
+      }
+    });
+    std::erase_if(alive_, [&](int i) { return !results_[i].ok; });
+  }
+}
+
+// Finds the distinct programs of the batch. Those that the cache knows have their results; the others are left in
+// distinct_. In order, so that what is found does not depend on the threads.
+int Evaluator::recognise(const Batch& batch, uint64_t purpose, double* fitted) {
+  const int count = batch.programs;
+  size_t table = 16;
+  while (table < size_t(count) * 2) table *= 2;
+  keys_.resize(count);
+  first_.resize(count);
+  results_.resize(count);
+  known_.resize(count);
+  slots_.assign(table, -1);
+  distinct_.clear();
+  pool_->divide(count, [&](int begin, int end) {
+    for (int i = begin; i < end; ++i)
+      keys_[i] = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i],
+                             batch.constants + size_t(i) * batch.constant_width, constants_in(batch, i), purpose);
+  });
+  for (int i = 0; i < count; ++i) {
+    size_t slot = keys_[i].high & (table - 1);
+    while (slots_[slot] >= 0 && !(keys_[slots_[slot]] == keys_[i])) slot = (slot + 1) & (table - 1);
+    if (slots_[slot] < 0) {
+      slots_[slot] = i;
+      distinct_.push_back(i);
+    }
+    first_[i] = slots_[slot];
+  }
+  const int distinct = static_cast<int>(distinct_.size());
+  pool_->divide(distinct, [&](int begin, int end) {
+    for (int at = begin; at < end; ++at) cache_.prefetch(keys_[distinct_[at]]);
+    for (int at = begin; at < end; ++at) {
+      const int i = distinct_[at];
+      double* constants = fitted ? fitted + size_t(i) * batch.constant_width : nullptr;
+      const Errors* found = cache_.find(keys_[i], constants, fitted ? constants_in(batch, i) : 0);
+      known_[i] = found != nullptr;
+      if (found) results_[i] = *found;
+    }
+  });
+  std::erase_if(distinct_, [&](int i) { return known_[i]; });
+  return distinct;
+}
+
+// Each thread has a range of the cache to itself, and fills it in the order of the batch.
+void Evaluator::remember(const Batch& batch, const double* fitted) {
+  pool_->divide(cache_.sets(), [&](int begin, int end) {
+    for (int i : distinct_) cache_.prefetch_insertion(keys_[i], begin, end);
+    for (int i : distinct_)
+      cache_.insert(keys_[i], begin, end, results_[i], fitted ? fitted + size_t(i) * batch.constant_width : nullptr,
+                    fitted ? constants_in(batch, i) : 0);
+  });
+}
+
+void Evaluator::report(int programs, double* squared, double* absolute, bool* ok) const {
+  for (int i = 0; i < programs; ++i) {
+    const Errors& result = results_[first_[i]];
+    squared[i] = result.squared;
+    absolute[i] = result.absolute;
+    ok[i] = result.ok;
+  }
+}
+
+int Evaluator::errors(const Batch& batch, double* squared, double* absolute, bool* ok,
+                      const std::function<void()>& check) {
+  const int distinct = recognise(batch, 0, nullptr);
+  grade(batch, distinct_, check);
+  remember(batch, nullptr);
+  report(batch.programs, squared, absolute, ok);
+  return distinct;
+}
+
+int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* squared,
+                   double* absolute, bool* ok, const std::function<void()>& check) {
+  require_target();
+  const size_t width = batch.constant_width;
+  cache_.widen(batch.constant_width);
+  std::copy_n(batch.constants, batch.programs * width, fitted);
+  const int distinct = recognise(batch, options.purpose(), fitted);
+  fixed_.clear();
+  fittable_.clear();
+  for (int i : distinct_) (constants_in(batch, i) > 0 ? fittable_ : fixed_).push_back(i);
+  grade(batch, fixed_, check);
+  fit_all(batch, options, fitted, check);
+  for (int i : fixed_)
+    results_[i].status = static_cast<uint8_t>(results_[i].ok ? FitStatus::converged : FitStatus::invalid);
+  remember(batch, fitted);
+  report(batch.programs, squared, absolute, ok);
+  for (int i = 0; i < batch.programs; ++i) {
+    status[i] = static_cast<FitStatus>(results_[first_[i]].status);
+    if (first_[i] != i) std::copy_n(fitted + first_[i] * width, width, fitted + i * width);
+  }
+  return distinct;
+}
+
+void Evaluator::require_target() const {
+  if (target_.empty()) throw std::invalid_argument("constants cannot be fitted without a target; give y");
+}
+
+Fitter::Table Evaluator::table(Scratch& scratch) const {
+  for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data();
+  return {scratch.columns.data(), target_.data(), weight_.data(), padded_rows_, exact_, 1.0};
+}
+
+// Rows at even distances; none when there are too few for that to pay.
+void Evaluator::draw_sample() {
+  if (rows_ < 4 * SAMPLE) return;
+  const auto some = [this](const std::vector<double>& all) {
+    std::vector<double> out(SAMPLE);
+    for (int64_t i = 0; i < SAMPLE; ++i) out[i] = all[i * rows_ / SAMPLE];
+    return out;
+  };
+  for (const auto& column : columns_) sample_columns_.push_back(some(column));
+  for (const auto& column : sample_columns_) sample_pointers_.push_back(column.data());
+  sample_target_ = some(target_);
+  sample_weight_ = some(weight_);
+  double all = 0.0, here = 0.0, exact = 0.0;
+  for (double weight : weight_) all += weight;
+  for (int64_t i = 0; i < SAMPLE; ++i) {
+    here += sample_weight_[i];
+    exact += EXACT * sample_weight_[i] * sample_target_[i] * sample_target_[i];
+  }
+  if (here > 0.0)
+    sample_ = {sample_pointers_.data(), sample_target_.data(), sample_weight_.data(), SAMPLE, exact, here / all};
+}
+
+// A program is fitted by one thread, on all rows.
+void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* fitted,
+                        const std::function<void()>& check) {
+  const int count = static_cast<int>(fittable_.size());
+  // Between two checks as many programs as take some tens of milliseconds, but enough to keep every thread busy.
+  const int portion =
+      std::max<int>(4 * pool_->threads(), static_cast<int>((STRIPES_BETWEEN_CHECKS << 16) / padded_rows_));
+  for (int begin = 0; begin < count; begin += portion) {
+    if (check && begin > 0) check();
+    const int here = std::min(portion, count - begin), group = std::clamp(here / (8 * pool_->threads()), 1, 8);
+    pool_->each((here + group - 1) / group, [&](int item, int thread) {
+      Scratch& scratch = scratch_[thread];
+      for (int at = item * group; at < std::min(here, (item + 1) * group); ++at) {
+        const int i = fittable_[begin + at];
+        double* constants = fitted + size_t(i) * batch.constant_width;
+        lower(batch, i, scratch);
+        // Random starts follow from the program alone: more restarts begin with the same ones, and so cannot do worse
+        // unless the starts are chosen on a sample of the rows.
+        const Key seed = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i], constants, 0, 0);
+        const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), sample_, options, seed, constants);
+        Errors& total = results_[i];
+        total = {0.0, 0.0, status != FitStatus::invalid, static_cast<uint8_t>(status)};
+        for (int64_t first = 0; first < padded_rows_ && total.ok; first += STRIPE) {
+          Errors part;
+          total.ok =
+              run(constants, first, static_cast<int>(std::min(STRIPE, padded_rows_ - first)), scratch, nullptr, part);
+          total.squared += part.squared;
+          total.absolute += part.absolute;
+        }
+      }
+    });
+  }
+}
+
+void Evaluator::derivatives(const Batch& batch, double* squared, double* gradient, double* normal, bool* ok) {
+  require_target();
+  const size_t k = batch.constant_width;
+  std::fill_n(gradient, batch.programs * k, 0.0);
+  std::fill_n(normal, batch.programs * k * k, 0.0);
+  pool_->each(batch.programs, [&](int i, int thread) {
+    Scratch& scratch = scratch_[thread];
+    lower(batch, i, scratch);
+    ok[i] = scratch.fitter.derivatives_at(scratch.code, table(scratch), batch.constants + i * k, squared[i],
+                                          gradient + i * k, normal + i * k * k, batch.constant_width);
+  });
+}
+
+void Evaluator::predict(const Batch& batch, double* predictions, bool* ok) {
+  pool_->each(batch.programs, [&](int program, int thread) {
+    Scratch& scratch = scratch_[thread];
+    lower(batch, program, scratch);
+    ok[program] = true;
+    for (int64_t first = 0; first < padded_rows_; first += STRIPE) {
+      const int rows = static_cast<int>(std::min(STRIPE, padded_rows_ - first));
+      Errors ignored;
+      // An invalid block does not stop the rest: predictions show where they are finite.
+      for (int at = 0; at < rows; at += ROW_BLOCK) {
+        const int n = std::min(ROW_BLOCK, rows - at);
+        const double* constants = batch.constants + size_t(program) * batch.constant_width;
+        if (!run(constants, first + at, n, scratch, scratch.predictions.data() + at, ignored)) ok[program] = false;
+      }
+      const int64_t real = std::min<int64_t>(rows, rows_ - first);
+      std::copy_n(scratch.predictions.data(), real, predictions + program * rows_ + first);
+    }
+  });
+}
+
+}  // namespace symseek

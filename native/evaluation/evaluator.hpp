@@ -1,0 +1,95 @@
+// evaluation/: programs on data, in float64, with a cache of results.
+//
+// Grades batches of programs on one data set, fitting their constants if asked: each distinct program once, rows in
+// blocks, all cores.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "evaluation/cache.hpp"
+#include "fitting/fitting.hpp"
+#include "pool.hpp"
+#include "simd/kernels.hpp"
+
+namespace symseek {
+
+// A batch as it comes from Python: rows of padded token ids.
+struct Batch {
+  const TokenId* tokens;    // [B, T]
+  const int32_t* lengths;   // [B]
+  const double* constants;  // [B, K]
+  int programs;             // B
+  int width;                // T
+  int constant_width;       // K
+};
+
+// What each token of a library does: its instructions, operands already on the stack.
+struct TokenCode {
+  std::vector<std::vector<Instruction>> code;  // [L]
+  std::vector<int8_t> arity;                   // [L]
+};
+
+class Evaluator {
+ public:
+  // columns [n, rows]; target and weight [rows], or null to predict only.
+  Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
+            const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries);
+
+  Evaluator(const Evaluator&) = delete;
+  Evaluator& operator=(const Evaluator&) = delete;
+
+  // Fills the three arrays [B]; returns the number of distinct programs in the batch. On long data `check` is
+  // called now and then on the calling thread; it may throw to end the work.
+  int errors(const Batch& batch, double* squared, double* absolute, bool* ok, const std::function<void()>& check);
+  // Fits the constants first, starting from those of the batch: fills fitted [B, K] and status [B] too. A program
+  // that cannot be fitted, being invalid wherever it was tried, keeps its own.
+  int fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* squared,
+          double* absolute, bool* ok, const std::function<void()>& check);
+  // The squared error [B] where the constants stand, half its gradient downhill [B, K] and the normal matrix [B, K, K]:
+  // the sums that fitting goes by, for whoever wants to look at them.
+  void derivatives(const Batch& batch, double* squared, double* gradient, double* normal, bool* ok);
+  // Fills predictions [B, rows] and ok [B].
+  void predict(const Batch& batch, double* predictions, bool* ok);
+
+ private:
+  struct Scratch {
+    std::vector<Instruction> code;
+    std::vector<double> stack;        // [MAX_STACK, ROW_BLOCK]
+    std::vector<double> predictions;  // [STRIPE]
+    std::vector<const double*> columns;
+    Fitter fitter;
+  };
+  void lower(const Batch& batch, int program, Scratch& scratch) const;
+  int constants_in(const Batch& batch, int program) const;
+  Fitter::Table table(Scratch& scratch) const;
+  void draw_sample();
+  void require_target() const;
+  int recognise(const Batch& batch, uint64_t purpose, double* fitted);
+  void remember(const Batch& batch, const double* fitted);
+  void report(int programs, double* squared, double* absolute, bool* ok) const;
+  bool run(const double* constants, int64_t first, int rows, Scratch& scratch, double* predictions, Errors& out) const;
+  void grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& check);
+  void fit_all(const Batch& batch, const FitOptions& options, double* fitted, const std::function<void()>& check);
+
+  TokenCode code_;
+  int64_t rows_, padded_rows_;
+  std::vector<std::vector<double>> columns_;
+  std::vector<double> target_, weight_;
+  double exact_ = 0.0;                               // a squared error that is none, as far as float64 can tell
+  std::vector<std::vector<double>> sample_columns_;  // some of the rows
+  std::vector<const double*> sample_pointers_;
+  std::vector<double> sample_target_, sample_weight_;
+  Fitter::Table sample_;
+  std::shared_ptr<Pool> pool_;
+  Cache cache_;
+  std::vector<Scratch> scratch_;
+  // Reused between batches, so that grading allocates nothing once it has warmed up.
+  std::vector<Key> keys_;
+  std::vector<int> slots_, first_, distinct_, alive_, fixed_, fittable_;
+  std::vector<char> known_;  // [B] whether the cache had it
+  std::vector<Errors> results_;
+};
+
+}  // namespace symseek

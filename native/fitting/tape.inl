@@ -1,0 +1,200 @@
+// Values and derivatives of a program on its tape, in float64, blocks of rows at a time.
+
+// Where the values of a node lie for the block that begins at row `first`.
+SYMSEEK_INLINE double* tape_values(const Derivation& task, const double* block, int node) {
+  return const_cast<double*>(block) + size_t(node) * task.stride;
+}
+SYMSEEK_INLINE const double* node_values(const Derivation& task, const double* block, int64_t first, int node) {
+  const Term& it = task.nodes[node];
+  return it.opcode == Opcode::variable ? task.columns[it.index] + first : tape_values(task, block, node);
+}
+
+// Computes the nodes that move, or those that do not, on one block.
+static void compute(const Derivation& task, double* block, int64_t first, int n, bool moving, i64x8& flags) {
+  i64x8 bad = flags;  // a copy of its own stays in a register
+  const int *order = moving ? task.moving : task.fixed, count = moving ? task.moving_count : task.fixed_count;
+  for (int at = 0; at < count; ++at) {
+    const int i = order[at];
+    const Term& node = task.nodes[i];
+    double* out = tape_values(task, block, i);
+    const double* operands[2] = {nullptr, nullptr};  // second, first: as they lie on a stack
+    if (node.operand[1] >= 0) operands[0] = node_values(task, block, first, node.operand[1]);
+    if (node.operand[0] >= 0) operands[1] = node_values(task, block, first, node.operand[0]);
+    switch (node.opcode) {
+#define X(NAME, ARITY)                                                                                            \
+  case Opcode::NAME:                                                                                              \
+    Apply<ARITY>::rows(n, operands + 1, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); }); \
+    break;
+      SYMSEEK_COMMON_OPERATIONS(X)
+#undef X
+#define X(NAME, ARITY) \
+  case Opcode::NAME: bad = rows_##NAME(n, operands + 1, out, bad); break;
+      SYMSEEK_RARE_OPERATIONS(X)
+#undef X
+      default: {
+        const f64x8 value = f64x8::all(node.opcode == Opcode::number ? node.value : task.constants[node.index]);
+        for (int r = 0; r < n; r += 8) value.store(out + r);
+        break;
+      }
+    }
+    if (!moving)
+      for (int r = 0; r < n; r += 8) bad = bad | as_integer(nan_unless_finite(f64x8::load(out + r)));
+  }
+  flags = bad;
+}
+
+static bool prepare(Derivation& task) {
+  i64x8 bad = i64x8::all(0);
+  for (int64_t first = 0; first < task.rows; first += TAPE_BLOCK) {
+    const int n = static_cast<int>(task.rows - first < TAPE_BLOCK ? task.rows - first : TAPE_BLOCK);
+    compute(task, task.block(first), first, n, false, bad);
+    if (any_nan(bad)) return false;
+  }
+  return true;
+}
+
+// One residual vector; rows that weigh nothing have none, even where it overflows (0 * inf is NaN).
+SYMSEEK_INLINE f64x8 residual_at(const Derivation& task, int64_t row, const f64x8& value, const f64x8& weight) {
+  return select(equal(weight, f64x8::all(0.0)), weight, f64x8::load(task.target + row) - value);
+}
+
+static bool measure(Derivation& task) {
+  i64x8 bad = i64x8::all(0);
+  f64x8 squared = f64x8::all(0.0);
+  double total = 0.0;
+  for (int64_t first = 0; first < task.rows; first += TAPE_BLOCK) {
+    const int n = static_cast<int>(task.rows - first < TAPE_BLOCK ? task.rows - first : TAPE_BLOCK);
+    double* block = task.block(first);
+    if (!task.whole) compute(task, block, first, n, false, bad);
+    compute(task, block, first, n, true, bad);
+    const double* root = node_values(task, block, first, task.root);
+    for (int i = 0; i < n; i += 8) {
+      const f64x8 value = f64x8::load(root + i);
+      bad = bad | as_integer(nan_unless_finite(value));
+      const f64x8 weight = f64x8::load(task.weight + first + i);
+      const f64x8 residual = residual_at(task, first + i, value, weight);
+      squared = squared + weight * (residual * residual);
+    }
+    if (any_nan(bad)) return false;
+    if ((first + TAPE_BLOCK) % STRIPE == 0) {  // summed as the evaluator sums
+      total += sum(squared);
+      squared = f64x8::all(0.0);
+    }
+  }
+  task.loss = total + sum(squared);
+  return true;
+}
+
+// Hands the adjoint of a node on to one of its operands.
+template <class F>
+SYMSEEK_INLINE void pull(int n, const double* adjoint, double* out, bool again, F slope) {
+  if (again)
+    for (int i = 0; i < n; i += 8) (f64x8::load(out + i) + f64x8::load(adjoint + i) * slope(i)).store(out + i);
+  else
+    for (int i = 0; i < n; i += 8) (f64x8::load(adjoint + i) * slope(i)).store(out + i);
+}
+
+template <int ARITY>
+struct Pull;
+template <>
+struct Pull<1> {
+  template <class F, class G>
+  static SYMSEEK_INLINE void rows(const Derivation& task, const double* block, int64_t first, int n, int at, F slope,
+                                  G) {
+    const Term& node = task.nodes[at];
+    const double *a = node_values(task, block, first, node.operand[0]), *v = tape_values(task, block, at);
+    pull(n, task.adjoint(at), task.adjoint(node.operand[0]), node.again[0],
+         [&](int i) SYMSEEK_LAMBDA { return slope(f64x8::load(a + i), f64x8::load(v + i)); });
+  }
+};
+template <>
+struct Pull<2> {
+  template <class F, class G>
+  static SYMSEEK_INLINE void rows(const Derivation& task, const double* block, int64_t first, int n, int at, F slope_a,
+                                  G slope_b) {
+    const Term& node = task.nodes[at];
+    const double *a = node_values(task, block, first, node.operand[0]),
+                 *b = node_values(task, block, first, node.operand[1]), *v = tape_values(task, block, at);
+    if (task.nodes[node.operand[0]].moves)
+      pull(n, task.adjoint(at), task.adjoint(node.operand[0]), node.again[0],
+           [&](int i) SYMSEEK_LAMBDA { return slope_a(f64x8::load(a + i), f64x8::load(b + i), f64x8::load(v + i)); });
+    if (task.nodes[node.operand[1]].moves)
+      pull(n, task.adjoint(at), task.adjoint(node.operand[1]), node.again[1],
+           [&](int i) SYMSEEK_LAMBDA { return slope_b(f64x8::load(a + i), f64x8::load(b + i), f64x8::load(v + i)); });
+  }
+};
+
+#define SYMSEEK_SLOPES_1(NAME) [](auto&&... v) SYMSEEK_LAMBDA { return slope_##NAME(v...); }, 0
+#define SYMSEEK_SLOPES_2(NAME)                                     \
+  [](auto&&... v) SYMSEEK_LAMBDA { return slope_a_##NAME(v...); }, \
+      [](auto&&... v) SYMSEEK_LAMBDA { return slope_b_##NAME(v...); }
+
+#define X(NAME, ARITY)                                                                                          \
+  SYMSEEK_OUTLINE void pull_##NAME(const Derivation& task, const double* block, int64_t first, int n, int at) { \
+    Pull<ARITY>::rows(task, block, first, n, at, SYMSEEK_SLOPES_##ARITY(NAME));                                 \
+  }
+SYMSEEK_RARE_OPERATIONS(X)
+#undef X
+
+// The derivative of the root by every node that moves.
+static void pull_back(const Derivation& task, const double* block, int64_t first, int n) {
+  double* root = task.adjoint(task.root);
+  for (int i = 0; i < n; i += 8) f64x8::all(1.0).store(root + i);
+  for (int i = task.moving_count - 1; i >= 0; --i) {
+    const int at = task.moving[i];
+    if (!task.nodes[at].used) {
+      for (int r = 0; r < n; r += 8) f64x8::all(0.0).store(task.adjoint(at) + r);
+      continue;
+    }
+    switch (task.nodes[at].opcode) {
+#define X(NAME, ARITY) \
+  case Opcode::NAME: Pull<ARITY>::rows(task, block, first, n, at, SYMSEEK_SLOPES_##ARITY(NAME)); break;
+      SYMSEEK_COMMON_OPERATIONS(X)
+#undef X
+#define X(NAME, ARITY) \
+  case Opcode::NAME: pull_##NAME(task, block, first, n, at); break;
+      SYMSEEK_RARE_OPERATIONS(X)
+#undef X
+      default: break;
+    }
+  }
+}
+
+#undef SYMSEEK_SLOPES_1
+#undef SYMSEEK_SLOPES_2
+
+static void derive(Derivation& task) {
+  const int k = task.constant_count, sums = k + k * (k + 1) / 2;
+  for (int i = 0; i < 8 * sums; ++i) task.lanes[i] = 0.0;
+  i64x8 ignored = i64x8::all(0);
+  for (int64_t first = 0; first < task.rows; first += TAPE_BLOCK) {
+    const int n = static_cast<int>(task.rows - first < TAPE_BLOCK ? task.rows - first : TAPE_BLOCK);
+    double* block = task.block(first);
+    if (!task.whole) {
+      compute(task, block, first, n, false, ignored);
+      compute(task, block, first, n, true, ignored);
+    }
+    pull_back(task, block, first, n);
+    const double* root = node_values(task, block, first, task.root);
+    for (int i = 0; i < n; i += 8) {
+      const f64x8 weight = f64x8::load(task.weight + first + i);
+      const f64x8 pull = weight * residual_at(task, first + i, f64x8::load(root + i), weight);
+      double* lanes = task.lanes;
+      for (int p = 0; p < k; ++p) {
+        double* at = task.adjoint(task.constant_nodes[p]) + i;
+        // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
+        const f64x8 raw = f64x8::load(at);
+        const f64x8 slope = select(equal(nan_unless_finite(raw), f64x8::all(0.0)), raw, f64x8::all(0.0));
+        slope.store(at);
+        (f64x8::load(lanes) + pull * slope).store(lanes);
+        lanes += 8;
+      }
+      for (int p = 0; p < k; ++p) {
+        const f64x8 weighed = weight * f64x8::load(task.adjoint(task.constant_nodes[p]) + i);
+        for (int q = 0; q <= p; ++q, lanes += 8)
+          (f64x8::load(lanes) + weighed * f64x8::load(task.adjoint(task.constant_nodes[q]) + i)).store(lanes);
+      }
+    }
+  }
+  for (int i = 0; i < sums; ++i) (i < k ? task.gradient[i] : task.normal[i - k]) = sum(f64x8::load(task.lanes + 8 * i));
+}

@@ -1,0 +1,79 @@
+#include "policy/sampling.hpp"
+
+namespace symseek {
+
+namespace {
+
+bool none(const Word* allowed, int words) {
+  Word any = 0;
+  for (int w = 0; w < words; ++w) any |= allowed[w];
+  return any == 0;
+}
+
+}  // namespace
+
+// The first two levels have few prefixes and are sampled here; they put the samples in order, so that dividing the
+// batch among the threads hardly divides what its samples share.
+void Policy::sample(const float* weights, uint64_t seed, uint32_t iteration, int batch, const Ask& ask, TokenId* tokens,
+                    int32_t* lengths, float* entropy) {
+  weights_.pack(weights);
+  const Drawing drawing{seed, iteration, ask, tokens, lengths, entropy};
+  SampleScratch& root = sample_scratch_.back();
+  root.start(rules_, batch, weights_.hidden_p, weights_.tokens_p);
+  // A user's constraint is asked about the whole batch at once, so the batch is not divided then.
+  const int parts = ask || pool_->threads() == 1 ? 1 : 2 * pool_->threads();
+  while (!root.nodes.empty() && (parts == 1 || root.depth < 2)) sample_level(drawing, root);
+  pool_->each(root.nodes.empty() ? 0 : parts, [&](int part, int thread) {
+    SampleScratch& own = sample_scratch_[thread];
+    own.take_part(rules_, root, part, parts, weights_.hidden_p, weights_.tokens_p);
+    while (!own.nodes.empty()) sample_level(drawing, own);
+  });
+}
+
+// All prefixes of one length, each with the samples that share it: run the network, draw, and branch.
+void Policy::sample_level(const Drawing& d, SampleScratch& s) {
+  const Kernels& k = kernels();
+  const int width = rules_.max_length, words = rules_.words, depth = s.depth;
+  if (depth % 4 == 0)
+    for (int sample : s.samples)
+      s.random[sample] =
+          random_block(d.seed, Stream::sampling, d.iteration, uint32_t(s.ids[sample]), uint32_t(depth / 4));
+  const float* said = d.ask ? s.consult(rules_, d.ask) : nullptr;
+  s.may_skip = !d.ask;
+  s.bias.start(rules_, weights_.output_bias(), weights_.tokens_p, depth);
+  const int nodes = static_cast<int>(s.nodes.size());
+  for (int start = 0; start < nodes; start += BLOCK) {
+    const int n = std::min(BLOCK, nodes - start);
+    s.gather(rules_, start, n);
+    for (int i = 0; i < n; ++i) {
+      const Node& node = s.nodes[start + i];
+      Word* allowed = &s.allowed[size_t(i) * words];
+      s.random_now[i] = uniform(s.random[s.samples[node.first]][depth % 4]);
+      allowed_next(rules_, s.frames, node.prefix, depth, allowed);
+      s.bias.write(rules_, node.prefix, said ? said + size_t(start + i) * rules_.tokens : nullptr, s.logits_row(i),
+                   allowed);
+      if (none(allowed, words)) {
+        const TokenId* row = &s.rows[size_t(s.samples[node.first]) * width];
+        throw DeadEnd({row, row + depth});
+      }
+    }
+    step(n, s.parent, s.sibling, s.state_before.data(), s.cell_before.data(), s.gates.data(), s.cell_row(start),
+         nullptr, s.state_row(start), s.logits.data());
+    k.choose(n, rules_.tokens, weights_.tokens_p, s.logits.data(), s.allowed.data(), words, s.random_now,
+             s.cumulative.data(), s.total, s.entropy, s.choice);
+    for (int i = 0; i < n; ++i) {
+      const Node& node = s.nodes[start + i];
+      for (int j = node.first; j < node.first + node.count; ++j) {
+        const int sample = s.samples[j];
+        s.drawn[j] = j == node.first ? s.checked(i, std::min(s.choice[i], rules_.tokens - 1))
+                                     : s.draw(i, rules_.tokens, uniform(s.random[sample][depth % 4]));
+        s.rows[size_t(sample) * width + depth] = s.drawn[j];
+        s.entropies[sample] += s.entropy[i];
+      }
+      s.branch(rules_, start + i, d);
+    }
+  }
+  s.descend();
+}
+
+}  // namespace symseek

@@ -278,7 +278,7 @@ def test_a_damaged_checkpoint_is_refused(damage: str, folder: Path, capsys: Capt
     said = answer(capsys, "resume", "run", "--max-expressions", "5000")
     assert said.code == 2
     assert said.err.count("\n") == 1
-    assert "is damaged, or not a checkpoint of symseek; remove it to start anew" in said.err
+    assert "is damaged, or not a checkpoint of symseek; remove it to start again" in said.err
 
 
 def test_places_without_a_run(capsys: Capture, here: Path) -> None:

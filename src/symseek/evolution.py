@@ -1,4 +1,4 @@
-"""Evolution inside an iteration: short, and begun anew from what the policy has just written.
+"""Evolution inside an iteration: short, and started from what the policy has just written.
 
 The sampled programs are the first generation. Each further one comes from it by crossover and
 mutation in the engine, under the very constraints that sampling obeys, so that the space searched

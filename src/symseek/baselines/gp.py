@@ -169,7 +169,7 @@ class GeneticProgramming:
     def step(self, state: GPState, tally: Tally) -> GPState:
         """One generation.
 
-        Constants are fitted anew from 1, as in the paper: trees have no values.
+        Constants are fitted from 1 again, as in the paper: trees have no values.
         """
         trees = self._offspring(state, tally.left) if state.population else self._first()
         tally.clock.lap("evolve")

@@ -92,7 +92,7 @@ def restore(search: Search, path: Place) -> None:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InputError(
             f"the checkpoint {str(path)!r}, by symseek {record['symseek']}, is not such as this"
-            f" version writes ({error}); remove it to start anew"
+            f" version writes ({error}); remove it to start again"
         ) from None
     search.state = state
     for memory, values in zip(search.grader.memories, known, strict=True):
@@ -270,12 +270,12 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     # A damaged archive fails in many ways; whichever it is, there is nothing to go on with.
     except Exception:
         raise InputError(
-            f"{str(path)!r} is damaged, or not a checkpoint of symseek; remove it to start anew"
+            f"{str(path)!r} is damaged, or not a checkpoint of symseek; remove it to start again"
         ) from None
     if version[1] != FORMAT:
         raise InputError(
             f"the checkpoint {str(path)!r}, by symseek {version[0]}, has format {version[1]}, and"
-            f" this version reads format {FORMAT}; remove it to start anew"
+            f" this version reads format {FORMAT}; remove it to start again"
         )
     return record, arrays
 

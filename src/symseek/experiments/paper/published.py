@@ -257,7 +257,7 @@ NRMSE_CONSTANTS = _table(
     {"dsr": 0.000, "pqt": 0.000, "vpg": 0.001, "gp": 0.004, "eureqa": 0.001},
 )
 
-# DSR run anew, 30 times; its rates are not those of Table 1.
+# DSR run again, 30 times; its rates are not those of Table 1.
 SSR = _table(
     "Table 5",
     _RATE,

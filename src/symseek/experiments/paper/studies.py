@@ -139,7 +139,7 @@ def _gp(records: Sequence[Record]) -> Report:
     rows = [[row["ablation"], _cell(row), _paper_cell(row["paper"])] for row in data]
     note = _note(
         data,
-        f"p = {_p(p)}, the exact test across benchmarks. The paper tuned GP anew for its"
+        f"p = {_p(p)}, the exact test across benchmarks. The paper tuned GP again for its"
         " constrained runs and does not say to what; here both have the same settings.",
     )
     columns = ["Method", "Recovery", "Paper"]

@@ -108,7 +108,7 @@ class Data:
         count = round(share * rows)
         if count < 2 or rows - count < FEWEST_ROWS:
             raise InputError(
-                f"validation is {share}, which is {count} of {rows} rows; it must be at"
+                f"`validation` is {share}, which is {count} of {rows} rows; it must be at"
                 f" least 2 of them, and leave {FEWEST_ROWS}"
             )
         order = np.random.default_rng([seed, 1]).permutation(rows)

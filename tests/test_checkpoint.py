@@ -631,7 +631,7 @@ CHILD = """
 import json, pathlib, sys
 import numpy as np
 from symseek import Library, Search, presets
-from symseek.runs import checkpoint, encoding
+from symseek.runs.checkpoint import Checkpointer, restore
 
 path, out = map(pathlib.Path, sys.argv[1:])
 X = np.random.default_rng(0).uniform(-1, 1, (20, 2))

@@ -208,6 +208,27 @@ def test_a_search_that_has_run_can_be_set_back(tmp_path: Path) -> None:
     assert found(search) == end
 
 
+def test_the_best_of_many_iterations_is_one_object(tmp_path: Path) -> None:
+    search, again = (searching(FITTED, CONFIGS["dsr"])() for _ in range(2))
+    search.run()
+    save(search, tmp_path / "c")
+    restore(again, tmp_path / "c")
+    for one, other in ((search, again), (again, search)):
+        bests = [row.best for row in one.history]
+        assert len({id(each) for each in bests}) == len(set(map(repr, bests)))
+        assert bests == [row.best for row in other.history]
+
+
+def test_a_long_history_is_a_few_arrays(tmp_path: Path) -> None:
+    sizes = {}
+    for iterations in (5, 50):
+        search = tiny(max_expressions=10 * iterations)
+        search.run()
+        save(search, tmp_path / "c")
+        sizes[iterations] = len(checkpoint._arrays((tmp_path / "c").read_bytes()))
+    assert sizes[50] <= sizes[5] + 20
+
+
 # Interruptions.
 
 

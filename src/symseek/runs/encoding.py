@@ -88,7 +88,11 @@ class Encoder:
             return self._pieces(np.frombuffer(b"".join(values), np.uint8), values)
         if kind is np.ndarray and all((v.dtype.str, v.ndim) == ("<f8", 1) for v in values):
             return self._pieces(np.concatenate(values), values)
-        if kind is tuple and len(values[0]) and len(set(map(len, values))) == 1:
+        distinct = {id(each): each for each in values}
+        if len(distinct) < len(values) and kind not in (bool, str):
+            return self._shared(distinct, values)
+        # One tuple alone may be long, such as the history: it is a sequence of its own.
+        if kind is tuple and len(values) > 1 and values[0] and len(set(map(len, values))) == 1:
             if {type(each) for value in values for each in value} <= {float}:
                 return {"rows": self._array(np.array(values))}
             return {"columns": [None, *map(self.sequence, zip(*values, strict=True))]}
@@ -102,6 +106,12 @@ class Encoder:
         """Bytes or vectors, end to end, and their lengths."""
         lengths = np.fromiter(map(len, values), np.int64, len(values))
         return {"pieces": [self._array(joined), self._array(lengths)]}
+
+    def _shared(self, distinct: dict[int, Any], values: Sequence[Any]) -> Any:
+        """Each object once, where some come more than once: the best program of many iterations."""
+        places = {identity: place for place, identity in enumerate(distinct)}
+        index = np.array([places[id(each)] for each in values])
+        return {"shared": [self.sequence(list(distinct.values())), self._array(index)]}
 
     def _array(self, array: NDArray[Any]) -> str:
         name = f"array{len(self.arrays)}"
@@ -145,6 +155,7 @@ class Decoder:
             "numbers": lambda of: arrays[of].tolist(),
             "rows": lambda of: list(map(tuple, arrays[of].tolist())),
             "pieces": self._pieces,
+            "shared": self._shared,
             "columns": self._columns,
             "each": lambda of: [self.value(each) for each in of],
         }
@@ -166,6 +177,10 @@ class Decoder:
         ends = np.cumsum(lengths).tolist()
         whole = joined.tobytes() if joined.dtype == np.uint8 else joined
         return [whole[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+    def _shared(self, of: list[Any]) -> list[Any]:
+        distinct = self.sequence(of[0])
+        return [distinct[place] for place in self.arrays[of[1]].tolist()]
 
     def _columns(self, of: list[Any]) -> list[Any]:
         name, *columns = of

@@ -31,6 +31,7 @@ __all__ = [
     "Clock",
     "Iteration",
     "LoopState",
+    "Looped",
     "Result",
     "Stopped",
     "Tally",
@@ -236,25 +237,50 @@ class Tally:
         }
 
 
-class Stepping(Protocol):
-    """What the loop asks of a search."""
+class Looped:
+    """What `Search` and genetic programming share: a state, and steps until a budget is spent."""
 
     engine: Engine
+    grader: Grader
+    config: Any  # a Budget
     seed: int
     state: Any  # a LoopState
-    interrupted: Tally | None  # what an interrupted iteration had found
+    interrupted: Tally | None = None  # what an interrupted iteration had found
+    least = 1  # programs that an iteration grades at least
+
+    def step(self, state: Any, tally: Tally) -> Any:
+        """The state after one more iteration."""
+        raise NotImplementedError
+
+    def run(self, callback: Callback | None = None) -> Result:
+        """Search until a budget is spent, the reward is reached, or the callback returns true.
+
+        The callback is asked once an iteration. Ctrl-C ends it with the best so far. If the
+        callback raises, its error passes through and the search keeps its state.
+        """
+        return run_together([self], [callback])[0]
+
+    def tally(self, clock: Clock) -> Tally:
+        """The front and the budget, for a step to go on with."""
+        return Tally(self.grader, self.config, self.state, clock)
 
     @property
-    def finished(self) -> Stopped | None: ...
-    def tally(self, clock: Clock) -> Tally: ...
-    def step(self, state: Any, tally: Tally) -> Any: ...
+    def finished(self) -> Stopped | None:
+        """Why there is nothing left to do; None while there is."""
+        return self.tally(Clock(self.state)).finished(self.least)
+
+    @property
+    def front(self) -> Front:
+        """The best programs so far, those of an interrupted iteration included."""
+        front: Front = (self.interrupted or self.state).front
+        return front
 
 
 @dataclass
 class _Run:
     """A search on its way through the loop, which takes its turns."""
 
-    search: Stepping
+    search: Looped
     callback: Callback | None
     clock: Clock
     tally: Tally | None = None
@@ -292,7 +318,7 @@ class _Run:
 
 
 def run_together(
-    searches: Sequence[Stepping], callbacks: Sequence[Callback | None] | None = None
+    searches: Sequence[Looped], callbacks: Sequence[Callback | None] | None = None
 ) -> list[Result]:
     """Run searches side by side, each until its own end; none depends on the others.
 

@@ -24,16 +24,14 @@ from symseek.evaluation import Graded, Grader, ScoreFunction, data_grader, score
 from symseek.evolution import Evolution, Evolver, Population
 from symseek.front import Front
 from symseek.loop import (
-    Callback,
     Clock,
     Iteration,
+    Looped,
     LoopState,
-    Result,
     Stopped,
     Tally,
     check_budget,
     check_seed,
-    run_together,
 )
 from symseek.objectives import Objective, RiskSeeking, Selection
 from symseek.policy import AdamState, PolicyConfig, PolicyWeights
@@ -101,7 +99,7 @@ class SearchState(LoopState):
     population: Population | None = None  # that an evolution goes on with, [B] programs
 
 
-class Search:
+class Search(Looped):
     """Finds programs with high reward, on data X [N, n], y [N] or under a score of the programs.
 
     >>> import numpy as np
@@ -113,6 +111,8 @@ class Search:
     >>> round(result.best.reward, 9)
     1.0
     """
+
+    least = 2
 
     def __init__(
         self,
@@ -164,12 +164,11 @@ class Search:
         self._untrained = PolicyWeights.start(
             len(library), config.policy.hidden, self._untrained_seed
         ).flat
-        self.state = SearchState(
+        self.state: SearchState = SearchState(
             weights=first.flat,
             adam=AdamState.start(first.flat.size),
             objective=config.objective.start(),
         )
-        self.interrupted: Tally | None = None
 
     @classmethod
     def for_programs(
@@ -186,14 +185,6 @@ class Search:
         those of `Search`.
         """
         return cls(library, config=config, score=score, **options)
-
-    def run(self, callback: Callback | None = None) -> Result:
-        """Search until a budget is spent, the reward is reached, or the callback returns true.
-
-        Ctrl-C ends it with the best so far. If the callback raises, its error passes through and
-        the search keeps its state.
-        """
-        return run_together([self], [callback])[0]
 
     def step(self, state: SearchState, tally: Tally) -> SearchState:
         """One iteration of Algorithm 1."""
@@ -248,7 +239,9 @@ class Search:
 
         def room() -> int:
             tally.clock.lap("evolve")
-            done = tally.finished(2) is not None or (self._exact(tally.front) and not exact_before)
+            done = tally.finished(self.least) is not None or (
+                self._exact(tally.front) and not exact_before
+            )
             return 0 if done else tally.left
 
         return room
@@ -270,24 +263,15 @@ class Search:
         assert score.gradient is not None
         return self.policy.ascend(state.weights, state.adam, score.gradient, config.learning_rate)
 
-    def tally(self, clock: Clock) -> Tally:
-        """The front and the budget, for a step to go on with."""
-        return Tally(self.grader, self.config, self.state, clock)
-
     @property
     def finished(self) -> Stopped | None:
         """Why there is nothing left to do; None while there is."""
-        stopped = self.tally(Clock(self.state)).finished(2)
+        stopped = super().finished
         if stopped is None and self.stop_early is not None and self.stop_early(self.state):
             stopped = Stopped.EARLY
         return stopped
 
     # What others ask of a search between two iterations.
-
-    @property
-    def front(self) -> Front:
-        """The best programs so far, those of an interrupted iteration included."""
-        return self.state.front if self.interrupted is None else self.interrupted.front
 
     @property
     def iteration(self) -> int:

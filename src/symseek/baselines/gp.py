@@ -24,17 +24,12 @@ from symseek.engines.interface import Engine, engine_named
 from symseek.errors import InputError, unknown_name
 from symseek.evaluation import data_grader
 from symseek.evolution import fitness
-from symseek.front import Front
 from symseek.loop import (
-    Callback,
-    Clock,
+    Looped,
     LoopState,
-    Result,
-    Stopped,
     Tally,
     check_budget,
     check_seed,
-    run_together,
 )
 from symseek.objectives import RiskSeeking
 from symseek.programs import Programs
@@ -114,7 +109,7 @@ class GPState(LoopState):
     population: tuple[Tree, ...] = ()  # graded: each tree has its fitness
 
 
-class GeneticProgramming:
+class GeneticProgramming(Looped):
     """Evolves programs towards high reward.
 
     The budget counts every tree of every generation, copies of a parent too, as it counts every
@@ -157,14 +152,6 @@ class GeneticProgramming:
         self.grader = data_grader(library, data, chosen, self.engine, config.constants)
         self.operators: Operators = operators()(library, config, self._limits(), seed)
         self.state = GPState()
-        self.interrupted: Tally | None = None
-
-    def run(self, callback: Callback | None = None) -> Result:
-        """Evolve until a budget is spent, the reward is reached, or the callback returns true.
-
-        The callback is asked once a generation. Ctrl-C ends it with the best so far.
-        """
-        return run_together([self], [callback])[0]
 
     def step(self, state: GPState, tally: Tally) -> GPState:
         """One generation.
@@ -179,20 +166,6 @@ class GeneticProgramming:
         tally.clock.lap("evaluate")
         closed = tally.closed(graded, state, RiskSeeking.epsilon, entropy=math.nan)  # no policy
         return GPState(population=tuple(trees), **closed)
-
-    def tally(self, clock: Clock) -> Tally:
-        """The front and the budget, for a step to go on with."""
-        return Tally(self.grader, self.config, self.state, clock)
-
-    @property
-    def finished(self) -> Stopped | None:
-        """Why there is nothing left to do; None while there is."""
-        return self.tally(Clock(self.state)).finished(1)
-
-    @property
-    def front(self) -> Front:
-        """The best programs so far, those of an interrupted generation included."""
-        return self.state.front if self.interrupted is None else self.interrupted.front
 
     def _limits(self) -> Callable[[Tree], bool]:
         """Whether a parent must take the place of a child."""

@@ -31,6 +31,12 @@ struct TokenCode {
   std::vector<int8_t> arity;                   // [L]
 };
 
+// What makes a sequence of tokens a program: all that a check of one must know.
+struct Alphabet {
+  std::vector<int8_t> opens;      // [L] the arity less 1: how many positions a token opens in the place of its own
+  std::vector<uint8_t> constant;  // [L] whether the token is a placeholder
+};
+
 class Evaluator {
  public:
   // columns [n, rows]; target and weight [rows], or null to predict only.
@@ -53,6 +59,9 @@ class Evaluator {
   // Fills predictions [B, rows] and ok [B].
   void predict(const Batch& batch, double* predictions, bool* ok);
 
+  const Alphabet& alphabet() const { return alphabet_; }
+  int64_t rows() const { return rows_; }
+
  private:
   struct Scratch {
     std::vector<Instruction> code;
@@ -74,6 +83,7 @@ class Evaluator {
   void fit_all(const Batch& batch, const FitOptions& options, double* fitted, const std::function<void()>& check);
 
   TokenCode code_;
+  Alphabet alphabet_;
   int64_t rows_, padded_rows_;
   std::vector<std::vector<double>> columns_;
   std::vector<double> target_, weight_;

@@ -12,17 +12,23 @@ constexpr int MOST_TOKENS = std::numeric_limits<TokenId>::max();
 constexpr int MOST_LENGTH = 1 << 20;
 constexpr int MOST_DESCENDANTS = 64;  // bits of a Word
 
-bool is_tree(const TokenId* tokens, int length, const Alphabet& alphabet, int& constants) {
-  const size_t known = alphabet.opens.size();
-  int open = 1, found = 0;
+// Without a branch but for the loop's end: a tree has open positions before each of its tokens, and none after the
+// last.
+bool is_tree(const TokenId* tokens, int length, const Alphabet& alphabet) {
+  const unsigned known = static_cast<unsigned>(alphabet.tokens());
+  int64_t open = 1, lowest = 1;
   for (int i = 0; i < length; ++i) {
-    const size_t token = static_cast<uint16_t>(tokens[i]);  // a negative id becomes one that is too large
-    if (token >= known || open == 0) return false;
-    open += alphabet.opens[token];
-    found += alphabet.constant[token];
+    lowest = std::min(lowest, open);
+    const unsigned token = static_cast<uint16_t>(tokens[i]);  // a negative id becomes one that is too large
+    open += alphabet.opens[std::min(token, known)];
   }
-  constants = found;
-  return open == 0;
+  return lowest > 0 && open == 0;
+}
+
+int constants_in(const TokenId* tokens, int length, const Alphabet& alphabet) {
+  int count = 0;
+  for (int i = 0; i < length; ++i) count += alphabet.constant[tokens[i]];
+  return count;
 }
 
 void check_size(const char* name, size_t size, size_t wanted) {
@@ -97,13 +103,15 @@ void check_ids(const TokenId* tokens, const int32_t* lengths, int programs, int 
 
 void check_trees(const Batch& batch, const Alphabet& alphabet) {
   check_lengths(batch.lengths, batch.programs, 1, batch.width);
+  const bool may_lack = alphabet.has_constants && batch.constant_width < batch.width;
   for (int i = 0; i < batch.programs; ++i) {
-    int constants = 0;
-    if (!is_tree(batch.tokens + size_t(i) * batch.width, batch.lengths[i], alphabet, constants)) {
-      check_ids(batch.tokens + size_t(i) * batch.width, batch.lengths + i, 1, batch.width,
-                static_cast<int>(alphabet.opens.size()));
+    const TokenId* tokens = batch.tokens + size_t(i) * batch.width;
+    const int length = batch.lengths[i];
+    if (!is_tree(tokens, length, alphabet)) {
+      check_ids(batch.tokens, batch.lengths, batch.programs, batch.width, alphabet.tokens());
       refuse("program " + std::to_string(i) + " is no complete tree of its length");
     }
+    const int constants = may_lack ? constants_in(tokens, length, alphabet) : 0;
     if (constants > batch.constant_width)
       refuse("program " + std::to_string(i) + " has " + std::to_string(constants) + " placeholders, and there are " +
              std::to_string(batch.constant_width) + " values for them");

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import hostile_batches
-from symseek import InputError, _native
+from symseek import InputError, Library, Program, Programs, Token, _native
+from symseek.engines.native import NativeEngine
 from symseek.engines.packing import packed_rules
 
 CALLS = 5_000  # of each kind
@@ -103,3 +104,18 @@ def test_an_object_that_was_never_set_up_is_refused() -> None:
 def test_threads_without_end_are_refused() -> None:
     with pytest.raises(ValueError, match="`threads` is 1000000; it must be from 1 to 1024"):
         _native.Pool(1_000_000)
+
+
+@pytest.mark.parametrize("waiting", [100, 110, 115, 118, 125])
+def test_a_formula_of_several_steps_has_room_on_the_stack_or_is_refused(waiting: int) -> None:
+    """It is run above its operands, which a count of what it leaves does not show."""
+    wide = Token("wide", 8, formula="a + b + c + d")
+    library = Library(["add", wide], variables=["x"])
+    names = ["add"] * waiting + ["wide"] + ["x"] * 8 + ["x"] * waiting
+    batch = Programs.from_list([Program.from_preorder(names, library)])
+    evaluator = NativeEngine().evaluator(library, np.ones((3, 1)), np.ones(3))
+    if waiting + 8 + 8 >= 128:  # the most values that the stack holds
+        with pytest.raises(InputError, match="nests too deeply"):
+            evaluator.predict(batch)
+    else:
+        assert evaluator.predict(batch).values.tolist() == [[waiting + 4.0] * 3]

@@ -30,8 +30,10 @@ Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64
       scratch_(pool_->threads()) {
   for (size_t token = 0; token < code_.code.size(); ++token) {
     const auto& steps = code_.code[token];
-    alphabet_.opens.push_back(static_cast<int8_t>(code_.arity[token] - 1));
-    alphabet_.constant.push_back(steps.size() == 1 && steps[0].opcode == Opcode::constant);
+    const int operands =
+        steps.size() > 1 ? code_.arity[token] - 1 : 0;  // they stay while a formula of several steps runs
+    room_.push_back(static_cast<int>(steps.size()) + operands);
+    alphabet_.add(code_.arity[token], steps.size() == 1 && steps[0].opcode == Opcode::constant);
   }
   // Padding rows repeat the last row, so they are valid wherever it is, and weigh nothing.
   for (int v = 0; v < variables; ++v)
@@ -63,10 +65,9 @@ void Evaluator::lower(const Batch& batch, int program, Scratch& scratch) const {
   int depth = 0;
   for (int i = batch.lengths[program] - 1; i >= 0; --i) {
     const auto& steps = code_.code[tokens[i]];
-    const int most = depth + static_cast<int>(steps.size());  // while a formula of several steps runs
     scratch.code.insert(scratch.code.end(), steps.begin(), steps.end());
     depth += 1 - code_.arity[tokens[i]];
-    if (depth + static_cast<int>(steps.size()) >= MAX_STACK || most > MAX_STACK)
+    if (depth + room_[tokens[i]] >= MAX_STACK)
       throw std::length_error("a program nests too deeply to be evaluated; lower the maximum length");
   }
 }

@@ -33,8 +33,19 @@ struct TokenCode {
 
 // What makes a sequence of tokens a program: all that a check of one must know.
 struct Alphabet {
-  std::vector<int8_t> opens;      // [L] the arity less 1: how many positions a token opens in the place of its own
-  std::vector<uint8_t> constant;  // [L] whether the token is a placeholder
+  static constexpr int32_t UNKNOWN = -(1 << 29);  // no program opens so many positions
+
+  std::vector<int32_t> opens = {UNKNOWN};  // [L + 1] positions that a token opens for its own, last an unknown token
+  std::vector<uint8_t> constant;           // [L] whether the token is a placeholder
+  bool has_constants = false;
+
+  int tokens() const { return static_cast<int>(constant.size()); }
+  void add(int arity, bool is_constant) {
+    opens.back() = arity - 1;
+    opens.push_back(UNKNOWN);
+    constant.push_back(is_constant);
+    has_constants = has_constants || is_constant;
+  }
 };
 
 class Evaluator {
@@ -84,6 +95,7 @@ class Evaluator {
 
   TokenCode code_;
   Alphabet alphabet_;
+  std::vector<int> room_;  // [L] of the stack, that a token may need beyond what it leaves
   int64_t rows_, padded_rows_;
   std::vector<std::vector<double>> columns_;
   std::vector<double> target_, weight_;

@@ -42,6 +42,9 @@ from symseek.tokens import Kind, Library, Token
 
 __all__ = ["exponents_held", "reductions", "rescaled", "simplified", "translated"]
 
+# A normal form is worked by recursion, which formulas of some hundreds of levels exhaust.
+_NOT_SIMPLIFIED = (NoForm, OverflowError, RecursionError, ZeroDivisionError)
+
 _AGREE = 1e-9  # of the largest value: what rounding may make of the same formula written otherwise
 
 
@@ -82,7 +85,7 @@ def rescaled(
         plain = tidy
     try:
         short = _written(scaled(normal_form(program, library, inputs), output), library)
-    except (NoForm, OverflowError, ZeroDivisionError):
+    except _NOT_SIMPLIFIED:
         return plain
     same_units = output == 1.0 and all(scale == 1.0 for scale in inputs)
     if same_units and short.complexity > plain.complexity:
@@ -105,10 +108,11 @@ def reductions(program: Program, library: Library) -> list[Program]:
     found: dict[Program, None] = {}
     try:
         whole = normal_form(program, library, [1.0] * len(library.variables))
-    except (NoForm, OverflowError, ZeroDivisionError):
+        parts = list(_Reducer(library).sums(whole))
+    except _NOT_SIMPLIFIED:
         return []
-    for part in _Reducer(library).sums(whole):
-        with suppress(NoForm, OverflowError, ZeroDivisionError):
+    for part in parts:
+        with suppress(*_NOT_SIMPLIFIED):
             found[_written(part(), library)] = None
     return list(found)
 

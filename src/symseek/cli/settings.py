@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from symseek.cli.options import Parser, names
 
 if TYPE_CHECKING:
+    from symseek.loop import Result
     from symseek.runs.folder import FitRequest
 
 __all__ = ["add_settings", "fit_command", "given_settings", "option_words"]
@@ -33,17 +34,21 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
     return {"threads": cores(), **{name: getattr(options, name) for name in given}}
 
 
-def fit_command(request: FitRequest) -> str:
-    """The command that repeats a fit."""
+def fit_command(request: FitRequest, result: Result | None = None) -> str:
+    """The command that repeats a fit; one that the clock ended, by its count of expressions."""
+    from symseek.loop import Stopped
     from symseek.regression.settings import Settings
 
+    settings = request.settings
+    if result is not None and result.stopped is Stopped.TIME:
+        settings = replace(settings, max_seconds=None, max_expressions=result.expressions)
     words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
     if request.features is not None:
         words += _option("features", ",".join(map(_quoted_name, request.features)))
     for name, value in (("weights", request.weights), ("delimiter", request.delimiter)):
         words += _option(name, value) if value is not None else []
     default = Settings().to_dict()
-    for name, value in request.settings.to_dict().items():
+    for name, value in settings.to_dict().items():
         if value != default[name]:
             words += option_words(name, value)
     return shlex.join(words)

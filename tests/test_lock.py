@@ -59,8 +59,16 @@ def test_a_killed_process_keeps_nobody_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\xff\0", b"[]", b"{}", b"[" * 1000, b'{"pid": "1", "host": "a", "since": "b"}']
-    + [b'{"pid": 1, "host": 5, "since": "b"}', b'{"pid": 1, "host": "\\u001b[2J", "since": "b"}'],
+    [
+        b"",
+        b"\xff\0",
+        b"[]",
+        b"{}",
+        b"[" * 1000,
+        b'{"pid": "1", "host": "a", "since": "b"}',
+        b'{"pid": 1, "host": 5, "since": "b"}',
+        b'{"pid": 1, "host": "\\u001b[2J", "since": "b"}',
+    ],
 )
 def test_a_file_with_anything_in_it_does_no_harm(content: bytes, tmp_path: Path) -> None:
     assert str(Holder.read(content)) == "another process"

@@ -583,18 +583,22 @@ def test_a_run_prints_the_command_that_repeats_it(capsys: Capture, here: Path) -
     assert Path("again/front.json").read_bytes() == Path("my data-run-1/front.json").read_bytes()
 
 
-def test_a_run_that_the_clock_ended_is_repeated_by_its_count(capsys: Capture) -> None:
-    words = ("--max-seconds", "0.3", "--patience", "none", "--quiet", "--out", "timed")
-    said = answer(capsys, "fit", "data.csv", "--target", "y", *words)
+@pytest.mark.parametrize("method", ["hybrid", "evolution", "dsr"])
+@pytest.mark.parametrize("seconds", [0.1, 0.17, 0.31])
+def test_a_run_that_the_clock_ended_is_repeated_by_its_count(
+    method: str, seconds: float, capsys: Capture
+) -> None:
+    words = ("--max-seconds", seconds, "--patience", "none", "--quiet", "--method", method)
+    said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", "timed", *words)
     assert "the time is up" in said.out
     command = printed_command(said.out)
-    count = command[command.index("--max-expressions") + 1]
-    assert f"{int(count):,} expressions in " in said.out
     assert command[command.index("--max-seconds") + 1] == "none"
     again = answer(capsys, *command[1:], "--out", "again", "--quiet")
     assert again.code == 0
     for name in ("front.json", "front.csv"):
         assert Path("again", name).read_bytes() == Path("timed", name).read_bytes()
+    counts = [read_rows(Path(name, "curve.csv").read_text())[-1][1] for name in ("timed", "again")]
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize(

@@ -107,9 +107,16 @@ def make_regression(table: TrainingTable, settings: Settings) -> Regression:
 
 
 def search(
-    run: RunFolder, regression: Regression, table: TrainingTable, options: argparse.Namespace
+    run: RunFolder,
+    regression: Regression,
+    table: TrainingTable,
+    options: argparse.Namespace,
+    first_budget: bool = True,
 ) -> int:
-    """Search, print what was found, write it to the folder, and return the exit code."""
+    """Search, print what was found, write it to the folder, and return the exit code.
+
+    One command repeats a run that had the same budget from its beginning on.
+    """
     from symseek.loop import Stopped
     from symseek.regression.progress import run_with_progress
 
@@ -134,8 +141,9 @@ def search(
     recorder.finish()
     model = regression.model()
     print(model)
-    print(_summary(run, result, not options.no_report), flush=True)
-    run.finish(model, table, result, fit_command(run.request, result), not options.no_report)
+    command = _repeating(run, result) if first_budget else None
+    print(_summary(run, result, command, not options.no_report), flush=True)
+    run.finish(model, table, result, command, not options.no_report)
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
     for error in errors:
         say(error)
@@ -144,16 +152,29 @@ def search(
     return FAILED if errors else 0
 
 
-def _summary(run: RunFolder, result: Result, report: bool) -> str:
+def _repeating(run: RunFolder, result: Result) -> str | None:
+    """The command that repeats the run, if there is one: not if it ended by chance."""
+    from symseek.loop import Stopped
+
+    if result.stopped is Stopped.INTERRUPTED:
+        return None
+    if result.stopped is Stopped.TIME and result.repeated_by is None:
+        return None
+    return fit_command(run.request, result)
+
+
+def _summary(run: RunFolder, result: Result, command: str | None, report: bool) -> str:
     from symseek.loop import Stopped
 
     rate = result.expressions / max(result.seconds, 1e-9)
-    again = f"repeat it: {fit_command(run.request, result)}"
-    if result.stopped is Stopped.INTERRUPTED:
-        again = f"go on: {shlex.join(['symseek', 'resume', str(run.path)])}"
-    use = f"use it: {shlex.join(['symseek', 'predict', str(run.path)])} NEW.csv"
-    return (
+    lines = [
         f"\n{result.expressions:,} expressions in {result.seconds:.1f} s ({rate:,.0f}/s), seed"
-        f" {result.seed}: {result.stopped.value}\n{again}\n"
-        + (f"report: {run.path / 'report.html'}; {use}" if report else use)
-    )
+        f" {result.seed}: {result.stopped.value}"
+    ]
+    if command is not None:
+        lines.append(f"repeat it: {command}")
+    if result.stopped is Stopped.INTERRUPTED:
+        lines.append(f"go on: {shlex.join(['symseek', 'resume', str(run.path)])}")
+    use = f"use it: {shlex.join(['symseek', 'predict', str(run.path)])} NEW.csv"
+    lines.append(f"report: {run.path / 'report.html'}; {use}" if report else use)
+    return "\n".join(lines)

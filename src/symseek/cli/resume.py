@@ -50,9 +50,10 @@ def _resume(options: argparse.Namespace) -> int:
         run.remove_leftovers()
         run.restore(regression)
         _refuse_finished(run, regression)
-        if settings != run.request.settings:
+        same = settings == run.request.settings
+        if not same:
             run.change_settings(settings)
-        return search(run, regression, table, options)
+        return search(run, regression, table, options, first_budget=same)
 
 
 def _refuse_finished(run: RunFolder, regression: Regression) -> None:

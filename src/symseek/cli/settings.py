@@ -36,12 +36,11 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def fit_command(request: FitRequest, result: Result | None = None) -> str:
     """The command that repeats a fit; one that the clock ended, by its count of expressions."""
-    from symseek.loop import Stopped
     from symseek.regression.settings import Settings
 
     settings = request.settings
-    if result is not None and result.stopped is Stopped.TIME:
-        settings = replace(settings, max_seconds=None, max_expressions=result.expressions)
+    if result is not None and result.repeated_by is not None:
+        settings = replace(settings, max_seconds=None, max_expressions=result.repeated_by)
     words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
     if request.features is not None:
         words += _option("features", ",".join(map(_quoted_name, request.features)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symseek.cli.options import FAILED, INTERRUPTED, Commands, Parser, names, new_command, say
-from symseek.cli.settings import add_settings, fit_command, given_settings
+from symseek.cli.settings import add_settings, fit_command, given_settings, vocabulary
 
 if TYPE_CHECKING:
     from symseek.files.tables import TrainingTable
@@ -43,7 +43,8 @@ examples:
 def add_fit(commands: Commands) -> None:
     """The command `fit`."""
     text = "find a formula in a file"
-    fit = new_command(commands, "fit", text, description=DESCRIPTION, epilog=EXAMPLES)
+    epilog = f"{vocabulary()}\n{EXAMPLES}"
+    fit = new_command(commands, "fit", text, description=DESCRIPTION, epilog=epilog)
     add = fit.add_argument
     add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt or .parquet")
     add("--target", required=True, metavar="COLUMN", help="the column to find a formula for")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from symseek.loop import Result
     from symseek.runs.folder import FitRequest
 
-__all__ = ["add_settings", "fit_command", "given_settings", "option_words"]
+__all__ = ["add_settings", "fit_command", "given_settings", "option_words", "vocabulary"]
 
 
 def add_settings(parser: Parser, only: tuple[str, ...] | None = None) -> None:
@@ -24,6 +24,38 @@ def add_settings(parser: Parser, only: tuple[str, ...] | None = None) -> None:
             _add_setting(parser, each.name, each.metadata["help"], each.default)
         elif each.name in only:
             _add_setting(parser, each.name, each.metadata["help"], argparse.SUPPRESS)
+
+
+def vocabulary() -> str:
+    """The operators and rewards that there are, for the end of the help."""
+    from symseek.rewards import REWARDS
+    from symseek.tokens import OPERATORS
+
+    known = []
+    for name, token in OPERATORS.items():
+        meaning = token.formula or token.form("infix")
+        shown = "" if meaning is None else f" ({meaning.format(a='a', b='b')})"
+        known.append(f"{name}{shown}")
+    lines = ["operators, for --operators:", *wrapped(known), "", "rewards, for --reward:"]
+    for name, reward in REWARDS.items():
+        about = (reward.__doc__ or "").splitlines()[0].rstrip(".")
+        lines.append(f"  {name:<15}{about}")
+    return "\n".join(lines) + "\n"
+
+
+def wrapped(words: list[str], width: int = 96) -> list[str]:
+    """The words with commas between, in lines; no word is broken.
+
+    >>> wrapped(["a + b", "c"], width=9)
+    ['  a + b,', '  c']
+    """
+    lines = [""]
+    for number, word in enumerate(words, 1):
+        ended = word if number == len(words) else word + ","
+        if lines[-1] and len(lines[-1]) + 1 + len(ended) > width:
+            lines.append("")
+        lines[-1] += f" {ended}" if lines[-1] else f"  {ended}"
+    return lines
 
 
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:

@@ -917,6 +917,6 @@ def stage(folder: Path) -> str:
     found = set(os.listdir(folder)) if folder.exists() else set()
     if any(name.endswith(".part") for name in found):
         return "a file under way"
-    if "front.json" in found:
+    if "front.csv" in found:  # front.json is there before the end
         return "what it found"
     return "a checkpoint" if "checkpoint" in found else "settings" if found else "nothing"

@@ -50,6 +50,7 @@ class Stopped(enum.Enum):
     BUDGET = "the budget of expressions is spent"
     TIME = "the time is up"
     REWARD = "the wanted reward is reached"
+    EXACT = "a formula meets every digit of the target"
     CALLBACK = "the callback asked to stop"
     EARLY = "early stopping: nothing better has been found for long"
     INTERRUPTED = "interrupted; the best so far is kept"

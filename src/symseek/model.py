@@ -39,7 +39,12 @@ class Accuracy:
 
     @classmethod
     def of(cls, program: Program, data: Data, reward: Reward) -> Accuracy:
-        values = program.evaluate(data.X)
+        """The accuracy of a program."""
+        return cls.of_values(program.evaluate(data.X), data, reward)
+
+    @classmethod
+    def of_values(cls, values: NDArray[np.float64], data: Data, reward: Reward) -> Accuracy:
+        """The accuracy of predictions [N]."""
         if not np.isfinite(values).all():
             return cls(0.0, math.inf, -math.inf)
         with np.errstate(over="ignore"):
@@ -84,6 +89,7 @@ class Formula:
     nrmse: float
     r2: float
     validation_r2: float | None = None  # on the validation rows, if there are any
+    exact: bool = False  # it meets every digit of the target, and by no chance
 
     @property
     def complexity(self) -> int:
@@ -178,6 +184,7 @@ class Model:
                     "reward": each.reward,
                     "nrmse": each.nrmse,
                     "r2": each.r2,
+                    "exact": each.exact,
                     # JSON has no infinity, which is the R2 of a formula undefined on some row.
                     "validation_r2": _finite_or_none(each.validation_r2),
                     "expression": each.text,
@@ -207,6 +214,7 @@ class Model:
                     float(each["nrmse"]),
                     float(each["r2"]),
                     None if each["validation_r2"] is None else float(each["validation_r2"]),
+                    each.get("exact") is True,
                 )
                 for each in record["formulas"]
             )

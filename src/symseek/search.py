@@ -97,6 +97,7 @@ class SearchState(LoopState):
     adam: AdamState  # moments [P]
     objective: Any  # what the objective remembers
     population: Population | None = None  # that an evolution goes on with, [B] programs
+    begun: int = 0  # expressions graded when the policy last began anew
 
 
 class Search(Looped):
@@ -126,7 +127,7 @@ class Search(Looped):
         score: ScoreFunction | None = None,
         deterministic: bool = True,
         constraints: Iterable[Constraint | Custom] | None = None,
-        stop_early: Callable[[SearchState], bool] | None = None,
+        stop_early: Callable[[SearchState], Stopped | None] | None = None,
         seed: int = 0,
         threads: int = 1,
         engine: str | Engine = "native",
@@ -207,6 +208,7 @@ class Search(Looped):
             adam=adam,
             objective=objective,
             population=population,
+            begun=state.begun,
             **tally.closed(batch, state, epsilon, entropy),
         )
 
@@ -267,8 +269,8 @@ class Search(Looped):
     def finished(self) -> Stopped | None:
         """Why there is nothing left to do; None while there is."""
         stopped = super().finished
-        if stopped is None and self.stop_early is not None and self.stop_early(self.state):
-            stopped = Stopped.EARLY
+        if stopped is None and self.stop_early is not None:
+            stopped = self.stop_early(self.state)
         return stopped
 
     # What others ask of a search between two iterations.
@@ -310,6 +312,18 @@ class Search(Looped):
         self.consider(Programs.from_list([entry.program for entry in other.front]))
         if other.state.weights.shape == self.state.weights.shape:
             self.state = replace(self.state, weights=other.state.weights)
+
+    def begin_anew(self) -> None:
+        """Go on with a policy that has learnt nothing, and keep the front."""
+        first = PolicyWeights.start(len(self.library), self.config.policy.hidden, self.seed)
+        self.state = replace(
+            self.state,
+            weights=first.flat,
+            adam=AdamState.start(first.flat.size),
+            objective=self.config.objective.start(),
+            population=None,
+            begun=self.state.expressions,
+        )
 
     def raise_budget(self, expressions: int, seconds: float | None) -> None:
         """Allow so many more expressions and seconds."""

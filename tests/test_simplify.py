@@ -9,8 +9,20 @@ from hypothesis import strategies as st
 
 from strategies import programs
 from symseek import Library, Program, Token
+from symseek.algebra.precision import measured
 from symseek.algebra.simplify import rescaled, simplified
 from symseek.model import full_library
+
+def same_but_for_rounding(before: Program, after: Program, rows: np.ndarray) -> None:
+    """Defined where it was, and no further off than a few roundings of the terms, or 1e-6."""
+    values, errors = measured(before, rows)
+    found = after.evaluate(rows)
+    known = np.isfinite(values)
+    size = np.abs(values[known]).max(initial=0.0)
+    assert np.isfinite(found[known]).all()
+    off = np.abs(found[known] - values[known])
+    assert np.all(off <= np.minimum(8 * errors[known], 1e-6 * size))
+
 
 LIBRARY = full_library(["x", "y"])
 X = np.random.default_rng(0).uniform(0.1, 3, (50, 2))
@@ -29,8 +41,8 @@ X = np.random.default_rng(0).uniform(0.1, 3, (50, 2))
         ("x*x*x*x*x/(y*y)", "x**5.0/y**2"),
         ("-x - y", "-x - y"),
         ("0.0 - x*y", "-x*y"),
-        ("1.0/(1.0/x + 1.0/y)", "1/(1/x + 1/y)"),
-        ("sqrt(x**2)", "sqrt(x**2)"),
+        ("1.0/(1.0/x + 1.0/y)", "x*y/(x + y)"),
+        ("sqrt(x**2)", "x"),
         ("(x*y)**0.5", "sqrt(x*y)"),
         ("sin(0.0 - x)", "-sin(x)"),
         ("cos(0.0 - x)", "cos(x)"),
@@ -45,14 +57,10 @@ def test_written_shorter(text: str, short: str) -> None:
 
 
 @given(programs(LIBRARY))
-def test_the_values_stay(program: Program) -> None:
-    before = program.evaluate(X)
+def test_the_values_stay_and_it_never_gets_longer(program: Program) -> None:
     short = simplified(program, LIBRARY, X)
-    after = short.evaluate(X)
-    known = np.isfinite(before)
-    size = np.abs(before[known]).max(initial=0.0)
     assert short.complexity <= program.complexity
-    assert np.all(np.abs(after[known] - before[known]) <= 1e-9 * size)
+    same_but_for_rounding(program, short, X)
 
 
 @given(

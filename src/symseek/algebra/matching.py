@@ -99,7 +99,7 @@ def product_match(
 ) -> Iterator[Binding]:
     """The ways in which a whole term is as the pattern says."""
     letters = [base.name for base, _ in pattern if isinstance(base, Variable)]
-    factors = [factor for factor in pattern if not isinstance(factor[0], Variable)]
+    factors = tuple(factor for factor in pattern if not isinstance(factor[0], Variable))
     of_numbers = [each for each in letters if each in NUMBERS]
     of_rest = [each for each in letters if each in ANYTHING]
     for chosen, found in factors_match(factors, product, binding):
@@ -149,13 +149,13 @@ def factors_match(
 def _power_match(pattern: Call, base: Base, power: float, binding: Binding) -> Iterator[Binding]:
     """A power with a number for exponent, which a normal form has no call for."""
     whole, exponent = pattern.arguments
-    if exponent.terms and _number_letter(exponent):
+    if _letter_alone(exponent) in NUMBERS:
         for found in arguments_match(whole, single(base), binding):
             yield from arguments_match(exponent, Sum(power), found)
 
 
-def _number_letter(total: Sum) -> bool:
-    return any(base in map(Variable, NUMBERS) for base, _ in total.terms[0][1])
+def _letter_alone(total: Sum) -> str | None:
+    return _letter(total.terms[0][1]) if len(total.terms) == 1 else None
 
 
 def base_match(pattern: Base, base: Base, binding: Binding) -> Iterator[Binding]:

@@ -218,9 +218,10 @@ class Algebra:
         if name in ("exp", "neg_exp"):
             return _exp(first if name == "exp" else scaled(first, -1.0))
         sign = 1.0
-        if token.parity is not None and _negative(first):
-            sign = -1.0 if token.parity == "odd" else 1.0
+        if token.parity == "even" and all(coefficient < 0 for coefficient, _ in first.terms):
             arguments = [scaled(first, -1.0)]
+        if token.parity == "odd" and _negative(first):
+            sign, arguments = -1.0, [scaled(first, -1.0)]
         return Sum(0.0, ((sign, ((Call(name, tuple(arguments)), 1.0),)),))
 
     def called(self, call: Call, arguments: Sequence[Sum]) -> Sum:
@@ -228,7 +229,8 @@ class Algebra:
         return self.operated(self.library[call.name], list(arguments))
 
     def multiplied(self, *factors: Sum) -> Sum:
-        coefficient, product = 1.0, ()
+        coefficient = 1.0
+        product: Product = ()
         for each in factors:
             if each.constant:
                 coefficient *= each.offset
@@ -282,7 +284,7 @@ class Algebra:
                 sign *= 1.0 if even else -1.0
                 outside *= -1.0 if new % 2 == 1 else 1.0
                 apart.append((base if new.is_integer() else _minus(base), new))
-            elif even and new.is_integer():
+            elif even:
                 apart.append((Call("abs", (single(base),)), new))
             else:
                 inside.append((base, power))

@@ -62,8 +62,8 @@ class Rewriter:
             if rule.is_sum:
                 yield from self._sums(rule, total)
                 continue
-            for at, names in enumerate(calls):
-                if rule.calls <= names:
+            for at, its_calls in enumerate(calls):
+                if rule.calls <= its_calls:
                     yield from self._in_place(total, at, self._products(rule, *total.terms[at]))
         yield from self._with_common_factors(total)
         for at, (coefficient, product) in enumerate(total.terms):
@@ -100,9 +100,8 @@ class Rewriter:
         numbers = [base.name for base, _ in factors if isinstance(base, Variable)]
         if numbers and coefficient == 1.0:
             return
-        (first, first_power), *_ = patterns
         powers = dict.fromkeys(
-            power / first_power for base, power in product if _alike(first, base)
+            power / one for first, one in patterns for base, power in product if _alike(first, base)
         )
         for power in powers if not numbers else [1.0]:
             flat = tuple((base, number(each / power)) for base, each in product)
@@ -112,7 +111,9 @@ class Rewriter:
                     continue
                 with suppress(*undone):
                     new = self.algebra.raised(self._built(rule.replacement, binding), power)
-                    used = {at: each * power for at, (_, each) in zip(chosen, patterns, strict=True)}
+                    used = {
+                        at: each * power for at, (_, each) in zip(chosen, patterns, strict=True)
+                    }
                     rest = tuple(
                         (base, number(each - used.get(at, 0.0)))
                         for at, (base, each) in enumerate(product)
@@ -199,7 +200,10 @@ class Rewriter:
         """(1/a + b)**p = (1 + a*b)**p / a**p."""
         base, exponent = below
         cleared = added(
-            *(scaled(merged((*product, (base, -exponent))), c) for c, product in group.inside.terms),
+            *(
+                scaled(merged((*product, (base, -exponent))), c)
+                for c, product in group.inside.terms
+            ),
             scaled(merged(((base, -exponent),)), group.inside.offset),
         )
         if not power.is_integer() and self.algebra.sign(base) <= 0:

@@ -149,4 +149,3 @@ RULES = (
     Rule("max(a, b)", "b", where="b >= a"),
     Rule("min(a, b) + max(a, b)", "a + b"),
 )
-

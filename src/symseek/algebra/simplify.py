@@ -14,12 +14,14 @@ import heapq
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
 from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.algebra.normal_form import Base, Group, Sum, Variable, added, scaled, single
+from symseek.algebra.normal_form import Base, Group, Sum, Variable, added, scaled
 from symseek.algebra.periodic import lowest
 from symseek.algebra.precision import Rows, agree, measured
 from symseek.algebra.reductions import reductions
@@ -32,9 +34,10 @@ from symseek.tokens import Kind, Library, Token
 __all__ = ["exponents_held", "reductions", "rescaled", "simplified", "translated"]
 
 # A sum is rewritten so many times, and a whole formula in so many ways, at most.
-_EXPANDED, _WAYS = 12, 300
+_EXPANDED, _WAYS = 8, 200
 # A way to write a sum may be so much longer than the shortest, for what it may lead to.
-_DETOUR = 6
+_DETOUR = 4
+_REMEMBERED = 250  # formulas, with their rows
 _STRUCTURAL = 16  # exponents that are multiples of one part in so many come of roots and products
 
 
@@ -72,17 +75,38 @@ def rescaled(
     >>> print(rescaled(law, library, np.array([[1.5e11]]), [1e11], 1e8))
     6.324555320336758e-09*a**1.5
     """
+    return _shortened(program, library, tuple(inputs), output, _Known(X))
+
+
+class _Known:
+    """Rows that can be recognised."""
+
+    def __init__(self, X: NDArray[np.float64]) -> None:
+        self.X = np.ascontiguousarray(X, dtype=np.float64)
+        self._digest = self.X.shape, blake2b(self.X.tobytes()).digest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Known) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+
+@lru_cache(maxsize=_REMEMBERED)  # a live display asks for the same formulas many times
+def _shortened(
+    program: Program, library: Library, inputs: tuple[float, ...], output: float, rows: _Known
+) -> Program:
+    """The shortest way to write the formula that agrees with it on the rows."""
     writer = Writer(library)
     plain = writer.translated(program, inputs, output)
-    X = np.asarray(X, dtype=np.float64)
-    X = X[np.isfinite(plain.evaluate(X))]
+    X = rows.X[np.isfinite(plain.evaluate(rows.X))]
     if not len(X):
         return plain
     expected = measured(plain, X)
     found = [tidied(plain, ALL_DIGITS)]
     with suppress(*undone, RecursionError), np.errstate(all="ignore"):
         search = _Shortest(library, X, writer)
-        form = scaled(search.rewriter.algebra.form(program, inputs), output)
+        form = scaled(search.algebra.form(program, inputs), output)
         found.insert(0, writer.program(form))
         found.insert(0, writer.program(search.best(form)))
     for each in found:

@@ -33,6 +33,7 @@ __all__ = ["Writer", "Written", "digits"]
 
 _BRACKET, _FUNCTION, _ROOT = 10**6, 10**6 + 1, 10**6 + 2  # among factors; letters come before
 _MANY_DIGITS = 7  # a number of more characters counts as one of so many: it is a fitted one
+_SMALLEST = 1e-300  # its inverse is still a float
 _DENOMINATORS, _LARGEST_NUMERATOR, _SAME = range(1, 13), 99, 1e-14
 
 
@@ -138,7 +139,7 @@ class Writer:
             inside = _taken_in(base, power, coefficient)
             if inside is not None:
                 way = self.fraction(1.0, (*product[:at], (inside, power), *product[at + 1 :]))
-                if way.cost < (best.cost[0], best.cost[1] - 1):  # one digit is not worth it
+                if _clearly_less(way, best):
                     best = way
         return best
 
@@ -152,22 +153,19 @@ class Writer:
 
     def fraction(self, coefficient: float, product: Product) -> Written:
         """The number first, where it is not 1; or its inverse below the line, if that is neater."""
-        above, below = self._roots(product)
-        above.sort(key=lambda factor: factor[0])  # those of one rank as they came
-        below.sort(key=lambda factor: factor[0])
-        upper, lower = [each for _, each in above], [each for _, each in below]
+        factors = sorted(_pooled(product), key=self._rank)  # those of one rank as they came
+        upper = [self.power(base, power) for base, power in factors if power > 0]
+        lower = [self.power(base, -power) for base, power in factors if power < 0]
         if coefficient == 1.0:
             return self._over(upper, lower)
         if coefficient == -1.0 and upper:
             return self._over([self.node("neg", upper[0]), *upper[1:]], lower)
-        ways = [self._over([self.number(coefficient), *upper], lower)]
-        if upper and lower:
-            try:
-                inverse = number(1.0 / coefficient)
-            except NoForm:
-                return ways[0]
-            ways.append(self._over(upper, [self.number(inverse), *lower]))
-        return _best(ways)
+        whole = self._over([self.number(coefficient), *upper], lower)
+        if upper and lower and abs(coefficient) > _SMALLEST:
+            turned = self._over(upper, [self.number(number(1.0 / coefficient)), *lower])
+            if _clearly_less(turned, whole):
+                return turned
+        return whole
 
     def _over(self, above: list[Written], below: list[Written]) -> Written:
         if not above:
@@ -181,35 +179,9 @@ class Writer:
             written = self.node("mul", written, factor)
         return written
 
-    def _roots(
-        self, product: Product
-    ) -> tuple[list[tuple[int, Written]], list[tuple[int, Written]]]:
-        """The factors above and below the line with their ranks, what has one root under one."""
-        pools: dict[float, list[tuple[Base, float]]] = {}
-        above, below = [], []
-        for base, power in product:
-            if not power.is_integer():
-                pools.setdefault(0.5 if power % 1 == 0.5 else abs(power), []).append((base, power))
-        for base, power in product:
-            pool = pools.get(0.5 if power % 1 == 0.5 else abs(power), ())
-            if power.is_integer() or len(pool) == 1:
-                side = above if power > 0 else below
-                side.append((self._rank(base, power), self.power(base, abs(power))))
-            elif pool[0] == (base, power):
-                root = math.copysign(0.5 if power % 1 == 0.5 else abs(power), power)
-                whole = [(b, number((p - math.copysign(root, p)))) for b, p in pool]
-                under = tuple((b, math.copysign(1.0, p * root)) for b, p in pool)
-                side = above if root > 0 else below
-                inside = Group(Sum(0.0, ((1.0, under),)))
-                side.append((_ROOT, self.power(inside, abs(root))))
-                for b, p in whole:
-                    if p:
-                        side = above if p > 0 else below
-                        side.append((self._rank(b, p), self.power(b, abs(p))))
-        return above, below
-
-    def _rank(self, base: Base, power: float) -> int:
-        """The customary order of factors: letters as the columns are, brackets, functions, roots."""
+    def _rank(self, factor: tuple[Base, float]) -> int:
+        """The customary order: letters as the columns are, brackets, functions, roots."""
+        base, power = factor
         if isinstance(base, Call):
             return _FUNCTION
         if not power.is_integer():
@@ -257,6 +229,34 @@ class Writer:
 
 def _best(ways: list[Written]) -> Written:
     return min(ways, key=lambda each: each.cost)
+
+
+def _pooled(product: Product) -> list[tuple[Base, float]]:
+    """The factors, those of one root under one: x**1.5 * y**0.5 is x * (x*y)**0.5."""
+    pools: dict[float, list[tuple[Base, float]]] = {}
+    for base, power in product:
+        if not power.is_integer():
+            pools.setdefault(_root(power), []).append((base, power))
+    found: list[tuple[Base, float]] = []
+    for base, power in product:
+        pool = pools.get(_root(power), [])
+        if len(pool) < 2:
+            found.append((base, power))
+        elif pool[0] == (base, power):
+            root = math.copysign(_root(power), power)
+            under = tuple((each, math.copysign(1.0, its * root)) for each, its in pool)
+            found.append((Group(Sum(0.0, ((1.0, under),))), root))
+            found += [(b, p - math.copysign(root, p)) for b, p in pool if abs(p) != abs(root)]
+    return found
+
+
+def _root(power: float) -> float:
+    return 0.5 if power % 1 == 0.5 else abs(power)
+
+
+def _clearly_less(one: Written, other: Written) -> bool:
+    """Whether one way is better by more than a digit, which would not be worth a change."""
+    return one.cost < (other.cost[0], other.cost[1] - 1)
 
 
 def _taken_in(base: Base, power: float, coefficient: float) -> Base | None:

@@ -193,9 +193,16 @@ class Regression:
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule)
 
     @property
-    def _looked_at(self) -> slice:
-        """The training rows on which formulas are compared."""
-        return slice(None, None, -(-len(self.train.y) // _LOOKED_AT))
+    def _looked_at(self) -> NDArray[np.intp]:
+        """The training rows on which formulas are compared: one of every few, not every third.
+
+        On every third row of 1, 2, 3, ... cos(2*pi*x/3) is 1.
+        """
+        step = -(-len(self.train.y) // _LOOKED_AT)
+        first = np.arange(0, len(self.train.y), step)
+        drawn = np.random.default_rng(0).integers(step, size=len(first))
+        rows: NDArray[np.intp] = np.minimum(first + drawn, len(self.train.y) - 1)
+        return rows
 
     @property
     def _few(self) -> Floats:

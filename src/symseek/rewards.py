@@ -70,7 +70,7 @@ class ErrorReward:
 
 @dataclass(frozen=True)
 class InverseNRMSE(ErrorReward):
-    """1 / (1 + NRMSE): the paper's reward; NRMSE is the RMSE over the standard deviation of y.
+    """1 / (1 + NRMSE), the paper's; NRMSE is the RMSE over the standard deviation of y.
 
     >>> import numpy as np
     >>> InverseNRMSE()(np.array([0.0, 4.0]), np.array([0.0, 2.0]), 2.0)

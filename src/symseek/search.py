@@ -158,6 +158,7 @@ class Search(Looped):
         self.evolver = None
         if config.evolution is not None:
             self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, self.data)
+            self.margin = max(config.batch_size, config.evolution.pairs)
         self.stop_early = stop_early  # asked between iterations
         first = PolicyWeights.start(len(library), config.policy.hidden, seed)
         # Its random numbers are those of another seed: the same ones would give the same programs.
@@ -241,6 +242,7 @@ class Search(Looped):
 
         def room() -> int:
             tally.clock.lap("evolve")
+            tally.wind_up(self.margin)
             done = tally.finished(self.least) is not None or (
                 self._exact(tally.front) and not exact_before
             )

@@ -1,7 +1,7 @@
 """Text tables: what separates the columns, what they are called, and the numbers in them.
 
-pandas reads the numbers at full speed. Only when it fails is the file read again, record by record,
-to name the line.
+pandas reads the numbers of large files at full speed; small ones are read before it is loaded. Only
+when that fails is the file read again, record by record, to name the line.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import lzma
+import math
 import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -41,6 +42,7 @@ MISSING = frozenset(["", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL"
 
 SAMPLE = 1 << 20  # bytes from which delimiter and decimal sign are guessed
 SCORED_ROWS = 200  # of the sample, for the delimiter
+SMALL = 1 << 19  # bytes of a file that is read sooner than pandas is loaded
 ROWS_AT_A_TIME = 1 << 16  # bounds the memory that text takes while it is read
 
 _NUMBER = {  # by decimal sign
@@ -113,8 +115,11 @@ class Delimited:
     def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers [N, k] of some columns; nan where one is missing."""
         try:
-            with _text(self.path) as text:
-                values = self._parsed(text, columns)
+            if self.path.stat().st_size <= SMALL:
+                values = self._converted(columns)
+            else:
+                with _text(self.path) as text:
+                    values = self._parsed(text, columns)
         except InputError:
             raise
         except ValueError as error:
@@ -157,6 +162,27 @@ class Delimited:
         )
         blocks = [np.ascontiguousarray(chunk[list(columns)].to_numpy()) for chunk in chunks]
         return np.concatenate(blocks)
+
+    def _converted(self, columns: Sequence[int]) -> NDArray[np.float64]:
+        """The same numbers as those of `_parsed`, record by record."""
+        rows = [
+            [self._value(record[column]) for column in columns]
+            for _, record in islice(self._records(), 1, None)
+            if self._whole(record)
+        ]
+        return np.array(rows, dtype=np.float64).reshape(-1, len(columns))
+
+    def _whole(self, record: Sequence[str]) -> bool:
+        if len(record) != len(self.names):
+            raise ValueError("a record is not as long as the header")
+        return True
+
+    def _value(self, cell: str) -> float:
+        if cell in MISSING:
+            return math.nan
+        if not _is_number(cell, self.decimal):
+            raise ValueError("a cell is not a number")
+        return float(cell.replace(self.decimal, "."))
 
     def _explain(
         self, columns: Sequence[int], cell_error: CellError, rows: Collection[int] | None = None

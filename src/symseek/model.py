@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ from symseek.tokens import OPERATORS, RESERVED, Kind, Library, Token, every_oper
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Accuracy", "Formula", "Model", "full_library", "loss"]
+__all__ = ["Accuracy", "Formula", "Layout", "Model", "full_library", "loss"]
 
 FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
 
@@ -98,6 +98,23 @@ class Formula:
 
 
 @dataclass(frozen=True)
+class Layout:
+    """Where the features are in the table that they came from, as a spreadsheet shows it.
+
+    >>> Layout((2, 3)).first_row
+    2
+    """
+
+    columns: tuple[int, ...]  # of each feature, from 0
+    first_row: int = 2  # that has numbers, counted from 1
+
+    def __post_init__(self) -> None:
+        whole = all(type(each) is int for each in (*self.columns, self.first_row))
+        if not whole or min(self.columns, default=0) < 0 or self.first_row < 1:
+            raise InputError(f"{self} is no layout; give columns from 0 and a row from 1")
+
+
+@dataclass(frozen=True)
 class Model:
     """The formulas for one target.
 
@@ -120,6 +137,7 @@ class Model:
     formulas: tuple[Formula, ...]  # simplest first
     picked: int
     rule: str = "elbow"  # that picked it
+    layout: Layout | None = None  # of the file that the features came from, if it was one
 
     @property
     def best(self) -> Formula:
@@ -178,6 +196,7 @@ class Model:
             "operators": [_described(token) for token in _own_tokens(self.formulas)],
             "picked": self.picked,
             "rule": self.rule,
+            "layout": None if self.layout is None else asdict(self.layout),
             "formulas": [
                 {
                     "complexity": each.complexity,
@@ -224,6 +243,7 @@ class Model:
                 formulas,
                 int(record["picked"]),
                 str(record["rule"]),
+                _layout(record.get("layout"), len(library.variables)),
             )
             model.formula(model.picked)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -282,6 +302,16 @@ def _made(described: Mapping[str, Any]) -> Token:
     if "formula" in described:
         return Token(**described)
     return OPERATORS[described["name"]].with_complexity(int(described["complexity"]))
+
+
+def _layout(record: Mapping[str, Any] | None, features: int) -> Layout | None:
+    """The layout, which models of before there were layouts lack."""
+    if record is None:
+        return None
+    layout = Layout(tuple(record["columns"]), record["first_row"])
+    if len(layout.columns) != features:
+        raise ValueError(f"its layout has {len(layout.columns)} columns for {features} features")
+    return layout
 
 
 def _finite_or_none(value: float | None) -> float | None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.arguments import numbers, refused, wholes
 from symseek.constants import FitConfig
 from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constraints
 from symseek.data import Data
@@ -63,6 +64,10 @@ class SearchConfig:
     constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
 
     def __post_init__(self) -> None:
+        wholes(self, "batch_size", "max_expressions", "max_constants")
+        numbers(self, "learning_rate", "entropy_weight", "entropy_decay", "fresh")
+        numbers(self, optional=("max_seconds", "stop_reward"))
+        self._check_parts()
         if self.batch_size < 2:
             raise InputError(f"the batch size is {self.batch_size}; it must be at least 2")
         check_budget(self, "batch", "batch_size")
@@ -78,6 +83,20 @@ class SearchConfig:
             raise InputError(
                 f"entropy_decay is {self.entropy_decay}; it must be above 0 and at most 1"
             )
+
+    def _check_parts(self) -> None:
+        """Refuse parts of a wrong type."""
+        if isinstance(self.objective, type) or not hasattr(self.objective, "select"):
+            raise refused("objective", self.objective, "an objective, such as RiskSeeking()")
+        for name, kind in (
+            ("policy", PolicyConfig),
+            ("evolution", Evolution),
+            ("constants", FitConfig),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind) and (value is not None or kind is PolicyConfig):
+                other = "" if kind is PolicyConfig else ", or None"
+                raise refused(name, value, f"of the type {kind.__name__}{other}")
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> SearchConfig:
@@ -132,10 +151,11 @@ class Search(Looped):
         threads: int = 1,
         engine: str | Engine = "native",
     ) -> None:
-        check_seed(seed)
         self.library = library
-        self.config = config = config or SearchConfig()
-        self.seed = seed
+        self.config = config = SearchConfig() if config is None else config
+        if not isinstance(config, SearchConfig):
+            raise refused("config", config, "of the type SearchConfig")
+        self.seed = seed = check_seed(seed)
         self.engine = engine_named(engine, threads)
         self.data: Data | None = None
         self.perfect = math.inf  # the reward of an exact fit

@@ -26,7 +26,7 @@ from symseek.data import Data, Scales
 from symseek.errors import InputError
 from symseek.evaluation import fit_constants
 from symseek.loop import Iteration, Result, Stopped
-from symseek.model import Accuracy, Formula, Model, full_library
+from symseek.model import Accuracy, Formula, Layout, Model, full_library
 from symseek.notation.printing import infix
 from symseek.programs import Program, Programs
 from symseek.regression import picking
@@ -72,9 +72,11 @@ class Regression:
         *,
         target: str = "y",
         weights: Floats | None = None,
+        layout: Layout | None = None,
     ) -> None:
         self.settings = settings = settings or Settings()
         self.target = target
+        self.layout = layout
         self.reward = reward_named(settings.reward)
         self.full = full_library(features, settings.operators)
         data = Data.checked(X, y, self.full.variables, weights)
@@ -190,7 +192,8 @@ class Regression:
             [self._formula(each, self.train, self.validation) for each in programs]
         )
         picked, rule = self._pick(formulas)
-        return Model(self.target, self.full.variables, tuple(formulas), picked, rule)
+        found = tuple(formulas)
+        return Model(self.target, self.full.variables, found, picked, rule, self.layout)
 
     @property
     def _looked_at(self) -> NDArray[np.intp]:

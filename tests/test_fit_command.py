@@ -16,7 +16,7 @@ import pytest
 
 from run_helpers import Answer, answer, write_table
 from symseek import Program
-from symseek.model import Formula, Model, full_library
+from symseek.model import Formula, Layout, Model, full_library
 from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest, RunFolder
 
@@ -43,7 +43,7 @@ def run(here: Path) -> Path:
     library = full_library(["a", "b"])
     texts = ["4", "a", "3*log(a) + b"]
     formulas = [Formula(Program.parse(text, library), text, 0.5, 0.5, 0.75) for text in texts]
-    model = Model("y", ("a", "b"), tuple(formulas), picked=2)
+    model = Model("y", ("a", "b"), tuple(formulas), picked=2, layout=Layout((0, 1)))
     write_table(here / "data.csv")
     request = FitRequest(here / "data.csv", "y", None, None, None, Settings())
     folder = Path("run")
@@ -182,7 +182,7 @@ BAD: dict[str, Bad] = {
     ),
     "missing": Bad(rows("a,b,y", "1,,2"), "column 'b' of data.csv has a missing value in line 2"),
     "missing target": Bad(rows("a,b,y", "1,2,nan"), "column 'y' of data.csv has a missing value"),
-    "infinity": Bad(rows("a,b,y", "inf,1,2"), "column 'a' of data.csv has inf in line 2; drop"),
+    "infinity": Bad(rows("a,b,y", "inf,1,2"), "column 'a' of data.csv has inf in line 2; replace"),
     "overflow": Bad(rows("a,b,y", "1e200,1,2"), "squares overflow beyond 1e+150; rescale"),
     "constant target": Bad("a,y\n1,7\n2,7\n3,7\n", "the target 'y' of data.csv is 7 in every row"),
     "one row": Bad("a,y\n1,2\n", "data.csv has only one row; a search needs at least 3"),

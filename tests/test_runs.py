@@ -100,7 +100,10 @@ def test_an_exact_law_leaves_all_files_too(capsys: Capture, here: Path) -> None:
     assert sorted(os.listdir(folder)) == FILES
     said = answer(capsys, "resume", folder, "--max-expressions", 9000)
     assert said.code == 2
-    assert "is finished: the wanted reward is reached; there is nothing better to find" in said.err
+    assert (
+        "is finished: a formula meets every digit of the target; there is nothing better"
+        in said.err
+    )
 
 
 def test_folders_are_numbered(here: Path) -> None:

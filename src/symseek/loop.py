@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arguments import whole
 from symseek.engines.interface import Engine
 from symseek.errors import InputError
 from symseek.evaluation import Graded, Grader
@@ -50,6 +51,7 @@ class Stopped(enum.Enum):
     BUDGET = "the budget of expressions is spent"
     TIME = "the time is up"
     REWARD = "the wanted reward is reached"
+    EXACT = "a formula meets every digit of the target"
     CALLBACK = "the callback asked to stop"
     EARLY = "early stopping: nothing better has been found for long"
     INTERRUPTED = "interrupted; the best so far is kept"
@@ -148,10 +150,9 @@ def check_budget(budget: Budget, batch: str, setting: str) -> None:
         raise InputError("stop_reward is NaN; give a number, or None")
 
 
-def check_seed(seed: int) -> None:
-    """Refuse what is not a seed."""
-    if not 0 <= seed < 2**64:
-        raise InputError(f"the seed is {seed}; it must be from 0 to 2**64 - 1")
+def check_seed(seed: int) -> int:
+    """The seed, if it is one."""
+    return whole("the seed", seed, "a whole number from 0 to 2**64 - 1", 0, 2**64 - 1)
 
 
 @dataclass(frozen=True, kw_only=True)

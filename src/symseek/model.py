@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -24,7 +24,7 @@ from symseek.tokens import OPERATORS, RESERVED, Kind, Library, Token, every_oper
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Accuracy", "Formula", "Model", "full_library", "loss"]
+__all__ = ["Accuracy", "Formula", "Layout", "Model", "full_library", "loss"]
 
 FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
 
@@ -39,7 +39,12 @@ class Accuracy:
 
     @classmethod
     def of(cls, program: Program, data: Data, reward: Reward) -> Accuracy:
-        values = program.evaluate(data.X)
+        """The accuracy of a program."""
+        return cls.of_values(program.evaluate(data.X), data, reward)
+
+    @classmethod
+    def of_values(cls, values: NDArray[np.float64], data: Data, reward: Reward) -> Accuracy:
+        """The accuracy of predictions [N]."""
         if not np.isfinite(values).all():
             return cls(0.0, math.inf, -math.inf)
         with np.errstate(over="ignore"):
@@ -84,11 +89,29 @@ class Formula:
     nrmse: float
     r2: float
     validation_r2: float | None = None  # on the validation rows, if there are any
+    exact: bool = False  # it meets every digit of the target, and by no chance
 
     @property
     def complexity(self) -> int:
         """The sum of the tokens' complexities."""
         return self.program.complexity
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the features are in the table that they came from, as a spreadsheet shows it.
+
+    >>> Layout((2, 3)).first_row
+    2
+    """
+
+    columns: tuple[int, ...]  # of each feature, from 0
+    first_row: int = 2  # that has numbers, counted from 1
+
+    def __post_init__(self) -> None:
+        whole = all(type(each) is int for each in (*self.columns, self.first_row))
+        if not whole or min(self.columns, default=0) < 0 or self.first_row < 1:
+            raise InputError(f"{self} is no layout; give columns from 0 and a row from 1")
 
 
 @dataclass(frozen=True)
@@ -114,6 +137,7 @@ class Model:
     formulas: tuple[Formula, ...]  # simplest first
     picked: int
     rule: str = "elbow"  # that picked it
+    layout: Layout | None = None  # of the file that the features came from, if it was one
 
     @property
     def best(self) -> Formula:
@@ -172,12 +196,14 @@ class Model:
             "operators": [_described(token) for token in _own_tokens(self.formulas)],
             "picked": self.picked,
             "rule": self.rule,
+            "layout": None if self.layout is None else asdict(self.layout),
             "formulas": [
                 {
                     "complexity": each.complexity,
                     "reward": each.reward,
                     "nrmse": each.nrmse,
                     "r2": each.r2,
+                    "exact": each.exact,
                     # JSON has no infinity, which is the R2 of a formula undefined on some row.
                     "validation_r2": _finite_or_none(each.validation_r2),
                     "expression": each.text,
@@ -207,6 +233,7 @@ class Model:
                     float(each["nrmse"]),
                     float(each["r2"]),
                     None if each["validation_r2"] is None else float(each["validation_r2"]),
+                    each.get("exact") is True,
                 )
                 for each in record["formulas"]
             )
@@ -216,6 +243,7 @@ class Model:
                 formulas,
                 int(record["picked"]),
                 str(record["rule"]),
+                _layout(record.get("layout"), len(library.variables)),
             )
             model.formula(model.picked)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -274,6 +302,16 @@ def _made(described: Mapping[str, Any]) -> Token:
     if "formula" in described:
         return Token(**described)
     return OPERATORS[described["name"]].with_complexity(int(described["complexity"]))
+
+
+def _layout(record: Mapping[str, Any] | None, features: int) -> Layout | None:
+    """The layout, which models of before there were layouts lack."""
+    if record is None:
+        return None
+    layout = Layout(tuple(record["columns"]), record["first_row"])
+    if len(layout.columns) != features:
+        raise ValueError(f"its layout has {len(layout.columns)} columns for {features} features")
+    return layout
 
 
 def _finite_or_none(value: float | None) -> float | None:

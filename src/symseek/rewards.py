@@ -63,6 +63,10 @@ class ErrorReward:
         """How the reward falls with the mean squared error; None if it does not depend on it so."""
         return None
 
+    def row_losses(self, errors: Floats) -> Floats:
+        """What each row counts against the reward: its squared error, or its absolute one."""
+        return np.abs(errors) if self.curve(1.0) is None else errors**2
+
 
 @dataclass(frozen=True)
 class InverseNRMSE(ErrorReward):

@@ -23,8 +23,9 @@ __all__ = ["add_fit", "add_no_report", "make_regression", "search"]
 DESCRIPTION = """\
 Search a table for a formula.
 
-The file is CSV, TSV or Parquet with a header; all its columns but the target are used unless
---features names some. While it searches, a bar and the best formulas so far are shown. Ctrl-C ends
+The file is CSV, TSV, columns aligned with blanks, or Parquet, with a line of names; lines that
+begin with # and a row of units are left out. All columns but the target are used unless --features
+names some. While it searches, a bar and the best formulas so far are shown. Ctrl-C ends
 early and keeps everything. What is found goes into a folder, by default data-run-1 for data.csv:
 the formulas (front.csv, front.json), a report to open in a browser (report.html), the settings, the
 course of the search (curve.csv) and a checkpoint to go on from. `symseek show` prints the formulas
@@ -46,7 +47,7 @@ def add_fit(commands: Commands) -> None:
     epilog = f"{vocabulary()}\n{EXAMPLES}"
     fit = new_command(commands, "fit", text, description=DESCRIPTION, epilog=epilog)
     add = fit.add_argument
-    add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt or .parquet")
+    add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt, .dat or .parquet")
     add("--target", required=True, metavar="COLUMN", help="the column to find a formula for")
     add(
         "--features",
@@ -56,6 +57,7 @@ def add_fit(commands: Commands) -> None:
     )
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
+    add("--drop-missing", action="store_true", help="leave out rows with missing values")
     add(
         "--out",
         dest="folder",
@@ -76,9 +78,8 @@ def _fit(options: argparse.Namespace) -> int:
 
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
-    request = FitRequest(
-        options.data, options.target, features, options.weights, options.delimiter, settings
-    )
+    columns = options.target, features, options.weights
+    request = FitRequest(options.data, *columns, options.delimiter, settings, options.drop_missing)
     table = request.read_table()
     regression = make_regression(table, settings)
     folder = options.folder or free_folder(options.data)
@@ -104,6 +105,7 @@ def make_regression(table: TrainingTable, settings: Settings) -> Regression:
         settings,
         target=table.target,
         weights=table.weights,
+        layout=table.layout,
     )
 
 

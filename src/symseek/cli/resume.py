@@ -64,7 +64,7 @@ def _refuse_finished(run: RunFolder, regression: Regression) -> None:
         return
     advice = (
         "there is nothing better to find"
-        if reason is Stopped.REWARD
+        if reason in (Stopped.REWARD, Stopped.EXACT)
         else "give a larger `max_expressions`, `max_seconds` or `patience` to go on"
     )
     raise InputError(f"the run {str(run.path)!r} is finished: {reason.value}; {advice}")

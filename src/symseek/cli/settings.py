@@ -78,6 +78,7 @@ def fit_command(request: FitRequest, result: Result | None = None) -> str:
         words += _option("features", ",".join(map(_quoted_name, request.features)))
     for name, value in (("weights", request.weights), ("delimiter", request.delimiter)):
         words += _option(name, value) if value is not None else []
+    words += ["--drop-missing"] * request.drop_missing
     default = Settings().to_dict()
     for name, value in settings.to_dict().items():
         if value != default[name]:

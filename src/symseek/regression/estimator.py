@@ -4,25 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.random import RandomState
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from symseek.arguments import refused
+from symseek.data import FEWEST_ROWS
 from symseek.errors import InputError
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings, cores
+from symseek.regression.settings import WANTED, Settings, cores
+from symseek.search import SearchConfig
 from symseek.tokens import Token
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from symseek.rewards import Reward
-    from symseek.search import SearchConfig
 
 __all__ = ["SymbolicRegressor"]
 
@@ -69,6 +78,26 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     4.905*x0**2
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "operators": [Iterable],
+        "constants": ["boolean"],
+        "max_length": [Interval(Integral, 1, 1000, closed="both")],
+        "method": [str],
+        "max_expressions": [Interval(Integral, 2, None, closed="left")],
+        "max_seconds": [Interval(Real, 1e-9, 1e12, closed="both"), None],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "reward": [str, callable],
+        "validation": [Interval(Real, 0, 0.9, closed="both")],
+        "pick": [str],
+        "sample_rows": [Interval(Integral, FEWEST_ROWS, None, closed="left"), None],
+        "scale": ["boolean"],
+        "warm_start": ["boolean"],
+        "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), RandomState, None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+        "config": [SearchConfig, None],
+    }
+
     def __init__(
         self,
         *,
@@ -112,6 +141,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> SymbolicRegressor:
         """Search for formulas of the columns of X [N, n] that give y [N] or, one each, [N, k]."""
+        settings = self._settings()
         inputs, outputs = validate_data(
             self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
         )
@@ -124,7 +154,6 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, inputs, dtype=np.float64)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        settings = self._settings()
         before = getattr(self, "_regressions", []) if self.warm_start else []
         if before and not _is_seed(self.random_state):
             settings = replace(settings, seed=before[0].settings.seed)
@@ -143,21 +172,33 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _settings(self) -> Settings:
+        self._check_parameters()
         # One seed for all targets, so that each has the same result as alone.
         state = self.random_state
         seed = int(state) if _is_seed(state) else _drawn_seed(state)
-        if isinstance(self.operators, str):
-            raise InputError(
-                f"give `operators` as a list, [{self.operators!r}], and not as one text"
-            )
         names = [each.name for each in fields(Settings) if each.name not in ("seed", "threads")]
         given = {name: getattr(self, name) for name in names}
-        given["operators"] = tuple(self.operators)
         try:
             return Settings(**given, seed=seed, threads=_threads(self.n_jobs))
         except InputError as error:
             text = str(error).replace("`seed`", "`random_state`").replace("`threads`", "`n_jobs`")
             raise InputError(text) from None
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters of a wrong type; a flag is no number, although Python takes it for one.
+
+        It says the same as scikit-learn's own check of the constraints, in one sentence.
+        """
+        for name, constraints in self._parameter_constraints.items():
+            value = getattr(self, name)
+            is_flag = isinstance(value, bool | np.bool_)
+            try:
+                validate_parameter_constraints({name: constraints}, {name: value}, "")
+                wrong = is_flag and not {"boolean", "verbose"}.intersection(map(str, constraints))
+            except (InvalidParameterError, TypeError):  # the latter for a fraction
+                wrong = True
+            if wrong:
+                raise refused(f"`{name}`", value, (WANTED | _WANTED_HERE)[name])
 
     def _run(self, regression: Regression) -> Any:
         if not self.verbose:
@@ -265,6 +306,14 @@ def _target_names(y: Any, count: int, features: Sequence[str]) -> list[str]:
     return ["y"] if count == 1 else [f"y{i}" for i in range(count)]
 
 
+_WANTED_HERE = {
+    "warm_start": "True or False",
+    "random_state": "a whole number from 0 to 2**64 - 1, a NumPy RandomState, or None",
+    "n_jobs": "a number of threads, -1 for every core, or None",
+    "verbose": "True or False",
+}
+
+
 def _is_seed(state: Any) -> bool:
     return isinstance(state, int | np.integer)
 
@@ -279,4 +328,4 @@ def _threads(n_jobs: int | None) -> int:
     most = cores()
     if n_jobs == 0 or n_jobs < -most:
         raise InputError(f"`n_jobs` is {n_jobs}; use a number of threads, or -1 for every core")
-    return n_jobs if n_jobs > 0 else most + 1 + n_jobs
+    return int(n_jobs) if n_jobs > 0 else most + 1 + int(n_jobs)

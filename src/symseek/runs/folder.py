@@ -65,10 +65,12 @@ class FitRequest:
     weights: str | None
     delimiter: str | None
     settings: Settings
+    drop_missing: bool = False
 
     def read_table(self) -> TrainingTable:
         """The data, read and checked."""
-        return read_table(self.data, self.target, self.features, self.weights, self.delimiter)
+        columns = self.target, self.features, self.weights
+        return read_table(self.data, *columns, self.delimiter, self.drop_missing)
 
     def to_json(self) -> str:
         """The content of settings.json."""
@@ -80,6 +82,7 @@ class FitRequest:
             "features": None if self.features is None else list(self.features),
             "weights": self.weights,
             "delimiter": self.delimiter,
+            "drop_missing": self.drop_missing,
             "settings": self.settings.to_dict(),
         }
         return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
@@ -95,6 +98,7 @@ class FitRequest:
             _text_or_none(record["weights"]),
             _text_or_none(record["delimiter"]),
             Settings.from_dict(record["settings"], threads),
+            record.get("drop_missing", False) is True,
         )
 
 

@@ -32,7 +32,7 @@ from symseek.regression.settings import Settings
 from symseek.report.text import clock
 from symseek.runs import folder as runs
 from symseek.runs import recorder
-from symseek.runs.folder import FitRequest, RunFolder, free_folder
+from symseek.runs.folder import FitRequest, RunFolder, new_folder
 
 FILES = ["checkpoint", "curve.csv", "front.csv", "front.json", "report.html", "settings.json"]
 SHORT = ("--max-expressions", "2000", "--quiet")
@@ -107,12 +107,23 @@ def test_an_exact_law_leaves_all_files_too(capsys: Capture, here: Path) -> None:
 
 
 def test_folders_are_numbered(here: Path) -> None:
-    assert free_folder(Path("some/where/data.csv")) == Path("data-run-1")
-    (here / "data-run-1").mkdir()
     (here / "data-run-2").touch()
-    assert free_folder(Path("data.csv")) == Path("data-run-3")
-    assert free_folder(Path("data.csv.gz")) == Path("data-run-3")
-    assert free_folder(Path(".csv")) == Path("data-run-3")
+    wanted = ["data-run-1", "data-run-3", "data-run-4", "data-run-5"]
+    tables = ("some/where/data.csv", "data.csv", "data.csv.gz", ".csv")
+    for data, folder in zip(tables, wanted, strict=True):
+        assert new_folder(Path(data)) == Path(folder)
+        assert os.listdir(folder) == []
+
+
+def test_runs_that_begin_at_once_have_a_folder_each(here: Path) -> None:
+    words = ("fit", here / "data.csv", "--target", "y", *SHORT)
+    processes = [
+        subprocess.Popen(child(5.0, 0.0, *words, "--seed", seed), stdout=subprocess.DEVNULL)
+        for seed in range(3)
+    ]
+    assert [process.wait(PATIENCE) for process in processes] == [0, 0, 0]
+    seeds = [RunFolder.open(Path(f"data-run-{i}")).request.settings.seed for i in (1, 2, 3)]
+    assert sorted(seeds) == [0, 1, 2]
 
 
 def test_a_run_goes_to_a_folder_of_its_own(capsys: Capture) -> None:

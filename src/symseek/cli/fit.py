@@ -74,7 +74,7 @@ def add_fit(commands: Commands) -> None:
 
 def _fit(options: argparse.Namespace) -> int:
     from symseek.regression.settings import Settings
-    from symseek.runs.folder import FitRequest, RunFolder, free_folder
+    from symseek.runs.folder import FitRequest, RunFolder, new_folder
 
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
@@ -82,7 +82,7 @@ def _fit(options: argparse.Namespace) -> int:
     request = FitRequest(options.data, *columns, options.delimiter, settings, options.drop_missing)
     table = request.read_table()
     regression = make_regression(table, settings)
-    folder = options.folder or free_folder(options.data)
+    folder = options.folder or new_folder(options.data)
     with RunFolder.create(folder, request, options.overwrite) as run:
         for note in table.notes:
             say(note)
@@ -144,7 +144,7 @@ def search(
     recorder.finish()
     model = regression.model()
     print(model)
-    command = _repeating(run, result) if first_budget else None
+    command = _repeating(run, regression, result) if first_budget else None
     print(_summary(run, result, command, not options.no_report), flush=True)
     run.finish(model, table, result, command, not options.no_report)
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
@@ -155,13 +155,18 @@ def search(
     return FAILED if errors else 0
 
 
-def _repeating(run: RunFolder, result: Result) -> str | None:
+def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | None:
     """The command that repeats the run, if there is one: not if it ended by chance."""
     from symseek.loop import Stopped
 
     if result.stopped is Stopped.INTERRUPTED:
         return None
     if result.stopped is Stopped.TIME and result.repeated_by is None:
+        return None
+    budget = run.request.settings.max_expressions
+    if result.repeated_by is not None and regression.ending.depends_on(
+        budget, regression.search.state
+    ):
         return None
     return fit_command(run.request, result)
 

@@ -55,6 +55,10 @@ class Ending:
             return False
         return not looks_random(residuals, self.measure.data.X)
 
+    def depends_on(self, budget: int, state: SearchState) -> bool:
+        """Whether another budget, as long as it is not spent, might have changed the search."""
+        return self.patience is not None and state.begun > 0 and self.patience < _LITTLE * budget
+
     def _picked(self, state: SearchState) -> int:
         programs = [each.program for each in state.front]
         return self.measure.elbow(programs, [self._error(each) for each in programs])

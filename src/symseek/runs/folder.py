@@ -35,7 +35,7 @@ from symseek.runs.lock import LOCK, FolderLock, held_error, holder
 from symseek.runs.recorder import CHECKPOINT, PROGRESS, Recorder, front_text, how_far
 from symseek.version import __version__
 
-__all__ = ["FitRequest", "RunFolder", "free_folder"]
+__all__ = ["FitRequest", "RunFolder", "new_folder"]
 
 FORMAT = 1  # of settings.json
 # In the order in which they are written.
@@ -283,13 +283,22 @@ class RunFolder:
         return html(model, table.X, table.y, result.history, settings, summary)
 
 
-def free_folder(data: Path) -> Path:
-    """A folder in the working directory that does not exist yet: data-run-1, -2, ..."""
+def new_folder(data: Path) -> Path:
+    """Make a folder in the working directory that was not there: data-run-1, -2, ...
+
+    Of several processes that ask at once, each gets one of its own.
+    """
     stem = data.name.split(".")[0] or "data"
     number = 1
-    while (folder := Path(f"{stem}-run-{number}")).exists():
-        number += 1
-    return folder
+    while True:
+        folder = Path(f"{stem}-run-{number}")
+        try:
+            folder.mkdir()
+            return folder
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise _unwritable(folder, error) from None
 
 
 def _check_replaceable(folder: Path, overwrite: bool) -> None:

@@ -303,7 +303,7 @@ def test_a_row_that_is_not_there(row: int) -> None:
 
 def test_errors_are_the_usual_ones_in_the_units_of_the_target() -> None:
     weights = DRAW.uniform(0.5, 2, 60)
-    target = 1e4 * (Y + NOISE)
+    target = 100 * (Y + NOISE)
     model = regressor().fit(X, target, sample_weight=weights)
     table = model.front_
     for row in table.index:

@@ -195,7 +195,7 @@ class Model:
         """The column of errors in the target's units, with its heading; empty if unknown."""
         if self.spread is None:
             return [""] * (1 + len(self.formulas))
-        texts = ["RMSE", *(f"{each.nrmse * self.spread:.4g}" for each in self.formulas)]
+        texts = ["RMSE", *(_in_units(each.nrmse * self.spread) for each in self.formulas)]
         wide = max(map(len, texts))
         return [f"  {text:>{wide}}" for text in texts]
 
@@ -335,6 +335,15 @@ def _spread(value: float | None) -> float | None:
 
 def _finite_or_none(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
+
+
+def _in_units(value: float) -> str:
+    """Four digits, and all before the point unless they are many.
+
+    >>> _in_units(20062.7), _in_units(0.0012345), _in_units(2e9)
+    ('20063', '0.001234', '2e+09')
+    """
+    return f"{value:.0f}" if 1e4 <= value < 1e7 else f"{value:.4g}"
 
 
 def _short(value: float | None) -> str:

@@ -21,11 +21,11 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.algebra.normal_form import Base, Group, Sum, Variable, added, scaled
+from symseek.algebra.normal_form import Base, Group, Sum, Variable, added, scaled, undone
 from symseek.algebra.periodic import lowest
 from symseek.algebra.precision import Rows, agree, measured
 from symseek.algebra.reductions import reductions
-from symseek.algebra.rewriting import Rewriter, undone
+from symseek.algebra.rewriting import Rewriter
 from symseek.algebra.writing import Writer
 from symseek.notation.typeset import ALL_DIGITS, tidied
 from symseek.programs import Program, Programs

@@ -121,6 +121,9 @@ SHORTER = [
     ("1.0*x", "x"),
     ("x*x", "x**2"),
     ("exp(x)*y*2.0", "2.0*y*exp(x)"),
+    ("2.0 + x*x*x + 3.0*x", "x*(x**2 + 3.0) + 2.0"),
+    ("y - 2.0*v + x + c", "x + y - 2.0*v + c"),
+    ("hypot(0.0, s)", "abs(s)"),
 ]
 COLUMNS = ["x", "y", "v", "n", "V", "theta", "c", "s"]
 WIDE = full_library(COLUMNS)

@@ -50,8 +50,8 @@ def simplified(program: Program, library: Library, X: NDArray[np.float64]) -> Pr
     >>> from symseek.model import full_library
     >>> library = full_library(["x", "y"])
     >>> X = np.array([[0.5, 2.0], [1.5, 3.0]])
-    >>> print(simplified(Program.parse("2.0*(1.5*x) + x*x*x - exp(0.0)*y/y", library), library, X))
-    3.0*x + x**3 - 1.0
+    >>> print(simplified(Program.parse("2.0*(1.5*x) + y*y*y - exp(0.0)*y/y", library), library, X))
+    3.0*x + y**3 - 1.0
     >>> print(simplified(Program.parse("exp(-log(x*x/y)/2.0)", library), library, X))
     sqrt(y)/x
     """

@@ -53,12 +53,13 @@ def digits(value: float) -> int:
     """
     size, sign = abs(value), value < 0
     lengths = [len(short_number(size, 9)), _MANY_DIGITS]
-    for unit, letters in ((1.0, 0), (math.pi, 2)):
+    for unit, name in ((1.0, ""), (math.pi, "*pi")):
         for below in _DENOMINATORS:
             above = size / unit * below
             near = round(min(above, 1e3))
             if 0 < near <= _LARGEST_NUMERATOR and abs(above - near) <= _SAME * above:
-                lengths.append(len(str(near)) + letters + (below > 1) * len(f"/{below}"))
+                text = f"{near}{name}".replace("1*pi", "pi") + (f"/{below}" if below > 1 else "")
+                lengths.append(len(text))
     return min(lengths) + sign
 
 
@@ -107,7 +108,7 @@ class Writer:
 
     def _plain_sum(self, total: Sum) -> Written:
         """The first part is positive, if any is, so that no sign stands before it; offset last."""
-        parts = [*total.terms, *([(total.offset, ())] if total.offset else [])]
+        parts = [*self._ordered(total.terms), *([(total.offset, ())] if total.offset else [])]
         if not parts:
             return self.number(0.0)
         leader = next((at for at, (size, _) in enumerate(parts) if size > 0), None)
@@ -120,6 +121,13 @@ class Writer:
                 "add" if size > 0 else "sub", written, self.term(abs(size), product)
             )
         return written
+
+    def _ordered(self, terms: tuple[tuple[float, Product], ...]) -> list[tuple[float, Product]]:
+        """What has no function first; only letters as the columns are; all else as it came."""
+        bare = all(len(product) == 1 and _is_letter(product[0]) for _, product in terms)
+        if bare:
+            return sorted(terms, key=lambda term: self._rank(term[1][0]))
+        return sorted(terms, key=lambda term: any(isinstance(base, Call) for base, _ in term[1]))
 
     def term(self, coefficient: float, product: Product) -> Written:
         """A coefficient times a product; the number may go into a bracket, the sign too."""
@@ -242,6 +250,10 @@ class Writer:
 
 def _best(ways: list[Written]) -> Written:
     return min(ways, key=lambda each: each.cost)
+
+
+def _is_letter(factor: tuple[Base, float]) -> bool:
+    return isinstance(factor[0], Variable) and factor[1] == 1.0
 
 
 def _with(product: Product, at: int, base: Base) -> Product:

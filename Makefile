@@ -25,7 +25,7 @@ help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
 .PHONY: demo
-demo: $(call installed,base) ## install, then find a few formulas before your eyes
+demo: $(call installed,base) ## install, then go from tables to formulas before your eyes
 	@$(BIN)/python examples/demo.py
 
 .PHONY: test

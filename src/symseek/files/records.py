@@ -111,17 +111,22 @@ class Record:
     fields: dict[str, Any]
 
     @classmethod
-    def of(cls, what: str, value: Any, known: Collection[str]) -> Record:
-        """The object, if it is one; unknown and missing fields are refused by name."""
+    def of(
+        cls, what: str, value: Any, known: Collection[str], optional: Collection[str] = ()
+    ) -> Record:
+        """The object, if it is one; unknown and missing fields are refused by name.
+
+        Those that are `optional` are None where they are missing.
+        """
         if not isinstance(value, dict):
             raise InputError(f"{what} is {shown(value)}, which is no object")
         for name in value:
-            if name not in known:
-                raise unknown_name(f"field of {what}", name, known)
+            if name not in known and name not in optional:
+                raise unknown_name(f"field of {what}", name, [*known, *optional])
         for name in known:
             if name not in value:
                 raise InputError(f"{what} has no field {name!r}")
-        return cls(what, value)
+        return cls(what, {**dict.fromkeys(optional), **value})
 
     def text(self, name: str, most: int = MOST_TEXT) -> str:
         """A text of at most so many characters."""
@@ -143,6 +148,13 @@ class Record:
         if type(value) not in (int, float) or math.isnan(value):
             raise InputError(f"{name!r} of {self.what} is {shown(value)}, which is no number")
         return float(value)
+
+    def flag(self, name: str) -> bool:
+        """True or false; what is missing is false."""
+        value = self.fields[name]
+        if value is not None and not isinstance(value, bool):
+            raise InputError(f"{name!r} of {self.what} is {shown(value)}; it must be true or false")
+        return bool(value)
 
     def items(self, name: str, most: int) -> list[Any]:
         """A list of at most so many things."""

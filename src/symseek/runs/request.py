@@ -20,7 +20,7 @@ _MOST_NAMES = 100_000
 
 def read_request(written: dict[str, Any]) -> dict[str, Any]:
     """What to fit, from the fields of the file; its settings are for `read_settings`."""
-    record = Record.of("the run", written, _FIELDS)
+    record = Record.of("the run", written, _FIELDS, ("drop_missing",))
     features = None
     if record.fields["features"] is not None:
         names = record.items("features", _MOST_NAMES)
@@ -31,6 +31,7 @@ def read_request(written: dict[str, Any]) -> dict[str, Any]:
         "features": features,
         "weights": _text_or_none(record, "weights"),
         "delimiter": _text_or_none(record, "delimiter"),
+        "drop_missing": record.flag("drop_missing"),
     }
 
 

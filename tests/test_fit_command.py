@@ -60,7 +60,7 @@ def test_a_fit_with_its_report(here: Path, capsys: Capture) -> None:
     said = answer(capsys, "fit", "data.csv", "--target", "y", *SHORT)
     assert said.code == 0
     lines = said.out.splitlines()
-    assert lines[0] == "  row  complexity  reward   NRMSE      R2  y ="
+    assert lines[0] == "  row  complexity  reward   NRMSE     RMSE      R2  y ="
     assert any(line.startswith(">") for line in lines)
     assert "expressions in" in lines[-3]
     report = Path("data-run-1/report.html").read_text()

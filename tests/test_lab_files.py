@@ -22,8 +22,8 @@ from symseek.files.tables import MOST_COLUMNS, read_all, read_inputs, read_table
 from symseek.runs.folder import RunFolder
 
 X, Y = [[1.0, 2.0], [40.0, 5.5], [7.0, 8.0]], [3.0, 6.0, 10.0]
-COMMENTED = "left out a comment, lines that begin with #"
-COMMENTED_2 = "left out 2 comments, lines that begin with #"
+COMMENTED = "left out a line that begins with #"
+COMMENTED_2 = "left out 2 lines that begin with #"
 
 
 @pytest.fixture(autouse=True)

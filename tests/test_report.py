@@ -278,5 +278,5 @@ def test_a_notebook_table_has_a_row_a_formula_and_the_picked_one_bold() -> None:
         False, False, False, True, False,
     ]  # fmt: skip
     assert len(page.all("math")) == 5
-    assert page.text.startswith("complexity NRMSE R² validation R² y =")
+    assert page.text.startswith("row complexity NRMSE R² validation R² y =")
     assert not any("font-family" in (each.get("style") or "") for _, each in page.elements)

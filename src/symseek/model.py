@@ -123,13 +123,13 @@ class Model:
     ...     Formula(Program.parse("4.1", library), "4.1", 0.5, 1.0, 0.0),
     ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0),
     ... ]
-    >>> model = Model("height", ("t",), tuple(formulas), picked=1)
+    >>> model = Model("height", ("t",), tuple(formulas), picked=1, spread=2.5)
     >>> model.predict([[2.0]])
     array([19.62])
     >>> print(model)
-      row  complexity  reward   NRMSE      R2  height =
-        0           1  0.5000  1.0000  0.0000  4.1
-    >   1           5  1.0000  0.0000  1.0000  4.905*t**2
+      row  complexity  reward   NRMSE  RMSE      R2  height =
+        0           1  0.5000  1.0000   2.5  0.0000  4.1
+    >   1           5  1.0000  0.0000     0  1.0000  4.905*t**2
     """
 
     target: str
@@ -138,6 +138,7 @@ class Model:
     picked: int
     rule: str = "elbow"  # that picked it
     layout: Layout | None = None  # of the file that the features came from, if it was one
+    spread: float | None = None  # the standard deviation of the target on the training rows
 
     @property
     def best(self) -> Formula:
@@ -158,6 +159,13 @@ class Model:
         """The values [N] on rows of X [N, n]; nan or inf where the formula is undefined."""
         return self.formula(row).program.evaluate(X)
 
+    def rmse(self, row: int | None = None) -> float | None:
+        """The root of the mean squared error on the training rows, in the units of the target.
+
+        None for a model that was saved before it was known.
+        """
+        return None if self.spread is None else self.formula(row).nrmse * self.spread
+
     def frame(self) -> DataFrame:
         """The table as a DataFrame."""
         import pandas
@@ -166,26 +174,36 @@ class Model:
             "complexity": [each.complexity for each in self.formulas],
             "reward": [each.reward for each in self.formulas],
             "nrmse": [each.nrmse for each in self.formulas],
+            "rmse": [self.rmse(row) for row in range(len(self.formulas))],
             "r2": [each.r2 for each in self.formulas],
             "validation_r2": [each.validation_r2 for each in self.formulas],
             "expression": [each.text for each in self.formulas],
         }
         frame = pandas.DataFrame(columns)
-        return frame.astype({"validation_r2": float}).rename_axis("row")
+        return frame.astype({"rmse": float, "validation_r2": float}).rename_axis("row")
 
     def __str__(self) -> str:
         validated = any(each.validation_r2 is not None for each in self.formulas)
-        head = "  row  complexity  reward   NRMSE      R2"
+        errors = self._errors()
+        head = f"  row  complexity  reward   NRMSE{errors[0]}      R2"
         head += "  validation" * validated + f"  {self.target} ="
         lines = [head]
         for row, each in enumerate(self.formulas):
             mark = ">" if row == self.picked else " "
             line = f"{mark} {row:>3}  {each.complexity:>10}  {each.reward:.4f}"
-            line += f"  {_short(each.nrmse)}  {_short(each.r2)}"
+            line += f"  {_short(each.nrmse)}{errors[row + 1]}  {_short(each.r2)}"
             if validated:
                 line += f"  {_short(each.validation_r2):>10}"
             lines.append(f"{line}  {each.text}")
         return "\n".join(lines)
+
+    def _errors(self) -> list[str]:
+        """The column of errors in the target's units, with its heading; empty if unknown."""
+        if self.spread is None:
+            return [""] * (1 + len(self.formulas))
+        texts = ["RMSE", *(_in_units(each.nrmse * self.spread) for each in self.formulas)]
+        wide = max(map(len, texts))
+        return [f"  {text:>{wide}}" for text in texts]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -197,6 +215,7 @@ class Model:
             "picked": self.picked,
             "rule": self.rule,
             "layout": None if self.layout is None else asdict(self.layout),
+            "spread": self.spread,
             "formulas": [
                 {
                     "complexity": each.complexity,
@@ -244,6 +263,7 @@ class Model:
                 int(record["picked"]),
                 str(record["rule"]),
                 _layout(record.get("layout"), len(library.variables)),
+                _spread(record.get("spread")),
             )
             model.formula(model.picked)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -314,8 +334,24 @@ def _layout(record: Mapping[str, Any] | None, features: int) -> Layout | None:
     return layout
 
 
+def _spread(value: float | None) -> float | None:
+    """The spread, which older models lack."""
+    if value is not None and not (type(value) in (int, float) and 0 < value < math.inf):
+        raise ValueError(f"its spread is {value!r}")
+    return value
+
+
 def _finite_or_none(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
+
+
+def _in_units(value: float) -> str:
+    """Four digits, and all before the point unless they are many.
+
+    >>> _in_units(20062.7), _in_units(0.0012345), _in_units(2e9)
+    ('20063', '0.001234', '2e+09')
+    """
+    return f"{value:.0f}" if 1e4 <= value < 1e7 else f"{value:.4g}"
 
 
 def _short(value: float | None) -> str:

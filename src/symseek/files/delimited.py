@@ -64,8 +64,8 @@ class Delimited:
         """What was done that the user may not expect."""
         if not self.comments:
             return self.heading.notes
-        lines = "a comment" if self.comments == 1 else f"{self.comments} comments"
-        return (*self.heading.notes, f"left out {lines}, lines that begin with #")
+        lines = "a line that begins" if self.comments == 1 else f"{self.comments} lines that begin"
+        return (*self.heading.notes, f"left out {lines} with #")
 
     @property
     def header(self) -> str:

@@ -193,7 +193,14 @@ class Regression:
         )
         picked, rule = self._pick(formulas)
         found = tuple(formulas)
-        return Model(self.target, self.full.variables, found, picked, rule, self.layout)
+        about = self.layout, self.train.spread
+        return Model(self.target, self.full.variables, found, picked, rule, *about)
+
+    def repicked(self, model: Model, rule: str) -> Model:
+        """The model with the formula that another rule picks."""
+        self.settings = replace(self.settings, pick=rule)
+        picked, rule = self._pick(list(model.formulas))
+        return replace(model, picked=picked, rule=rule)
 
     @property
     def _looked_at(self) -> NDArray[np.intp]:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from symseek.errors import InputError
 from symseek.files.atomic import write_whole
 from symseek.loop import Iteration
-from symseek.model import Formula, Model
+from symseek.model import Model
 from symseek.notation.mathml import escaped, mathml
 from symseek.notation.typeset import readable
 from symseek.report.page import document
@@ -82,12 +82,12 @@ def html(
 
 def table_html(model: Model) -> str:
     """The front as a small table for a notebook, with the notebook's fonts and colours."""
-    heads = [*_headings(model), f"{escaped(model.target)} ="]
+    heads = ["row", *_headings(model), f"{escaped(model.target)} ="]
     lines = [_notebook_row("th", ["", *heads], "bold")]
     for row, each in enumerate(model.formulas):
         picked = row == model.picked
         formula = mathml(readable(each)).replace("<math", f'<math style="{_INHERITED}"', 1)
-        cells = ["▸" if picked else "", *_numbers(model, each), formula]
+        cells = ["▸" if picked else "", str(row), *_numbers(model, row), formula]
         lines.append(_notebook_row("td", cells, "bold" if picked else "normal"))
     head, *rows = lines
     return (
@@ -166,22 +166,27 @@ def _section(
 
 def _picked(model: Model) -> str:
     best = model.best
-    facts = zip(_headings(model), _numbers(model, best), strict=True)
+    facts = zip(_headings(model), _numbers(model, model.picked), strict=True)
     listed = " · ".join(f"{name} {value}" for name, value in facts)
     return f"""<div class="formula">
 <div class="typeset">{mathml(readable(best), model.target)}</div>
 <p><code class="copy">{escaped(best.text)}</code></p>
-<p class="muted">{listed} · picked by {escaped(model.rule)}</p>
+<p class="muted">row {model.picked} · {listed} · picked by {escaped(model.rule)}</p>
 </div>"""
 
 
 def _headings(model: Model) -> list[str]:
-    return ["complexity", "NRMSE", "R²", *["validation R²"] * _validated(model)]
+    known = ["RMSE"] if model.spread is not None else []
+    return ["complexity", "NRMSE", *known, "R²", *["validation R²"] * _validated(model)]
 
 
-def _numbers(model: Model, formula: Formula) -> list[str]:
+def _numbers(model: Model, row: int) -> list[str]:
     """The cells under the headings."""
-    texts = [str(formula.complexity), brief(formula.nrmse, padded=True), r2_text(formula.r2)]
+    formula, rmse = model.formula(row), model.rmse(row)
+    texts = [str(formula.complexity), brief(formula.nrmse, padded=True)]
+    if rmse is not None:
+        texts.append(brief(rmse, padded=True))
+    texts.append(r2_text(formula.r2))
     if _validated(model):
         texts.append(r2_text(formula.validation_r2))
     return [escaped(text) for text in texts]
@@ -192,11 +197,13 @@ def _validated(model: Model) -> bool:
 
 
 def _front(model: Model) -> str:
-    head = "".join(f'<th class="number" scope="col">{text}</th>' for text in _headings(model))
+    heads = ["row", *_headings(model)]
+    head = "".join(f'<th class="number" scope="col">{text}</th>' for text in heads)
     rows = []
     for row, each in enumerate(model.formulas):
         picked = row == model.picked
-        cells = "".join(f'<td class="number">{text}</td>' for text in _numbers(model, each))
+        texts = [str(row), *_numbers(model, row)]
+        cells = "".join(f'<td class="number">{text}</td>' for text in texts)
         mark = '<td title="picked" aria-label="picked">▸</td>' if picked else "<td></td>"
         text = f'{mathml(readable(each))}<code class="copy">{escaped(each.text)}</code>'
         opening = '<tr class="picked">' if picked else "<tr>"

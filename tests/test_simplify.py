@@ -121,6 +121,9 @@ SHORTER = [
     ("1.0*x", "x"),
     ("x*x", "x**2"),
     ("exp(x)*y*2.0", "2.0*y*exp(x)"),
+    ("2.0 + x*x*x + 3.0*x", "x*(x**2 + 3.0) + 2.0"),
+    ("y - 2.0*v + x + c", "x + y - 2.0*v + c"),
+    ("hypot(0.0, s)", "abs(s)"),
 ]
 COLUMNS = ["x", "y", "v", "n", "V", "theta", "c", "s"]
 WIDE = full_library(COLUMNS)
@@ -243,3 +246,13 @@ def test_a_formula_of_any_depth_is_only_translated() -> None:
 def test_fitted_exponents_stay_free() -> None:
     held = exponents_held([Program.parse("x**1.5 + x**0.4987", LIBRARY)], LIBRARY)
     assert held.constants.tolist() == [[0.4987]]
+
+
+@pytest.mark.parametrize("wrong", [1, 40])
+def test_all_rows_of_a_large_table_count(wrong: int) -> None:
+    rows = np.random.default_rng(4).uniform(0.1, 3, (20_000, 2))
+    rows[7 : 7 + wrong, 0] *= -1
+    program = Program.parse("sqrt(x**2) + exp(log(y))", LIBRARY)
+    found = simplified(program, LIBRARY, rows)
+    assert str(found) == "y + abs(x)"
+    same_but_for_rounding(program, found, rows)

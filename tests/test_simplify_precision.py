@@ -8,9 +8,8 @@ import pytest
 from hypothesis import assume, given
 
 from strategies import programs
-from symseek.algebra.normal_form import Algebra
+from symseek.algebra.normal_form import Algebra, undone
 from symseek.algebra.precision import Rows, agree, measured
-from symseek.algebra.rewriting import undone
 from symseek.model import full_library
 from symseek.programs import Program
 from symseek.tokens import Library

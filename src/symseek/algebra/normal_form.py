@@ -36,6 +36,7 @@ __all__ = [
     "number",
     "scaled",
     "single",
+    "undone",
 ]
 
 _MOST_POWER = 300.0  # a larger power of e is too long to write
@@ -45,6 +46,10 @@ _SHORT = 12  # characters
 
 class NoForm(Exception):
     """There is no number for a part of the formula, such as log(-1)."""
+
+
+undone = (NoForm, OverflowError, ZeroDivisionError)
+"""What the arithmetic of a form may come to."""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,18 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
 
-from symseek.algebra.normal_form import Algebra, Base, Call, Group, Product, Sum, added, scaled
-from symseek.algebra.normal_form import merged as one_product
-from symseek.algebra.rewriting import undone
+from symseek.algebra.normal_form import (
+    Algebra,
+    Base,
+    Call,
+    Group,
+    Product,
+    Sum,
+    added,
+    merged,
+    scaled,
+    undone,
+)
 from symseek.algebra.writing import Writer
 from symseek.programs import Program
 from symseek.tokens import Library
@@ -82,4 +91,4 @@ class _Reducer:
         return added(others, scaled(within(), coefficient))
 
     def completed(self, rest: Product, within: _Later, power: float) -> Sum:
-        return self.algebra.multiplied(one_product(rest), self.algebra.raised(within(), power))
+        return self.algebra.multiplied(merged(rest), self.algebra.raised(within(), power))

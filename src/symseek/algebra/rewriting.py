@@ -25,16 +25,14 @@ from symseek.algebra.normal_form import (
     merged,
     number,
     scaled,
+    undone,
 )
 from symseek.algebra.precision import Rows
 from symseek.algebra.rules import RULES, Rule
 from symseek.programs import Program
 from symseek.tokens import Kind, Library
 
-__all__ = ["Rewriter", "undone"]
-
-# What the arithmetic of a form may come to.
-undone = (NoForm, OverflowError, ZeroDivisionError)
+__all__ = ["Rewriter"]
 
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _EPSILON = float(np.finfo(np.float64).eps)

@@ -140,6 +140,8 @@ RULES = (
     Rule("abs(a)**2", "a**2"),
     Rule("abs(a)*abs(b)", "abs(a*b)"),
     Rule("abs(a)/abs(b)", "abs(a/b)"),
+    Rule("hypot(a, 0)", "abs(a)"),
+    Rule("hypot(0, a)", "abs(a)"),
     Rule("sign(a)", "1", where="a > 0"),
     Rule("sign(a)", "-1", where="a < 0"),
     Rule("sign(a)*abs(a)", "a"),

@@ -14,18 +14,18 @@ import heapq
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.algebra.normal_form import Base, Group, Sum, Variable, added, scaled
+from symseek.algebra.normal_form import Base, Group, Sum, Variable, added, scaled, undone
 from symseek.algebra.periodic import lowest
 from symseek.algebra.precision import Rows, agree, measured
 from symseek.algebra.reductions import reductions
-from symseek.algebra.rewriting import Rewriter, undone
+from symseek.algebra.rewriting import Rewriter
 from symseek.algebra.writing import Writer
 from symseek.notation.typeset import ALL_DIGITS, tidied
 from symseek.programs import Program, Programs
@@ -37,7 +37,10 @@ __all__ = ["exponents_held", "reductions", "rescaled", "simplified", "translated
 _EXPANDED, _WAYS = 8, 200
 # A way to write a sum may be so much longer than the shortest, for what it may lead to.
 _DETOUR = 4
-_REMEMBERED = 250  # formulas, with their rows
+_LOOKED_AT = 2_000  # rows on which the ways to write a formula are compared; more, if those differ
+_ATTEMPTS = 3
+_SAME = 1e-9  # of the largest value: what all other rows may differ by
+_REMEMBERED, _LARGE = 1_000, 2**20  # formulas; bytes of rows for which they are
 _STRUCTURAL = 16  # exponents that are multiples of one part in so many come of roots and products
 
 
@@ -50,8 +53,8 @@ def simplified(program: Program, library: Library, X: NDArray[np.float64]) -> Pr
     >>> from symseek.model import full_library
     >>> library = full_library(["x", "y"])
     >>> X = np.array([[0.5, 2.0], [1.5, 3.0]])
-    >>> print(simplified(Program.parse("2.0*(1.5*x) + x*x*x - exp(0.0)*y/y", library), library, X))
-    3.0*x + x**3 - 1.0
+    >>> print(simplified(Program.parse("2.0*(1.5*x) + y*y*y - exp(0.0)*y/y", library), library, X))
+    3.0*x + y**3 - 1.0
     >>> print(simplified(Program.parse("exp(-log(x*x/y)/2.0)", library), library, X))
     sqrt(y)/x
     """
@@ -75,37 +78,71 @@ def rescaled(
     >>> print(rescaled(law, library, np.array([[1.5e11]]), [1e11], 1e8))
     6.324555320336758e-09*a**1.5
     """
-    return _shortened(program, library, tuple(inputs), output, _Known(X))
+    rows = np.ascontiguousarray(X, dtype=np.float64)
+    if rows.nbytes > _LARGE:
+        return _shortened(program, library, rows, inputs, output)
+    # A live display asks for the same formulas many times.
+    task = program, library, rows.shape, blake2b(rows.tobytes()).digest(), tuple(inputs), output
+    with _lock:
+        known = _known.get(task)
+    if known is None:
+        known = _shortened(program, library, rows, inputs, output)
+        with _lock:
+            _known[task] = known
+            if len(_known) > _REMEMBERED:
+                del _known[next(iter(_known))]
+    return known
 
 
-class _Known:
-    """Rows that can be recognised."""
-
-    def __init__(self, X: NDArray[np.float64]) -> None:
-        self.X = np.ascontiguousarray(X, dtype=np.float64)
-        self._digest = self.X.shape, blake2b(self.X.tobytes()).digest()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Known) and self._digest == other._digest
-
-    def __hash__(self) -> int:
-        return hash(self._digest)
+_known: dict[object, Program] = {}
+_lock = Lock()
 
 
-@lru_cache(maxsize=_REMEMBERED)  # a live display asks for the same formulas many times
 def _shortened(
-    program: Program, library: Library, inputs: tuple[float, ...], output: float, rows: _Known
+    program: Program,
+    library: Library,
+    X: NDArray[np.float64],
+    inputs: Sequence[float],
+    output: float,
 ) -> Program:
-    """The shortest way to write the formula that agrees with it on the rows."""
+    """The shortest way to write the formula: looked for on some rows, and compared on all."""
     writer = Writer(library)
     plain = writer.translated(program, inputs, output)
-    X = rows.X[np.isfinite(plain.evaluate(rows.X))]
+    values = plain.evaluate(X)
+    X, values = X[np.isfinite(values)], values[np.isfinite(values)]
     if not len(X):
         return plain
-    expected = measured(plain, X)
+    rows = _some_rows(len(X))
+    for _ in range(_ATTEMPTS):
+        found = _shortest(program, plain, X[rows], inputs, output)
+        with np.errstate(all="ignore"):
+            same = np.abs(found.evaluate(X) - values) <= _SAME * np.abs(values).max()
+        if len(rows) == len(X) or same.all():
+            return found
+        rows = np.union1d(rows, np.flatnonzero(~same)[:_LOOKED_AT])  # what was overlooked
+    return plain
+
+
+def _some_rows(count: int) -> NDArray[np.intp]:
+    """One row of every few, not every third: on every third of 1, 2, 3, ... cos(2*pi*x/3) is 1."""
+    step = -(-count // _LOOKED_AT)
+    first = np.arange(0, count, step)
+    rows: NDArray[np.intp] = first + np.random.default_rng(0).integers(step, size=len(first))
+    return np.unique(np.minimum(rows, count - 1))
+
+
+def _shortest(
+    program: Program,
+    plain: Program,
+    X: NDArray[np.float64],
+    inputs: Sequence[float],
+    output: float,
+) -> Program:
+    """The shortest way to write the formula that agrees with its plain translation on all rows."""
+    expected, writer = measured(plain, X), Writer(plain.library)
     found = [tidied(plain, ALL_DIGITS)]
     with suppress(*undone, RecursionError), np.errstate(all="ignore"):
-        search = _Shortest(library, X, writer)
+        search = _Shortest(plain.library, X, writer)
         form = scaled(search.algebra.form(program, inputs), output)
         found.insert(0, writer.program(form))
         found.insert(0, writer.program(search.best(form)))

@@ -18,12 +18,12 @@ from symseek.algebra.normal_form import (
     Base,
     Call,
     Group,
-    NoForm,
     Product,
     Sum,
     Variable,
     number,
     scaled,
+    undone,
 )
 from symseek.operators.table import POWERS
 from symseek.programs import Program
@@ -53,12 +53,13 @@ def digits(value: float) -> int:
     """
     size, sign = abs(value), value < 0
     lengths = [len(short_number(size, 9)), _MANY_DIGITS]
-    for unit, letters in ((1.0, 0), (math.pi, 2)):
+    for unit, name in ((1.0, ""), (math.pi, "*pi")):
         for below in _DENOMINATORS:
             above = size / unit * below
             near = round(min(above, 1e3))
             if 0 < near <= _LARGEST_NUMERATOR and abs(above - near) <= _SAME * above:
-                lengths.append(len(str(near)) + letters + (below > 1) * len(f"/{below}"))
+                text = f"{near}{name}".replace("1*pi", "pi") + (f"/{below}" if below > 1 else "")
+                lengths.append(len(text))
     return min(lengths) + sign
 
 
@@ -99,49 +100,69 @@ class Writer:
             sizes = Counter(abs(coefficient) for coefficient, _ in total.terms)
             size, count = sizes.most_common(1)[0] if sizes else (1.0, 0)
             if count > 1 and size != 1.0:
-                inside = self._plain_sum(scaled(total, 1.0 / size))
-                ways.append(self.node("mul", self.number(size), inside))
+                with suppress(*undone):
+                    inside = self._plain_sum(scaled(total, 1.0 / size))
+                    ways.append(self.node("mul", self.number(size), inside))
             found = self._sums[total] = _best(ways)
         return found
 
     def _plain_sum(self, total: Sum) -> Written:
-        """Positive parts first, so that no sign has to stand in front; the offset last."""
-        plus = [self.term(c, product) for c, product in total.terms if c > 0]
-        negative = [(-c, product) for c, product in total.terms if c < 0]
-        if total.offset > 0 or not (plus or negative) or (total.offset < 0 and not plus):
-            plus.append(self.number(total.offset))
-            offset = 0.0
-        else:
-            offset = -total.offset
-        if not plus:
-            size, product = negative.pop(0)
-            plus.append(self.term(-size, product))
-        minus = [self.term(size, product) for size, product in negative]
-        minus += [self.number(offset)] if offset else []
-        written = plus[0]
-        for part in plus[1:]:
-            written = self.node("add", written, part)
-        for part in minus:
-            written = self.node("sub", written, part)
+        """The first part is positive, if any is, so that no sign stands before it; offset last."""
+        parts = [*self._ordered(total.terms), *([(total.offset, ())] if total.offset else [])]
+        if not parts:
+            return self.number(0.0)
+        leader = next((at for at, (size, _) in enumerate(parts) if size > 0), None)
+        if leader is None and not parts[-1][1]:
+            leader = len(parts) - 1  # a negative number has its sign with it
+        (size, product), *others = [parts.pop(leader or 0), *parts]
+        written = self.term(size, product)
+        for size, product in others:
+            written = self.node(
+                "add" if size > 0 else "sub", written, self.term(abs(size), product)
+            )
         return written
+
+    def _ordered(self, terms: tuple[tuple[float, Product], ...]) -> list[tuple[float, Product]]:
+        """What has no function first; only letters as the columns are; all else as it came."""
+        bare = all(len(product) == 1 and _is_letter(product[0]) for _, product in terms)
+        if bare:
+            return sorted(terms, key=lambda term: self._rank(term[1][0]))
+        return sorted(terms, key=lambda term: any(isinstance(base, Call) for base, _ in term[1]))
 
     def term(self, coefficient: float, product: Product) -> Written:
         """A coefficient times a product; the number may go into a bracket, the sign too."""
-        ways = [self.fraction(coefficient, product)]
+        if not product:
+            return self.number(coefficient)
+        ways = [self.fraction(*each) for each in self._in_other_sizes(coefficient, product)]
         for at, (base, power) in enumerate(product):
             if coefficient < 0 and power % 2 == 1:
                 turned = self._turned(base)
                 if turned is not None:
-                    changed = (*product[:at], (turned, power), *product[at + 1 :])
-                    ways.append(self.fraction(-coefficient, changed))
+                    ways.append(self.fraction(-coefficient, _with(product, at, turned)))
         best = _best(ways)
         for at, (base, power) in enumerate(product):
             inside = _taken_in(base, power, coefficient)
             if inside is not None:
-                way = self.fraction(1.0, (*product[:at], (inside, power), *product[at + 1 :]))
+                way = self.fraction(1.0, _with(product, at, inside))
                 if _clearly_less(way, best):
                     best = way
         return best
+
+    def _in_other_sizes(self, coefficient: float, product: Product) -> list[tuple[float, Product]]:
+        """The same, first with brackets in which the simplest term has no number before it."""
+        size, changed = coefficient, product
+        with suppress(*undone):
+            for at, (base, power) in enumerate(product):
+                if isinstance(base, Group) and abs(coefficient) != 1.0:
+                    simplest = min(base.inside.terms, key=lambda term: self._simplicity(term[1]))
+                    unit = abs(simplest[0])
+                    size = number(size * unit**power)
+                    changed = _with(changed, at, Group(scaled(base.inside, 1.0 / unit)))
+            return [(size, changed), (coefficient, product)][changed == product :]
+        return [(coefficient, product)]
+
+    def _simplicity(self, product: Product) -> tuple[int, int]:
+        return len(self.fraction(1.0, product).tokens), min(map(self._rank, product))
 
     def _turned(self, base: Base) -> Base | None:
         """What the base is times -1, if that is a base too."""
@@ -231,6 +252,15 @@ def _best(ways: list[Written]) -> Written:
     return min(ways, key=lambda each: each.cost)
 
 
+def _is_letter(factor: tuple[Base, float]) -> bool:
+    return isinstance(factor[0], Variable) and factor[1] == 1.0
+
+
+def _with(product: Product, at: int, base: Base) -> Product:
+    """The product with another base at one place."""
+    return (*product[:at], (base, product[at][1]), *product[at + 1 :])
+
+
 def _pooled(product: Product) -> list[tuple[Base, float]]:
     """The factors, those of one root under one: x**1.5 * y**0.5 is x * (x*y)**0.5."""
     pools: dict[float, list[tuple[Base, float]]] = {}
@@ -263,7 +293,7 @@ def _taken_in(base: Base, power: float, coefficient: float) -> Base | None:
     """A factor with the coefficient of its product inside: 2*exp(x) is exp(x + log(2))."""
     if coefficient <= 0.0 or coefficient == 1.0:
         return None
-    with suppress(NoForm, OverflowError, ZeroDivisionError):
+    with suppress(*undone):
         if isinstance(base, Group):
             return Group(scaled(base.inside, number(coefficient ** (1.0 / power))))
         if isinstance(base, Call) and base.name == "exp" and power == 1.0:

@@ -43,7 +43,7 @@ __all__ = ["Regression", "simple_programs"]
 Floats = NDArray[np.float64]
 
 _BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
-_LOOKED_AT = 2_000  # rows on which formulas are compared when they are simplified or rounded
+_LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 _ROUNDS = 4  # of leaving out addends, one from each formula at a time
 _DIGITS, _EXACT_DIGITS = 6, 9  # of numbers for reading; more are worth it where a formula is exact
@@ -183,7 +183,7 @@ class Regression:
         if self.settings.constants or not programs:
             programs = [self._number(), *programs]
         programs = [
-            rescaled(each, self.full, self._few, self.scales.inputs.tolist(), self.scales.target)
+            rescaled(each, self.full, self.train.X, self.scales.inputs.tolist(), self.scales.target)
             for each in programs
         ]
         if final:
@@ -202,23 +202,6 @@ class Regression:
         picked, rule = self._pick(list(model.formulas))
         return replace(model, picked=picked, rule=rule)
 
-    @property
-    def _looked_at(self) -> NDArray[np.intp]:
-        """The training rows on which formulas are compared: one of every few, not every third.
-
-        On every third row of 1, 2, 3, ... cos(2*pi*x/3) is 1.
-        """
-        step = -(-len(self.train.y) // _LOOKED_AT)
-        first = np.arange(0, len(self.train.y), step)
-        drawn = np.random.default_rng(0).integers(step, size=len(first))
-        rows: NDArray[np.intp] = np.minimum(first + drawn, len(self.train.y) - 1)
-        return rows
-
-    @property
-    def _few(self) -> Floats:
-        """Their inputs, in the user's units."""
-        return self.train.X[self._looked_at]
-
     def _number(self) -> Program:
         """The simplest formula of all."""
         value = self.measure.number / self.scales.target
@@ -226,7 +209,7 @@ class Regression:
 
     def _simple(self, program: Program) -> Program:
         if program not in self._simplified:
-            rows = self._few / self.scales.inputs
+            rows = self.train.X / self.scales.inputs
             self._simplified[program] = simplified(program, self.full, rows)
         return self._simplified[program]
 
@@ -274,17 +257,16 @@ class Regression:
 
     def _neat(self, program: Program) -> Program:
         """The formula with neat numbers where its error stays; a term that comes to 0 goes."""
-        rows, train, measure = self._looked_at, self.train, self.measure
+        train, measure, step = self.train, self.measure, -(-len(self.train.y) // _LOOKED_AT)
+        X, y, weights = (each[::step] for each in (train.X, train.y, train.weights))
         exact, count = measure.exact(program), len(program.constants)
         # The fit has followed the rounding of the target a little way: its mean square may grow.
         growth = 3 * count / max(len(train.y) - count, 1) if exact else 0.0
         try:
-            neat = rounded(
-                program, self._few, train.y[rows], weights=train.weights[rows], growth=growth
-            ).program
+            neat = rounded(program, X, y, weights=weights, growth=growth).program
         except InputError:  # undefined on some row
             return program
-        neat = simplified(neat, self.full, self._few)
+        neat = simplified(neat, self.full, train.X)
         if exact:
             return neat if measure.exact(neat) else program
         before, after = (measure.error(each) for each in (program, neat))

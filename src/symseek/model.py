@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Accuracy", "Formula", "Layout", "Model", "full_library", "loss"]
 
+_CLOSE = 1e-6  # an NRMSE that reads like no error at all
 FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
 
 
@@ -122,7 +123,7 @@ class Model:
     >>> library = full_library(["t"])
     >>> formulas = [
     ...     Formula(Program.parse("4.1", library), "4.1", 0.5, 1.0, 0.0),
-    ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0),
+    ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0, exact=True),
     ... ]
     >>> model = Model("height", ("t",), tuple(formulas), picked=1, spread=2.5)
     >>> model.predict([[2.0]])
@@ -130,7 +131,7 @@ class Model:
     >>> print(model)
       row  complexity  reward   NRMSE  RMSE      R2  height =
         0           1  0.5000  1.0000   2.5  0.0000  4.1
-    >   1           5  1.0000  0.0000     0  1.0000  4.905*t**2
+    >   1           5  1.0000   exact     0  1.0000  4.905*t**2
     """
 
     target: str
@@ -175,6 +176,7 @@ class Model:
             "complexity": [each.complexity for each in self.formulas],
             "reward": [each.reward for each in self.formulas],
             "nrmse": [each.nrmse for each in self.formulas],
+            "exact": [each.exact for each in self.formulas],
             "rmse": [self.rmse(row) for row in range(len(self.formulas))],
             "r2": [each.r2 for each in self.formulas],
             "validation_r2": [each.validation_r2 for each in self.formulas],
@@ -192,11 +194,23 @@ class Model:
         for row, each in enumerate(self.formulas):
             mark = ">" if row == self.picked else " "
             line = f"{mark} {row:>3}  {each.complexity:>10}  {each.reward:.4f}"
-            line += f"  {_short(each.nrmse)}{errors[row + 1]}  {_short(each.r2)}"
+            error = f"{'exact':>6}" if each.exact else _short(each.nrmse)
+            line += f"  {error}{errors[row + 1]}  {_short(each.r2)}"
             if validated:
                 line += f"  {_short(each.validation_r2):>10}"
             lines.append(f"{line}  {each.text}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *filter(None, [self.doubt])])
+
+    @property
+    def doubt(self) -> str:
+        """What to know of a picked formula that is close but not exact; empty for any other."""
+        best = self.best
+        if best.exact or best.nrmse > _CLOSE:
+            return ""
+        return (
+            f"Row {self.picked} is not proven exact: it may be an approximation of the law, or the"
+            " rows are too few to tell."
+        )
 
     def _errors(self) -> list[str]:
         """The column of errors in the target's units, with its heading; empty if unknown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import hostile_files
 from symseek import InputError, Program
 from symseek.algebra.agreement import agree
 from symseek.files.records import parse_json, read_file
+from symseek.front import Front
 from symseek.model import Formula, Model, full_library
 from symseek.runs import checkpoint
 from symseek.runs.folder import RunFolder
@@ -238,6 +240,8 @@ def test_a_name_of_a_file_that_is_no_text_is_kept(run: Path) -> None:
         ({"seconds": float("nan")}, "the seconds are nan"),
         ({"front": None}, "where Front is expected"),
         ({"history": ()}, ""),
+        ({"front": "upside down"}, "the front does not rise"),
+        ({"front": "endless"}, "an entry of the front is not graded"),
         ({"timings": {"sample": 1.0}}, "the timings are of other stages"),
         ({"objective": 3.5}, "what the objective remembers has 3.5"),
         ({"population": 1}, "'population' of SearchState has 1"),
@@ -250,7 +254,13 @@ def test_a_whole_checkpoint_with_odd_contents_is_refused(
 ) -> None:
     search = files.search()
     search.run()
-    for name, value in change.items():
+    entries = search.front.entries
+    fronts = {
+        "upside down": Front(entries[::-1]),
+        "endless": Front((replace(entries[-1], reward=np.inf),)),
+    }
+    for name, given in change.items():
+        value = fronts.get(given, given) if isinstance(given, str) else given
         object.__setattr__(search.state, name, value)
     checkpoint.save(search, tmp_path / "c")
     again = files.search()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -36,6 +37,9 @@ def check_state(search: Search, state: Any, known: Any) -> None:
         raise ValueError(f"the seconds are {state.seconds}")
     if set(state.timings) != set(search.state.timings):
         raise ValueError("the timings are of other stages")
+    steps = [(each.complexity, each.reward) for each in state.front.entries]
+    if any(a >= c or b >= d for (a, b), (c, d) in pairwise(steps)):
+        raise ValueError("the front does not rise")
     for part in _parts(state):
         _check_part(part, len(search.library))
     _check_known(search, known)
@@ -77,7 +81,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 def _check_part(part: Any, tokens: int) -> None:
     if isinstance(part, Entry):
-        if math.isnan(part.reward) or part.complexity != part.program.complexity:
+        if not math.isfinite(part.reward) or part.complexity != part.program.complexity:
             raise ValueError("an entry of the front is not graded")
     elif isinstance(part, Iteration) and len(part.tokens) != tokens:
         raise ValueError("the history is of another library")

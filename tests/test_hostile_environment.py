@@ -93,6 +93,7 @@ class Finder:
             sys.meta_path.remove(self)
             {action}
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have it ignored
 sys.meta_path.insert(0, Finder())
 from symseek_command import main
 sys.exit(main())

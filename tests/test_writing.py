@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import errno
+import json
 import os
 import threading
 from pathlib import Path
@@ -106,12 +107,12 @@ def test_a_folder_is_not_replaced(tmp_path: Path) -> None:
         write_whole(tmp_path, "new")
 
 
-def test_text_that_cannot_be_encoded_leaves_the_old_file(tmp_path: Path) -> None:
+def test_what_cannot_be_encoded_is_written_as_escapes(tmp_path: Path) -> None:
+    """The name of a file may hold it, and JSON reads it back."""
     path = tmp_path / "file"
-    path.write_text("old")
-    with pytest.raises(UnicodeEncodeError):
-        write_whole(path, "\ud800")
-    assert path.read_text() == "old"
+    write_whole(path, '"d\udcff.csv"')
+    assert path.read_bytes() == b'"d\\udcff.csv"'
+    assert json.loads(path.read_bytes()) == "d\udcff.csv"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="permissions and links are POSIX")

@@ -335,10 +335,10 @@ def _read_spread(record: Record) -> float | None:
     """The spread, which older models lack."""
     if record.fields["spread"] is None:
         return None
-    value = record.number("spread")
-    if not 0 < value < math.inf:
-        raise InputError(f"its spread is {value}")
-    return value
+    value = record.fields["spread"]
+    if type(value) not in (int, float) or not 0 < value < math.inf:
+        raise InputError(f"its spread is {shown(value)}")
+    return float(value)
 
 
 def _written_size(program: Program) -> float:

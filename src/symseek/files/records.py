@@ -159,10 +159,10 @@ class Record:
     def items(self, name: str, most: int) -> list[Any]:
         """A list of at most so many things."""
         value = self.fields[name]
-        if not isinstance(value, list):
+        if not isinstance(value, (list, tuple)):
             raise InputError(f"{name!r} of {self.what} is {shown(value)}, which is no list")
         if len(value) > most:
             raise InputError(
                 f"{name!r} of {self.what} has {len(value):,} entries; at most {most:,} are read"
             )
-        return value
+        return list(value)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,16 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.metrics import mean_squared_error, r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from symseek import InputError, SymbolicRegressor, Token, presets
+from symseek import InputError, Search, SymbolicRegressor, Token, presets
 from symseek.model import Model
+from symseek.regression.estimator import UndefinedWarning
+from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 
 DRAW = np.random.default_rng(0)
@@ -40,7 +45,7 @@ def test_its_parameters_are_the_settings() -> None:
     """By the same names and defaults, except where scikit-learn has names of its own."""
     defaults = {each.name: each.default for each in fields(Settings)}
     own = {"seed": "random_state", "threads": "n_jobs"}
-    expected = {own.get(name, name) for name in defaults} | {"warm_start", "verbose"}
+    expected = {own.get(name, name) for name in defaults} | {"warm_start", "verbose", "undefined"}
     parameters = SymbolicRegressor().get_params()
     assert set(parameters) == expected
     shared = set(defaults) & set(parameters)
@@ -267,6 +272,8 @@ def test_the_front_as_a_table() -> None:
         "complexity",
         "reward",
         "nrmse",
+        "exact",
+        "rmse",
         "r2",
         "validation_r2",
         "expression",
@@ -295,15 +302,193 @@ def test_a_row_that_is_not_there(row: int) -> None:
         model.predict(X, row=row)
 
 
-def test_where_a_formula_is_undefined_the_score_takes_the_mean() -> None:
-    x = np.linspace(0.1, 3, 40)
-    model = regressor(max_expressions=20_000).fit(x[:, None], np.log(x))
+def test_errors_are_the_usual_ones_in_the_units_of_the_target() -> None:
+    weights = DRAW.uniform(0.5, 2, 60)
+    target = 100 * (Y + NOISE)
+    model = regressor().fit(X, target, sample_weight=weights)
+    table = model.front_
+    for row in table.index:
+        values = model.predict(X, row=row)
+        r2 = r2_score(target, values, sample_weight=weights)
+        rmse = np.sqrt(mean_squared_error(target, values, sample_weight=weights))
+        assert table["r2"][row] == pytest.approx(r2, abs=1e-9)
+        assert table["rmse"][row] == pytest.approx(rmse, rel=1e-9)
+        assert model.model().rmse(row) == table["rmse"][row]
+        assert f"{rmse:.4g}" in str(model).splitlines()[1 + row]
+    assert model.model().rmse() == table["rmse"][model.model().picked]
+    assert "RMSE" in str(model).splitlines()[0]
+    older = Model.from_dict({**model.model().to_dict(), "spread": None})
+    assert older.rmse() is None
+    assert older.frame()["rmse"].isna().all()
+    assert " RMSE" not in str(older)
+    for spread in (0.0, -1.0, NAN, "1", True):
+        with pytest.raises(InputError, match="its spread is"):
+            Model.from_dict({**model.model().to_dict(), "spread": spread})
+
+
+# --- where a formula has no value
+
+LINE = np.linspace(0.1, 3, 40)
+BEYOND = np.array([[-1.0], [1.0], [2.0]])
+MEAN = float(np.log(LINE).mean())
+
+
+def logarithm(**settings: Any) -> SymbolicRegressor:
+    model = regressor(max_expressions=20_000, **settings).fit(LINE[:, None], np.log(LINE))
     assert model.formula() == "log(x0)"
-    beyond = np.array([[-1.0], [1.0], [2.0]])
-    with np.errstate(invalid="ignore"):
-        assert np.isfinite(model.predict(beyond)).tolist() == [False, True, True]
-    mean = float(np.log(x).mean())
-    assert model.score(beyond, [mean, 0.0, np.log(2.0)]) == pytest.approx(1.0)
+    return model
+
+
+def test_where_a_formula_is_undefined_the_score_takes_the_mean() -> None:
+    assert logarithm().score(BEYOND, [MEAN, 0.0, np.log(2.0)]) == pytest.approx(1.0)
+
+
+def test_undefined_predictions_are_told_and_what_to_do() -> None:
+    model = logarithm()
+    with pytest.warns(UndefinedWarning) as caught:
+        values = model.predict(BEYOND)
+    assert np.isfinite(values).tolist() == [False, True, True]
+    assert "log(x0) has no value in 1 of 3 rows, the first of them row 0" in str(caught[0].message)
+    assert "set `undefined` to 'mean'" in str(caught[0].message)
+    assert caught[0].filename == __file__
+    model.set_params(undefined="mean")
+    assert model.predict(BEYOND).tolist() == pytest.approx([MEAN, 0.0, np.log(2.0)])
+    model.set_params(undefined="error")
+    with pytest.raises(InputError, match="row 0; leave them out, or set `undefined` to 'mean'"):
+        model.predict(BEYOND)
+    assert model.predict(BEYOND[1:]).tolist() == pytest.approx([0.0, np.log(2.0)])
+    for wrong in ("men", None, 3):
+        with pytest.raises(InputError, match="`undefined`"):
+            model.set_params(undefined=wrong).predict(BEYOND)
+
+
+def test_scores_of_cross_validation_are_numbers_or_it_is_told_why_not() -> None:
+    """The first fold is trained where the logarithm is defined, and tested where it is not."""
+    x = np.concatenate([np.linspace(-1, -0.1, 10), LINE])[:, None]
+    y = np.log(np.abs(x[:, 0]))
+    folds = [(np.arange(10, 50), np.arange(10))]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        scores = cross_val_score(
+            regressor(max_expressions=20_000), x, y, cv=folds, scoring="neg_mean_squared_error"
+        )
+    assert np.isnan(scores).all()
+    assert any("set `undefined` to 'mean'" in str(each.message) for each in caught)
+    filled = regressor(max_expressions=20_000, undefined="mean")
+    scores = cross_val_score(filled, x, y, cv=folds, scoring="neg_mean_squared_error")
+    assert np.isfinite(scores).all()
+    assert np.isfinite(cross_val_score(regressor(), x, y, cv=folds)).all()
+
+
+def test_each_target_has_its_own_mean_where_it_is_undefined() -> None:
+    both = np.column_stack([np.log(LINE), LINE**2])
+    model = regressor(max_expressions=20_000, undefined="mean").fit(LINE[:, None], both)
+    assert model.predict(BEYOND)[0].tolist() == pytest.approx([MEAN, 1.0])
+
+
+# --- the pick after the fit
+
+
+def test_another_pick_after_the_fit_picks_anew() -> None:
+    rules = ("accuracy", "elbow", "validation", "auto")
+    noisy = Y + 6 * NOISE
+    fitted = {rule: regressor(validation=0.25, pick=rule).fit(X, noisy).model() for rule in rules}
+    assert len({each.picked for each in fitted.values()}) > 1
+    model = regressor(validation=0.25).fit(X, noisy)
+    for rule in (*rules, *rules):
+        model.set_params(pick=rule)
+        found = model.model()
+        assert (found.picked, found.rule) == (fitted[rule].picked, fitted[rule].rule)
+        assert np.array_equal(model.predict(X), fitted[rule].predict(X))
+        assert model.formula() == fitted[rule].best.text
+
+
+def test_a_pick_that_cannot_be_made_is_told() -> None:
+    model = regressor().fit(X, Y + NOISE)
+    before = model.formula()
+    for rule, says in (("elbo", "did you mean 'elbow'"), ("validation", "needs validation rows")):
+        with pytest.raises(InputError, match=says):
+            model.set_params(pick=rule).predict(X)
+    with pytest.raises(InputError, match="`pick` is 3; it must be the name of a rule"):
+        model.set_params(pick=3).predict(X)
+    assert model.set_params(pick="auto").formula() == before
+    loaded = pickle.loads(pickle.dumps(model.set_params(pick="elbow")))
+    assert loaded.formula() == model.formula()
+    loaded.set_params(pick="accuracy")
+    with pytest.raises(InputError, match="set it back, fit again, or choose a formula with `row`"):
+        loaded.predict(X)
+    assert loaded.set_params(pick="elbow").formula() == model.formula()
+    assert loaded.set_params(pick="accuracy").fit(X, Y + NOISE).model().rule == "accuracy"
+
+
+def test_a_warm_start_goes_on_after_another_pick() -> None:
+    model = regressor(warm_start=True).fit(X, Y + NOISE)
+    last = model._regressions[0]
+    model.set_params(pick="accuracy")
+    assert model.model().rule == "accuracy"
+    model.fit(X, Y + NOISE)
+    assert model._regressions[0] is last
+    assert model.model().rule == "accuracy"
+
+
+# --- the report
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_report_needs_a_path_alone(several: bool, tmp_path: Path) -> None:
+    target = np.column_stack([Y + NOISE, 2 * Y + NOISE]) if several else Y + NOISE
+    model = regressor().fit(X, target)
+    page = tmp_path / "report.html"
+    model.report(page)
+    text = page.read_text()
+    assert text.count(">row</th>") == (2 if several else 1)
+    assert "60 rows" in text
+    assert "Seed 0" in text
+    loaded = pickle.loads(pickle.dumps(model))
+    with pytest.raises(InputError, match="a model that was saved has no rows to show; give `X`"):
+        loaded.report(tmp_path / "other.html")
+    assert not (tmp_path / "other.html").exists()
+    loaded.report(tmp_path / "other.html", X, target)
+    assert (tmp_path / "other.html").read_text() == text
+    with pytest.raises(InputError, match="give both `X` and `y`"):
+        loaded.report(tmp_path / "other.html", X)
+    with pytest.raises(NotFittedError):
+        regressor().report(page)
+
+
+# --- the stop button
+
+
+def test_stopping_the_last_touches_keeps_the_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Regression.model
+
+    def stopped(self: Regression, final: bool = True) -> Model:
+        if final:
+            raise KeyboardInterrupt
+        return whole(self, final)
+
+    monkeypatch.setattr(Regression, "model", stopped)
+    assert regressor().fit(X, Y + NOISE).score(X, Y) > 0.5
+
+
+def test_stopping_one_search_stops_those_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was found for the first target is kept, and the second has its simplest formulas."""
+    runs: list[int] = []
+    step = Search.step
+
+    def stopped(self: Search, state: Any, tally: Any) -> Any:
+        runs.append(id(self))
+        if len(set(runs)) == 1 and len(runs) == 4:
+            raise KeyboardInterrupt
+        return step(self, state, tally)
+
+    monkeypatch.setattr(Search, "step", stopped)
+    config = presets.hybrid(max_expressions=10**9, batch_size=100)
+    both = np.column_stack([Y + NOISE, 2 * Y + NOISE])
+    model = regressor(config=config, patience=None).fit(X, both)
+    assert len(runs) == 5
+    assert [len(each.formulas) > 1 for each in model.models_] == [True, True]
+    assert np.isfinite(model.predict(X)).all()
 
 
 def test_before_a_fit_there_is_nothing() -> None:
@@ -376,14 +561,14 @@ NAN = float("nan")
         ({"operators": ["add", "add"]}, "'add' is in the library twice"),
         ({"method": "hybird"}, "unknown method 'hybird'; did you mean 'hybrid'?"),
         ({"reward": "inverse_rmse"}, "unknown reward 'inverse_rmse'; did you mean 'inverse_nrmse'"),
-        ({"reward": 3}, "3 is not a reward"),
+        ({"reward": 3}, "`reward` is 3; it must be a name"),
         ({"pick": "elbo"}, "unknown pick rule 'elbo'; did you mean 'elbow'?"),
         ({"pick": "validation"}, "needs validation rows; set `validation`"),
         ({"validation": -0.1}, "`validation` is -0.1; it must be a share of the rows"),
         ({"validation": 0.95}, "`validation` is 0.95; it must be a share of the rows"),
         ({"validation": NAN}, "`validation` is nan; it must be a share of the rows"),
         ({"validation": 0.01}, "which is 1 of 60 rows; it must be at least 2 of them"),
-        ({"validation": "0.2"}, "`validation` is 0.2; it must be a share"),
+        ({"validation": "0.2"}, "`validation` is '0.2'; it must be a share"),
         ({"max_expressions": 0}, "`max_expressions` is 0; it must be a whole number of 2 or more"),
         ({"max_expressions": -5}, "`max_expressions` is -5"),
         ({"max_expressions": NAN}, "`max_expressions` is nan"),

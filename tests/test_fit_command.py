@@ -16,7 +16,7 @@ import pytest
 
 from run_helpers import Answer, answer, write_table
 from symseek import Program
-from symseek.model import Formula, Model, full_library
+from symseek.model import Formula, Layout, Model, full_library
 from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest, RunFolder
 
@@ -43,7 +43,7 @@ def run(here: Path) -> Path:
     library = full_library(["a", "b"])
     texts = ["4", "a", "3*log(a) + b"]
     formulas = [Formula(Program.parse(text, library), text, 0.5, 0.5, 0.75) for text in texts]
-    model = Model("y", ("a", "b"), tuple(formulas), picked=2)
+    model = Model("y", ("a", "b"), tuple(formulas), picked=2, layout=Layout((0, 1)))
     write_table(here / "data.csv")
     request = FitRequest(here / "data.csv", "y", None, None, None, Settings())
     folder = Path("run")
@@ -60,9 +60,9 @@ def test_a_fit_with_its_report(here: Path, capsys: Capture) -> None:
     said = answer(capsys, "fit", "data.csv", "--target", "y", *SHORT)
     assert said.code == 0
     lines = said.out.splitlines()
-    assert lines[0] == "  row  complexity  reward   NRMSE      R2  y ="
+    assert lines[0] == "  row  complexity  reward   NRMSE     RMSE      R2  y ="
     assert any(line.startswith(">") for line in lines)
-    assert "expressions in" in lines[-2]
+    assert "expressions in" in lines[-3]
     report = Path("data-run-1/report.html").read_text()
     assert "symseek fit data.csv --target y --max-expressions 2000" in report
     assert report.startswith("<!")
@@ -182,7 +182,7 @@ BAD: dict[str, Bad] = {
     ),
     "missing": Bad(rows("a,b,y", "1,,2"), "column 'b' of data.csv has a missing value in line 2"),
     "missing target": Bad(rows("a,b,y", "1,2,nan"), "column 'y' of data.csv has a missing value"),
-    "infinity": Bad(rows("a,b,y", "inf,1,2"), "column 'a' of data.csv has inf in line 2; drop"),
+    "infinity": Bad(rows("a,b,y", "inf,1,2"), "column 'a' of data.csv has inf in line 2; replace"),
     "overflow": Bad(rows("a,b,y", "1e200,1,2"), "squares overflow beyond 1e+150; rescale"),
     "constant target": Bad("a,y\n1,7\n2,7\n3,7\n", "the target 'y' of data.csv is 7 in every row"),
     "one row": Bad("a,y\n1,2\n", "data.csv has only one row; a search needs at least 3"),

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arguments import flags, refused, wholes
 from symseek.errors import InputError, unknown_name
 from symseek.programs import Programs
 
@@ -70,6 +71,10 @@ class FitConfig:
     rescue: bool = True  # look elsewhere when a program is invalid where it starts
 
     def __post_init__(self) -> None:
+        wholes(self, "restarts", "max_steps")
+        flags(self, "rescue")
+        if not isinstance(self.method, str):
+            raise refused("method", self.method, f"one of {', '.join(FIT_METHODS)}")
         if self.method not in FIT_METHODS:
             raise unknown_name("method of fitting constants", self.method, FIT_METHODS)
         if self.restarts < 0:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arguments import flags, numbers, wholes
 from symseek.constraints import ConstraintSet
 from symseek.data import Data
 from symseek.engines.interface import PAIRS, Engine
@@ -52,6 +53,9 @@ class Evolution:
     continues: bool = False  # the next iteration goes on with this population: it samples none
 
     def __post_init__(self) -> None:
+        wholes(self, "generations", "tournament", "elite", "pairing", "pairs", "kept")
+        numbers(self, "crossover", "mutation")
+        flags(self, "continues")
         for name in ("generations", "tournament", "pairs", "kept"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.data import Data
-from symseek.errors import InputError
+from symseek.errors import InputError, shown, unknown_name
+from symseek.files.records import Record, plain_text
 from symseek.operators.table import ALIASES
 from symseek.programs import Program
 from symseek.rewards import ErrorReward, Reward
-from symseek.tokens import OPERATORS, RESERVED, Kind, Library, Token, every_operator
+from symseek.tokens import MAX_ARITY, OPERATORS, RESERVED, Kind, Library, Token, every_operator
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Accuracy", "Formula", "Model", "full_library", "loss"]
+__all__ = ["Accuracy", "Formula", "Layout", "Model", "full_library", "loss"]
 
+_CLOSE = 1e-6  # an NRMSE that reads like no error at all
 FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
 
 
@@ -39,7 +41,12 @@ class Accuracy:
 
     @classmethod
     def of(cls, program: Program, data: Data, reward: Reward) -> Accuracy:
-        values = program.evaluate(data.X)
+        """The accuracy of a program."""
+        return cls.of_values(program.evaluate(data.X), data, reward)
+
+    @classmethod
+    def of_values(cls, values: NDArray[np.float64], data: Data, reward: Reward) -> Accuracy:
+        """The accuracy of predictions [N]."""
         if not np.isfinite(values).all():
             return cls(0.0, math.inf, -math.inf)
         with np.errstate(over="ignore"):
@@ -84,11 +91,29 @@ class Formula:
     nrmse: float
     r2: float
     validation_r2: float | None = None  # on the validation rows, if there are any
+    exact: bool = False  # it meets every digit of the target, and by no chance
 
     @property
     def complexity(self) -> int:
         """The sum of the tokens' complexities."""
         return self.program.complexity
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the features are in the table that they came from, as a spreadsheet shows it.
+
+    >>> Layout((2, 3)).first_row
+    2
+    """
+
+    columns: tuple[int, ...]  # of each feature, from 0
+    first_row: int = 2  # that has numbers, counted from 1
+
+    def __post_init__(self) -> None:
+        whole = all(type(each) is int for each in (*self.columns, self.first_row))
+        if not whole or min(self.columns, default=0) < 0 or self.first_row < 1:
+            raise InputError(f"{self} is no layout; give columns from 0 and a row from 1")
 
 
 @dataclass(frozen=True)
@@ -98,15 +123,15 @@ class Model:
     >>> library = full_library(["t"])
     >>> formulas = [
     ...     Formula(Program.parse("4.1", library), "4.1", 0.5, 1.0, 0.0),
-    ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0),
+    ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0, exact=True),
     ... ]
-    >>> model = Model("height", ("t",), tuple(formulas), picked=1)
+    >>> model = Model("height", ("t",), tuple(formulas), picked=1, spread=2.5)
     >>> model.predict([[2.0]])
     array([19.62])
     >>> print(model)
-      row  complexity  reward   NRMSE      R2  height =
-        0           1  0.5000  1.0000  0.0000  4.1
-    >   1           5  1.0000  0.0000  1.0000  4.905*t**2
+      row  complexity  reward   NRMSE  RMSE      R2  height =
+        0           1  0.5000  1.0000   2.5  0.0000  4.1
+    >   1           5  1.0000   exact     0  1.0000  4.905*t**2
     """
 
     target: str
@@ -114,6 +139,8 @@ class Model:
     formulas: tuple[Formula, ...]  # simplest first
     picked: int
     rule: str = "elbow"  # that picked it
+    layout: Layout | None = None  # of the file that the features came from, if it was one
+    spread: float | None = None  # the standard deviation of the target on the training rows
 
     @property
     def best(self) -> Formula:
@@ -134,6 +161,13 @@ class Model:
         """The values [N] on rows of X [N, n]; nan or inf where the formula is undefined."""
         return self.formula(row).program.evaluate(X)
 
+    def rmse(self, row: int | None = None) -> float | None:
+        """The root of the mean squared error on the training rows, in the units of the target.
+
+        None for a model that was saved before it was known.
+        """
+        return None if self.spread is None else self.formula(row).nrmse * self.spread
+
     def frame(self) -> DataFrame:
         """The table as a DataFrame."""
         import pandas
@@ -142,26 +176,49 @@ class Model:
             "complexity": [each.complexity for each in self.formulas],
             "reward": [each.reward for each in self.formulas],
             "nrmse": [each.nrmse for each in self.formulas],
+            "exact": [each.exact for each in self.formulas],
+            "rmse": [self.rmse(row) for row in range(len(self.formulas))],
             "r2": [each.r2 for each in self.formulas],
             "validation_r2": [each.validation_r2 for each in self.formulas],
             "expression": [each.text for each in self.formulas],
         }
         frame = pandas.DataFrame(columns)
-        return frame.astype({"validation_r2": float}).rename_axis("row")
+        return frame.astype({"rmse": float, "validation_r2": float}).rename_axis("row")
 
     def __str__(self) -> str:
         validated = any(each.validation_r2 is not None for each in self.formulas)
-        head = "  row  complexity  reward   NRMSE      R2"
+        errors = self._errors()
+        head = f"  row  complexity  reward   NRMSE{errors[0]}      R2"
         head += "  validation" * validated + f"  {self.target} ="
         lines = [head]
         for row, each in enumerate(self.formulas):
             mark = ">" if row == self.picked else " "
             line = f"{mark} {row:>3}  {each.complexity:>10}  {each.reward:.4f}"
-            line += f"  {_short(each.nrmse)}  {_short(each.r2)}"
+            error = f"{'exact':>6}" if each.exact else _short(each.nrmse)
+            line += f"  {error}{errors[row + 1]}  {_short(each.r2)}"
             if validated:
                 line += f"  {_short(each.validation_r2):>10}"
             lines.append(f"{line}  {each.text}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *filter(None, [self.doubt])])
+
+    @property
+    def doubt(self) -> str:
+        """What to know of a picked formula that is close but not exact; empty for any other."""
+        best = self.best
+        if best.exact or best.nrmse > _CLOSE:
+            return ""
+        return (
+            f"Row {self.picked} is not proven exact: it may be an approximation of the law, or the"
+            " rows are too few to tell."
+        )
+
+    def _errors(self) -> list[str]:
+        """The column of errors in the target's units, with its heading; empty if unknown."""
+        if self.spread is None:
+            return [""] * (1 + len(self.formulas))
+        texts = ["RMSE", *(_in_units(each.nrmse * self.spread) for each in self.formulas)]
+        wide = max(map(len, texts))
+        return [f"  {text:>{wide}}" for text in texts]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -172,12 +229,15 @@ class Model:
             "operators": [_described(token) for token in _own_tokens(self.formulas)],
             "picked": self.picked,
             "rule": self.rule,
+            "layout": None if self.layout is None else asdict(self.layout),
+            "spread": self.spread,
             "formulas": [
                 {
                     "complexity": each.complexity,
                     "reward": each.reward,
                     "nrmse": each.nrmse,
                     "r2": each.r2,
+                    "exact": each.exact,
                     # JSON has no infinity, which is the R2 of a formula undefined on some row.
                     "validation_r2": _finite_or_none(each.validation_r2),
                     "expression": each.text,
@@ -193,34 +253,110 @@ class Model:
         if not isinstance(record, Mapping) or record.get("format") != FORMAT:
             found = record.get("format") if isinstance(record, Mapping) else None
             raise InputError(
-                f"this model has format {found!r}, and this version of symseek reads format"
+                f"this model has format {shown(found)}, and this version of symseek reads format"
                 f" {FORMAT}; fit it again"
             )
         try:
-            own = [_made(described) for described in record["operators"]]
-            library = full_library(record["features"], own)
-            formulas = tuple(
-                Formula(
-                    Program.from_preorder(each["program"], library),
-                    str(each["expression"]),
-                    float(each["reward"]),
-                    float(each["nrmse"]),
-                    float(each["r2"]),
-                    None if each["validation_r2"] is None else float(each["validation_r2"]),
-                )
-                for each in record["formulas"]
-            )
-            model = cls(
-                str(record["target"]),
-                library.variables,
-                formulas,
-                int(record["picked"]),
-                str(record["rule"]),
-            )
-            model.formula(model.picked)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            return _read(Record.of("the model", dict(record), _FIELDS, ("layout", "spread")))
+        except InputError as error:
             raise InputError(f"this model is damaged ({error}); fit it again") from None
-        return model
+
+
+_FIELDS = ("format", "target", "features", "operators", "picked", "rule", "formulas")
+_FORMULA = ("complexity", "reward", "nrmse", "r2", "validation_r2", "expression", "program")
+_MOST_NAMES, _MOST_FORMULAS, _MOST_TOKENS = 100_000, 10_000, 10_000
+_MOST_WRITTEN = 1_000_000  # tokens of a program, its operators written out by their formulas
+
+
+def _read(record: Record) -> Model:
+    """The model of a record, every field checked."""
+    own = [_made(each) for each in record.items("operators", 1000)]
+    names = [
+        plain_text(each, "a name among the features", 10_000)
+        for each in record.items("features", _MOST_NAMES)
+    ]
+    library = full_library(names, own)
+    formulas = tuple(
+        _read_formula(Record.of(f"row {row}", each, _FORMULA, ("exact",)), library)
+        for row, each in enumerate(record.items("formulas", _MOST_FORMULAS))
+    )
+    if not formulas:
+        raise InputError("it has no formulas")
+    picked = record.whole("picked", 0, len(formulas) - 1)
+    target, rule = record.text("target", 10_000), record.text("rule", 100)
+    layout, spread = _read_layout(record, len(names)), _read_spread(record)
+    return Model(target, library.variables, formulas, picked, rule, layout, spread)
+
+
+def _read_formula(record: Record, library: Library) -> Formula:
+    from symseek.algebra.agreement import agree
+
+    record.whole("complexity", 0, 2**31)
+    preorder = record.text("program", 1_000_000)
+    if preorder.count(" ") >= _MOST_TOKENS:
+        raise InputError(f"the program of {record.what} has more than {_MOST_TOKENS:,} tokens")
+    program = Program.from_preorder(preorder, library)
+    if not all(map(math.isfinite, program.constants)):
+        raise InputError(f"the program of {record.what} has constants that are not finite")
+    if _written_size(program) > _MOST_WRITTEN:
+        raise InputError(f"the program of {record.what} is too long to be written out")
+    text = record.text("expression")
+    try:
+        said = Program.parse(text, library)
+    except InputError as error:
+        raise InputError(f"the expression of {record.what} cannot be read: {error}") from None
+    if not agree(program, said):
+        raise InputError(f"the expression of {record.what}, {shown(text)}, is not its program")
+    unvalidated = record.fields["validation_r2"] is None
+    return Formula(
+        program,
+        text,
+        record.number("reward"),
+        record.number("nrmse"),
+        record.number("r2"),
+        None if unvalidated else record.number("validation_r2"),
+        record.flag("exact"),
+    )
+
+
+def _read_layout(record: Record, features: int) -> Layout | None:
+    """The layout, which models of before there were layouts lack."""
+    if record.fields["layout"] is None:
+        return None
+    inner = Record.of("the layout", record.fields["layout"], ("columns", "first_row"))
+    columns = inner.items("columns", _MOST_NAMES)
+    if len(columns) != features:
+        raise InputError(f"its layout has {len(columns)} columns for {features} features")
+    at = [Record("the layout", {"column": each}).whole("column", 0, 2**31) for each in columns]
+    return Layout(tuple(at), inner.whole("first_row", 1, 2**31))
+
+
+def _read_spread(record: Record) -> float | None:
+    """The spread, which older models lack."""
+    if record.fields["spread"] is None:
+        return None
+    value = record.number("spread")
+    if not 0 < value < math.inf:
+        raise InputError(f"its spread is {value}")
+    return value
+
+
+def _written_size(program: Program) -> float:
+    """The tokens of a program whose operators are written out by their formulas."""
+
+    def combine(token: int, constant: float | None, arguments: list[float]) -> float:
+        expansion = program.library.tokens[token].expansion
+        if expansion is None:
+            return 1.0 + sum(arguments)
+        inner = expansion.library.tokens
+
+        def inside(part: int, constant: float | None, below: list[float]) -> float:
+            column = inner[part].index
+            return 1.0 + sum(below) if column is None else arguments[column]
+
+        return expansion.fold(inside)
+
+    return program.fold(combine)
 
 
 def full_library(features: Sequence[str], operators: Sequence[object] = ()) -> Library:
@@ -269,15 +405,35 @@ def _described(token: Token) -> dict[str, Any]:
     }
 
 
-def _made(described: Mapping[str, Any]) -> Token:
+def _made(described: Any) -> Token:
     """The token that was described; one of the table has only its complexity to say."""
-    if "formula" in described:
-        return Token(**described)
-    return OPERATORS[described["name"]].with_complexity(int(described["complexity"]))
+    what = "an operator of the model"
+    if not (isinstance(described, dict) and "formula" in described):
+        record = Record.of(what, described, ("name", "complexity"))
+        name, complexity = record.text("name", 1000), record.whole("complexity", 0, 10**6)
+        if name not in OPERATORS:
+            raise unknown_name("operator", name, OPERATORS)
+        return OPERATORS[name].with_complexity(complexity)
+    record = Record.of(what, described, ("name", "arity", "complexity", "formula"))
+    return Token(
+        record.text("name", 1000),
+        record.whole("arity", 0, MAX_ARITY),
+        record.whole("complexity", 0, 10**6),
+        formula=record.text("formula", 10_000),
+    )
 
 
 def _finite_or_none(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else value
+
+
+def _in_units(value: float) -> str:
+    """Four digits, and all before the point unless they are many.
+
+    >>> _in_units(20062.7), _in_units(0.0012345), _in_units(2e9)
+    ('20063', '0.001234', '2e+09')
+    """
+    return f"{value:.0f}" if 1e4 <= value < 1e7 else f"{value:.4g}"
 
 
 def _short(value: float | None) -> str:

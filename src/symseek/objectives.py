@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arguments import numbers, wholes
 from symseek.errors import InputError
 from symseek.programs import Programs
 
@@ -70,6 +71,7 @@ class RiskSeeking:
     epsilon: float = 0.05
 
     def __post_init__(self) -> None:
+        numbers(self, "epsilon")
         if not 0 < self.epsilon <= 1:
             raise InputError(
                 f"epsilon is {self.epsilon}; it must be above 0 and at most 1:"
@@ -97,6 +99,7 @@ class VanillaPolicyGradient:
     beta: float = 0.25
 
     def __post_init__(self) -> None:
+        numbers(self, "beta")
         if not 0 < self.beta <= 1:
             raise InputError(f"beta is {self.beta}; it must be above 0 and at most 1")
 
@@ -127,6 +130,7 @@ class Novelty:
     weight: float = 0.1
 
     def __post_init__(self) -> None:
+        numbers(self, "weight")
         if not self.weight >= 0:
             raise InputError(f"the weight of novelty is {self.weight}; it must be 0 or more")
 
@@ -168,6 +172,7 @@ class PriorityQueue:
     size: int = 10
 
     def __post_init__(self) -> None:
+        wholes(self, "size")
         if self.size < 1:
             raise InputError(f"the priority queue has size {self.size}; it must be at least 1")
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arguments import wholes
 from symseek.errors import InputError
 
 __all__ = ["AdamState", "PolicyConfig", "PolicyWeights"]
@@ -28,6 +29,7 @@ class PolicyConfig:
     hidden: int = 32  # H: units of the LSTM's one layer
 
     def __post_init__(self) -> None:
+        wholes(self, "hidden")
         if not 1 <= self.hidden <= 1024:
             raise InputError(f"the policy has {self.hidden} hidden units; use 1 to 1024")
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.arguments import numbers, refused, wholes
 from symseek.constants import FitConfig
 from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constraints
 from symseek.data import Data
@@ -63,6 +64,10 @@ class SearchConfig:
     constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
 
     def __post_init__(self) -> None:
+        wholes(self, "batch_size", "max_expressions", "max_constants")
+        numbers(self, "learning_rate", "entropy_weight", "entropy_decay", "fresh")
+        numbers(self, optional=("max_seconds", "stop_reward"))
+        self._check_parts()
         if self.batch_size < 2:
             raise InputError(f"the batch size is {self.batch_size}; it must be at least 2")
         check_budget(self, "batch", "batch_size")
@@ -78,6 +83,20 @@ class SearchConfig:
             raise InputError(
                 f"entropy_decay is {self.entropy_decay}; it must be above 0 and at most 1"
             )
+
+    def _check_parts(self) -> None:
+        """Refuse parts of a wrong type."""
+        if isinstance(self.objective, type) or not hasattr(self.objective, "select"):
+            raise refused("objective", self.objective, "an objective, such as RiskSeeking()")
+        for name, kind in (
+            ("policy", PolicyConfig),
+            ("evolution", Evolution),
+            ("constants", FitConfig),
+        ):
+            value = getattr(self, name)
+            if not isinstance(value, kind) and (value is not None or kind is PolicyConfig):
+                other = "" if kind is PolicyConfig else ", or None"
+                raise refused(name, value, f"of the type {kind.__name__}{other}")
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> SearchConfig:
@@ -97,6 +116,7 @@ class SearchState(LoopState):
     adam: AdamState  # moments [P]
     objective: Any  # what the objective remembers
     population: Population | None = None  # that an evolution goes on with, [B] programs
+    begun: int = 0  # expressions graded when the policy last began anew
 
 
 class Search(Looped):
@@ -126,15 +146,16 @@ class Search(Looped):
         score: ScoreFunction | None = None,
         deterministic: bool = True,
         constraints: Iterable[Constraint | Custom] | None = None,
-        stop_early: Callable[[SearchState], bool] | None = None,
+        stop_early: Callable[[SearchState], Stopped | None] | None = None,
         seed: int = 0,
         threads: int = 1,
         engine: str | Engine = "native",
     ) -> None:
-        check_seed(seed)
         self.library = library
-        self.config = config = config or SearchConfig()
-        self.seed = seed
+        self.config = config = SearchConfig() if config is None else config
+        if not isinstance(config, SearchConfig):
+            raise refused("config", config, "of the type SearchConfig")
+        self.seed = seed = check_seed(seed)
         self.engine = engine_named(engine, threads)
         self.data: Data | None = None
         self.perfect = math.inf  # the reward of an exact fit
@@ -157,6 +178,7 @@ class Search(Looped):
         self.evolver = None
         if config.evolution is not None:
             self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, self.data)
+            self.margin = max(config.batch_size, config.evolution.pairs)
         self.stop_early = stop_early  # asked between iterations
         first = PolicyWeights.start(len(library), config.policy.hidden, seed)
         # Its random numbers are those of another seed: the same ones would give the same programs.
@@ -207,6 +229,7 @@ class Search(Looped):
             adam=adam,
             objective=objective,
             population=population,
+            begun=state.begun,
             **tally.closed(batch, state, epsilon, entropy),
         )
 
@@ -239,6 +262,7 @@ class Search(Looped):
 
         def room() -> int:
             tally.clock.lap("evolve")
+            tally.wind_up(self.margin)
             done = tally.finished(self.least) is not None or (
                 self._exact(tally.front) and not exact_before
             )
@@ -267,8 +291,8 @@ class Search(Looped):
     def finished(self) -> Stopped | None:
         """Why there is nothing left to do; None while there is."""
         stopped = super().finished
-        if stopped is None and self.stop_early is not None and self.stop_early(self.state):
-            stopped = Stopped.EARLY
+        if stopped is None and self.stop_early is not None:
+            stopped = self.stop_early(self.state)
         return stopped
 
     # What others ask of a search between two iterations.
@@ -310,6 +334,18 @@ class Search(Looped):
         self.consider(Programs.from_list([entry.program for entry in other.front]))
         if other.state.weights.shape == self.state.weights.shape:
             self.state = replace(self.state, weights=other.state.weights)
+
+    def begin_anew(self) -> None:
+        """Go on with a policy that has learnt nothing, and keep the front."""
+        first = PolicyWeights.start(len(self.library), self.config.policy.hidden, self.seed)
+        self.state = replace(
+            self.state,
+            weights=first.flat,
+            adam=AdamState.start(first.flat.size),
+            objective=self.config.objective.start(),
+            population=None,
+            begun=self.state.expressions,
+        )
 
     def raise_budget(self, expressions: int, seconds: float | None) -> None:
         """Allow so many more expressions and seconds."""

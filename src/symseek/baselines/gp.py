@@ -10,13 +10,14 @@ It runs in the loop of `Search` and gives the same `Result`, so whatever reads o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.arguments import flags, numbers, refused, whole, wholes
 from symseek.constants import FitConfig
 from symseek.constraints import ConstraintSet, paper_constraints
 from symseek.data import Data
@@ -68,6 +69,11 @@ class GPConfig:
     constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
 
     def __post_init__(self) -> None:
+        wholes(self, "population", "tournament", "max_length", "max_constants", "max_expressions")
+        numbers(self, "crossover", "mutation", optional=("max_seconds", "stop_reward"))
+        flags(self, "constraints")
+        if not isinstance(self.constants, FitConfig | None):
+            raise refused("constants", self.constants, "of the type FitConfig, or None")
         for name, least in (("population", 2), ("tournament", 1), ("max_length", 1)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}")
@@ -94,12 +100,13 @@ class GPConfig:
 
 def _depths(name: str, given: Any) -> tuple[int, int]:
     """The least and the greatest depth, checked."""
-    depths = tuple(given)
-    if len(depths) != 2 or not 0 <= depths[0] <= depths[1] <= _DEEPEST:
-        raise InputError(
-            f"{name} is {given}; it must be the least and the greatest depth, from 0 to {_DEEPEST}"
-        )
-    return depths
+    wanted = f"the least and the greatest depth, from 0 to {_DEEPEST}"
+    if not isinstance(given, Sequence) or len(given) != 2:
+        raise refused(name, given, wanted)
+    low, high = (whole(name, each, wanted, 0, _DEEPEST) for each in given)
+    if low > high:
+        raise refused(name, given, wanted)
+    return low, high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,12 +147,13 @@ class GeneticProgramming(Looped):
         threads: int = 1,
         engine: str | Engine = "native",
     ) -> None:
-        check_seed(seed)
         if not any(library.arities):
             raise InputError("the library has no operator to build trees with; add some")
         self.library = library
-        self.config = config = config or GPConfig()
-        self.seed = seed
+        self.config = config = GPConfig() if config is None else config
+        if not isinstance(config, GPConfig):
+            raise refused("config", config, "of the type GPConfig")
+        self.seed = seed = check_seed(seed)
         self.engine = engine_named(engine, threads)
         data = Data.checked(X, y, library.variables, weights)
         chosen = reward_named(reward)

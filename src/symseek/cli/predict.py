@@ -20,7 +20,8 @@ __all__ = ["add_predict"]
 
 DESCRIPTION = """\
 Predict with a formula of a run: reads the columns it needs from a table and writes them as CSV with
-the prediction beside them. Where the formula is undefined, the cell is left empty.
+the prediction beside them; --keep writes the other columns too. Where the formula is undefined, the
+cell is left empty.
 """
 
 
@@ -30,9 +31,11 @@ def add_predict(commands: Commands) -> None:
     predict = new_command(commands, "predict", text, description=DESCRIPTION)
     add_run(predict)
     add = predict.add_argument
-    add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt or .parquet")
+    add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt, .dat or .parquet")
     add("--out", type=Path, metavar="FILE", help="write here; default: print")
+    add("--keep", action="store_true", help="write all columns of the table, as they are")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
+    add("--drop-missing", action="store_true", help="leave out rows with missing values")
     predict.set_defaults(command=_predict)
 
 
@@ -40,16 +43,22 @@ def _predict(options: argparse.Namespace) -> int:
     import numpy as np
     import pandas
 
-    from symseek.files.tables import read_inputs
+    from symseek.files.tables import read_all, read_inputs
 
     check_writable(options.out)
     model = read_model(options)
     formula = model.formula(options.row)
-    inputs = read_inputs(options.data, model.features, options.delimiter)
+    inputs = read_inputs(options.data, model.features, options.delimiter, options.drop_missing)
+    for note in inputs.notes:
+        say(note)
     values = formula.program.evaluate(inputs.X)
     undefined = ~np.isfinite(values)
-    frame = pandas.DataFrame(inputs.X, columns=list(model.features))
-    frame[_unused_name(model.target, model.features)] = np.where(undefined, np.nan, values)
+    if options.keep:
+        frame = read_all(options.data, options.delimiter).iloc[inputs.rows]
+    else:
+        frame = pandas.DataFrame(inputs.X, columns=list(model.features))
+    predicted = np.where(undefined, np.nan, values)
+    frame = frame.assign(**{_unused_name(model.target, frame.columns): predicted})
     write_text(frame.to_csv(index=False), options.out)
     if undefined.any():
         first = int(np.argmax(undefined))

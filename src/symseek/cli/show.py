@@ -33,6 +33,9 @@ def _show(options: argparse.Namespace) -> int:
     print(f"{model.target} = {formula.text}\n")
     print(f"in full     {formula.program}")
     print(f"complexity  {formula.complexity}")
-    print(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{validation}\n")
+    rmse = model.rmse(options.row)
+    error = "" if rmse is None else f", RMSE {rmse:.6g} in the units of {model.target}"
+    exact = ", exact: it meets every digit" if formula.exact else ""
+    print(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}\n")
     print(formula.program.tree())
     return 0

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arguments import whole
 from symseek.errors import InputError, unknown_name
 from symseek.programs import Programs
 from symseek.tokens import Library
@@ -280,8 +281,7 @@ def engine_named(engine: str | Engine, threads: int = 1) -> Engine:
     """
     if not isinstance(engine, str):
         return engine
-    if not 1 <= threads <= 1024:
-        raise InputError(f"threads is {threads}; it must be from 1 to 1024")
+    threads = whole("threads", threads, "from 1 to 1024", 1, 1024)
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     make = ENGINES[engine]

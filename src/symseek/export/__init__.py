@@ -3,7 +3,7 @@
 - `to_latex`, `latex_table`: for a document
 - `to_sympy`: source that makes the SymPy expression
 - `to_python`, `to_numpy`, `to_c`: source of a function
-- `to_excel`: a spreadsheet's cell
+- `to_excel`: a spreadsheet's cell, `cells_of` a model for the file that it was fitted to
 - `numpy_function`, `torch_function`, `jax_function`: functions to call here
 
 Numbers are written so that they read back to the same float64, except in LaTeX, which is to be
@@ -19,7 +19,7 @@ from typing import Any
 from symseek.errors import unknown_name
 from symseek.export.c import to_c
 from symseek.export.callables import jax_function, numpy_function, torch_function
-from symseek.export.excel import to_excel
+from symseek.export.excel import cells_of, to_excel
 from symseek.export.latex import latex_table, to_latex
 from symseek.export.numpy import to_numpy
 from symseek.export.python import to_python
@@ -28,6 +28,7 @@ from symseek.programs import Program
 
 __all__ = [
     "TARGETS",
+    "cells_of",
     "export",
     "jax_function",
     "latex_table",

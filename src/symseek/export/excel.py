@@ -12,11 +12,12 @@ from collections.abc import Mapping, Sequence
 from symseek.errors import InputError, unknown_name
 from symseek.export.tree import checked
 from symseek.export.writer import Language, literal, write
+from symseek.model import Layout, Model
 from symseek.notation.brackets import ATOM, Piece, Style
 from symseek.programs import Program
 from symseek.tokens import number_name
 
-__all__ = ["to_excel"]
+__all__ = ["cells_of", "to_excel"]
 
 _MOST_CHARACTERS, _MOST_BRACKETS = 8192, 64  # of Excel, the strictest of the three
 
@@ -41,7 +42,8 @@ def to_excel(program: Program, cells: Mapping[str, str] | None = None) -> str:
     Args:
         program: the formula.
         cells: the cell of each column, such as {"x": "B2"}, or anything else that a spreadsheet
-            knows the value by; A2, B2, ... in the order of the columns when None.
+            knows the value by; `cells_of` a model are those of the file that it was fitted to.
+            A2, B2, ... in the order of the formula's columns when None.
 
     >>> program = Program.parse("2.5*`flow rate`**2 - log(x)")
     >>> print(to_excel(program))
@@ -59,6 +61,19 @@ def to_excel(program: Program, cells: Mapping[str, str] | None = None) -> str:
             raise InputError(f"column {columns[index]!r} has no cell; give one, such as 'B2'")
     _check_brackets(source.expression)
     return "=" + source.expression
+
+
+def cells_of(model: Model) -> dict[str, str]:
+    """The cells of a model's features: in the first row of numbers of the file that they came from.
+
+    Where they came from arrays, they are the first columns of a sheet, under a row of names.
+
+    >>> cells_of(Model("y", ("a", "b"), (), 0, layout=Layout((2, 3))))
+    {'a': 'C2', 'b': 'D2'}
+    """
+    layout = model.layout or Layout(tuple(range(len(model.features))))
+    pairs = zip(model.features, layout.columns, strict=True)
+    return {name: f"{_letters(place)}{layout.first_row}" for name, place in pairs}
 
 
 def _letters(place: int) -> str:

@@ -19,7 +19,7 @@ from symseek.programs import Program
 
 __all__ = ["to_numpy"]
 
-_RESERVED = PYTHON_RESERVED | {"X", "float", "len", "math", "np", "values"}
+_RESERVED = PYTHON_RESERVED | {"X", "float", "ValueError", "len", "math", "np", "values"}
 
 
 def _number(value: float) -> Piece:
@@ -46,6 +46,8 @@ def to_numpy(program: Program, name: str = "formula") -> str:
         x: column 1, "x"
         \"""
         X = np.asarray(X, dtype=float)
+        if X.shape[1:] != (2,):
+            raise ValueError("X needs the columns named above and no others, in this order")
         flow_rate = X[:, 0]
         x = X[:, 1]
         with np.errstate(all="ignore"):
@@ -60,6 +62,9 @@ def to_numpy(program: Program, name: str = "formula") -> str:
     body = [
         *docstring(described(program, names)),
         "X = np.asarray(X, dtype=float)",
+        # A whole table, with the target and other columns in it, would give wrong numbers.
+        f"if X.shape[1:] != ({len(columns)},):",
+        '    raise ValueError("X needs the columns named above and no others, in this order")',
         *(f"{names[i]} = X[:, {i}]" for i in sorted(source.used)),
         'with np.errstate(all="ignore"):',
         *("    " + line for line in source.lines),

@@ -7,13 +7,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
-from symseek.files.delimited import CellError, tidy
+from symseek.files.delimited import CellError
+from symseek.files.heading import tidy
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = ["Parquet"]
 
@@ -32,6 +36,7 @@ class Parquet:
     fields: tuple[str, ...]  # the same names as the file has them
     notes: tuple[str, ...]
     header = "the schema"  # where the names are
+    first_row = 2  # of the numbers, in a spreadsheet with a row of names
 
     @classmethod
     def open(cls, path: Path) -> Parquet:
@@ -55,6 +60,12 @@ class Parquet:
             for batch in file.iter_batches(ROWS_AT_A_TIME, columns=wanted):
                 blocks.append(np.column_stack([_numbers(batch, name) for name in wanted]))
         return np.concatenate(blocks)
+
+    def frame(self) -> DataFrame:
+        """All columns as they are in the file."""
+        with _file(self.path) as file:
+            frame: DataFrame = file.read(columns=list(self.fields)).to_pandas(ignore_metadata=True)
+        return frame.set_axis(list(self.names), axis="columns")
 
     def where(self, row: int) -> str:
         """The place in the file of a row, in words."""
@@ -86,8 +97,7 @@ def _file(path: Path) -> Iterator[Any]:
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise InputError(
-            f"reading {path} needs pyarrow; run pip install 'symseek[parquet]', or save the table"
-            " as CSV"
+            f"reading {path} needs pyarrow; run: pip install pyarrow, or save the table as CSV"
         ) from None
     try:
         with path.open("rb") as file, ParquetFile(file) as table:

@@ -1,4 +1,4 @@
-"""Tables from files, checked: CSV, TSV and Parquet in, float64 arrays out.
+"""Tables from files, checked: CSV, TSV, aligned columns and Parquet in, float64 arrays out.
 
 What is wrong with a file is said in one sentence that names the file, the column and the line, and
 what to do. A file is data: nothing in it is ever run.
@@ -6,50 +6,54 @@ what to do. A file is data: nothing in it is ever run.
 
 from __future__ import annotations
 
-import datetime
 import os
-import re
 import stat
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.data import FEWEST_ROWS, LARGEST
 from symseek.errors import InputError, suggestion
-from symseek.files.delimited import COMPRESSED, Delimited, as_delimiter, tidy
+from symseek.files.checks import (
+    Source,
+    nameless,
+    not_a_number,
+    refuse_bad_weights,
+    refuse_constant,
+    refuse_few_rows,
+    refuse_non_finite,
+    refuse_other_than_count,
+)
+from symseek.files.delimited import Delimited
+from symseek.files.heading import as_delimiter, tidy
+from symseek.files.lines import COMPRESSED
 from symseek.files.parquet import Parquet
+from symseek.model import Layout
 from symseek.tokens import RESERVED
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 __all__ = [
     "MOST_COLUMNS",
     "InputTable",
     "TrainingTable",
+    "read_all",
     "read_inputs",
     "read_table",
 ]
 
 Floats = NDArray[np.float64]
-Source = Delimited | Parquet
 
 MOST_COLUMNS = 500  # features; a search among more finds nothing in any reasonable time
 
-TEXT = (".csv", ".tsv", ".tab", ".txt")
+TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".asc", ".prn")
 TABBED = (".tsv", ".tab")
 PARQUET = (".parquet", ".pq")
-
-SHOWN = 40  # characters of a bad cell
-
-_DATE = re.compile(
-    r"\s*(\d{4}[-/.]\d{1,2}([-/.]\d{1,2}.*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}.*|\d{1,2}:\d{2}.*"
-    r"|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}.*)",
-    re.ASCII | re.DOTALL,
-)
-_TIMES = (datetime.date, datetime.time, datetime.timedelta)
-_GROUPED = re.compile(r"\s*[+-]?[\d.]*,[\d.,]*\s*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,7 @@ class TrainingTable:
     features: tuple[str, ...]  # [n]
     target: str
     path: Path
+    layout: Layout  # where the features are in the file
     notes: tuple[str, ...] = ()  # what was done that the user may not expect, a sentence each
 
 
@@ -72,6 +77,7 @@ class InputTable:
     X: Floats  # [N, n]
     features: tuple[str, ...]  # [n]
     ignored: tuple[str, ...]  # columns of the file that were not asked for
+    rows: NDArray[np.intp]  # [N] which rows of the file these are, from 0
     path: Path
     notes: tuple[str, ...] = ()
 
@@ -82,10 +88,12 @@ def read_table(
     features: Sequence[str] | None = None,
     weights: str | None = None,
     delimiter: str | None = None,
+    drop_missing: bool = False,
 ) -> TrainingTable:
     """Read a target and its features: all other columns, unless some are chosen.
 
-    The delimiter of a text table is guessed unless it is given, as are decimal commas.
+    The delimiter of a text table is guessed unless it is given, as are decimal commas. Rows with a
+    missing value in one of these columns are refused, or left out by `drop_missing`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +106,8 @@ def read_table(
     ('read commas in numbers as decimal signs',)
     """
     source = _open(Path(path), delimiter)
-    target, weights = tidy(target), None if weights is None else tidy(weights)
+    target = _bare(source, target)
+    weights = None if weights is None else _bare(source, weights)
     beside = [target] if weights is None else [target, weights]
     names = _feature_names(source, beside, features)
     counted = features is None and source.names[0] == ""  # it may be an index that pandas wrote
@@ -106,21 +115,27 @@ def read_table(
     values = _values(source, wanted, optional=names if features is None else ())
     notes = source.notes
     if counted:
-        _refuse_other_than_count(source, values[:, -1])
+        refuse_other_than_count(source, values[:, -1])
         notes += ("left out column 1, which has no name and only counts the rows",)
-    _refuse_few_rows(source, len(values))
+    rows, dropped = _whole_rows(source, wanted, values, drop_missing)
+    values, notes = values[rows], (*notes, *dropped)
+    refuse_few_rows(source, len(values))
     y = values[:, len(names)].copy()
-    _refuse_constant(source, target, y)
+    refuse_constant(source, target, y)
     row_weights = None
     if weights is not None:
         row_weights = values[:, len(names) + 1].copy()
-        _refuse_bad_weights(source, weights, row_weights)
+        refuse_bad_weights(source, weights, row_weights, rows)
     X = np.ascontiguousarray(values[:, : len(names)])
-    return TrainingTable(X, y, row_weights, names, target, source.path, notes)
+    layout = Layout(tuple(map(source.names.index, names)), source.first_row)
+    return TrainingTable(X, y, row_weights, names, target, source.path, layout, notes)
 
 
 def read_inputs(
-    path: str | os.PathLike[str], features: Sequence[str], delimiter: str | None = None
+    path: str | os.PathLike[str],
+    features: Sequence[str],
+    delimiter: str | None = None,
+    drop_missing: bool = False,
 ) -> InputTable:
     """Read some columns by name, whatever their order in the file.
 
@@ -133,10 +148,25 @@ def read_inputs(
     (array([[2., 1.]]), ('day',))
     """
     source = _open(Path(path), delimiter)
-    names = _checked_features(features)
+    names = _checked_features(source, features)
     X = _values(source, names)
+    rows, dropped = _whole_rows(source, names, X, drop_missing)
     ignored = tuple(name for name in source.names if name not in names)
-    return InputTable(X, names, ignored, source.path, source.notes)
+    return InputTable(X[rows], names, ignored, rows, source.path, (*source.notes, *dropped))
+
+
+def read_all(path: str | os.PathLike[str], delimiter: str | None = None) -> DataFrame:
+    """Read every column as it is in the file: numbers or not, the cells of a text table as text.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "new.csv")
+    ...     _ = path.write_text("day,a\\nMonday,1.50\\n")
+    ...     print(read_all(path).to_csv(index=False), end="")
+    day,a
+    Monday,1.50
+    """
+    return _open(Path(path), delimiter).frame()
 
 
 def _open(path: Path, delimiter: str | None) -> Source:
@@ -169,7 +199,7 @@ def _refuse_other_than_file(path: Path) -> None:
         raise InputError(f"{path} cannot be read ({reason}); check the path") from None
     if stat.S_ISDIR(mode):
         tables = _tables_in(path)
-        such = f", such as {tables[0]}" if tables else ""
+        such = f", such as {path / tables[0]}" if tables else ""
         raise InputError(f"{path} is a folder; give a file in it{such}")
     if not stat.S_ISREG(mode):
         raise InputError(f"{path} is not a plain file; save the table to one")
@@ -178,8 +208,8 @@ def _refuse_other_than_file(path: Path) -> None:
 def _no_such_file(path: Path) -> InputError:
     if not path.parent.is_dir():
         return InputError(f"there is no folder {path.parent}; check the path")
-    tables = _tables_in(path.parent)
-    hint = suggestion(path.name, tables) if tables else "check the path"
+    tables = [str(path.parent / name) for name in _tables_in(path.parent)]
+    hint = suggestion(str(path), tables) if tables else "check the path"
     return InputError(f"there is no file {path}; {hint}")
 
 
@@ -206,7 +236,7 @@ def _feature_names(
         first = 1 if source.names[0] == "" else 0
         names = tuple(name for name in source.names[first:] if name not in beside)
     else:
-        names = _checked_features(features)
+        names = _checked_features(source, features)
     for name, role in zip(beside, ("the target", "the weights"), strict=False):
         if name in names:
             raise InputError(f"column {name!r} is {role} and a feature; leave it out of `features`")
@@ -226,31 +256,31 @@ def _feature_names(
     return names
 
 
-def _checked_features(features: Sequence[str]) -> tuple[str, ...]:
+def _checked_features(source: Source, features: Sequence[str]) -> tuple[str, ...]:
     """The features that the caller names."""
     if isinstance(features, str):
         raise InputError(f"give the features as a list, such as [{features!r}], not one text")
     if not features:
         raise InputError("`features` names no column; name at least one")
-    return tuple(map(tidy, features))
+    return tuple(_bare(source, name) for name in features)
+
+
+def _bare(source: Source, name: str) -> str:
+    """A column's name as the file has it; formulas show some between backquotes."""
+    name = tidy(name)
+    bare = name[1:-1] if name.startswith("`") and name.endswith("`") else name
+    return bare if name not in source.names and bare in source.names else name
 
 
 def _refuse_name(source: Source, name: str) -> None:
     """Refuse a name that no variable can have."""
     if not name:
-        raise _nameless(source, len(source.names) - 1 - source.names[::-1].index(""))
+        raise nameless(source, len(source.names) - 1 - source.names[::-1].index(""))
     if name in RESERVED:
         raise InputError(
             f"column {name!r} in {source.header} of {source.path} is named like an operator;"
             f" rename it, for instance to {name + '_'!r}"
         )
-
-
-def _nameless(source: Source, column: int) -> InputError:
-    return InputError(
-        f"column {column + 1} has no name in {source.header} of {source.path}; name it, or choose"
-        " among the others with `features`"
-    )
 
 
 def _columns(source: Source, names: Sequence[str]) -> list[int]:
@@ -260,7 +290,7 @@ def _columns(source: Source, names: Sequence[str]) -> list[int]:
         raise error
     if missing:
         also = f" (nor {', '.join(map(repr, missing[1:]))})" if missing[1:] else ""
-        hint = suggestion(missing[0], [name for name in source.names if name])
+        hint = suggestion(missing[0], [_in_a_list(name) for name in source.names if name])
         raise InputError(f"{source.path} has no column {missing[0]!r}{also}; {hint}")
     asked, found = Counter(names), Counter(source.names)
     for name in names:
@@ -274,14 +304,19 @@ def _columns(source: Source, names: Sequence[str]) -> list[int]:
     return [source.names.index(name) for name in names]
 
 
+def _in_a_list(name: str) -> str:
+    """A name as it is written in a list with commas between, on the command line."""
+    return f"`{name}`" if "," in name else name
+
+
 def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) -> Floats:
-    """The numbers [N, k] of some columns, all finite; an optional one could be left out."""
+    """The numbers [N, k] of some columns, nan where missing; an optional one could be left out."""
 
     def cell_error(column: int, where: str, value: object) -> InputError:
         name = source.names[column]
         if not name:
-            return _nameless(source, column)
-        wrong, advice = _not_a_number(where, value)
+            return nameless(source, column)
+        wrong, advice = not_a_number(where, value)
         if name in optional:
             advice += ", or leave the column out with `features`"
         return InputError(f"column {name!r} of {source.path} has {wrong}; {advice}")
@@ -289,80 +324,29 @@ def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) 
     columns = _columns(source, names)
     values = source.floats(columns, cell_error)
     if not len(values):
-        raise InputError(f"{source.path} has column names but no rows; add some")
-    for i, name in enumerate(names):
-        if name:  # the count of the rows has its own check
-            _refuse_non_finite(source, name, values[:, i])
+        raise _no_rows(source, "column names but no rows")
     return values
 
 
-def _not_a_number(where: str, value: object) -> tuple[str, str]:
-    """What a cell has instead of a number, and what to do about it.
-
-    >>> _not_a_number("line 2", "2024-05-01")
-    ("the date '2024-05-01' in line 2", 'turn dates into numbers, such as days since the start')
-    """
-    text = str(value)
-    shown = repr(text if len(text) <= SHOWN else text[:SHOWN] + "...")
-    if text.strip().casefold() in ("true", "false"):
-        return f"{shown} in {where}", "write 1 for true and 0 for false"
-    if isinstance(value, _TIMES) or _DATE.fullmatch(text):
-        advice = "turn dates into numbers, such as days since the start"
-        return f"the date {shown} in {where}", advice
-    if _GROUPED.fullmatch(text):
-        advice = "write decimals with a point, and thousands without a separator"
-        return f"{shown} in {where}", advice
-    return f"{shown} in {where}, which is not a number", "replace it by a number"
-
-
-def _refuse_non_finite(source: Source, name: str, column: Floats) -> None:
-    gone = np.isnan(column)
-    if gone.any():
-        count = int(gone.sum())
-        many = "a missing value" if count == 1 else f"{count} missing values, the first"
-        raise InputError(
-            f"column {name!r} of {source.path} has {many} in"
-            f" {source.where(int(gone.argmax()))}; drop such rows or fill them in"
-        )
-    large = np.abs(column) > LARGEST
-    if not large.any():
-        return
-    row = int(large.argmax())
-    what = f"column {name!r} of {source.path} has {column[row]:g} in {source.where(row)}"
-    if np.isinf(column[row]):
-        raise InputError(f"{what}; drop rows with infinite values or replace them")
-    raise InputError(f"{what}, and squares overflow beyond {LARGEST:g}; rescale the column")
+def _whole_rows(
+    source: Source, names: Sequence[str], values: Floats, drop_missing: bool
+) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+    """The rows without missing values, which must be all unless they may be dropped; and notes."""
+    gone = np.isnan(values).any(axis=1)
+    rows = np.flatnonzero(~gone) if drop_missing else np.arange(len(values))
+    for i, name in enumerate(names):
+        if name:  # the count of the rows has its own check
+            refuse_non_finite(source, name, values[:, i], rows)
+    if not len(rows):
+        raise _no_rows(source, "a missing value in every row")
+    if len(rows) == len(values):
+        return rows, ()
+    many = "one row" if gone.sum() == 1 else f"{gone.sum():,} of {len(values):,} rows"
+    where = source.where(int(gone.argmax()))
+    return rows, (f"left out {many} with missing values, the first in {where}",)
 
 
-def _refuse_other_than_count(source: Source, column: Floats) -> None:
-    if not np.array_equal(column, np.arange(len(column))):
-        raise _nameless(source, 0)
-
-
-def _refuse_few_rows(source: Source, rows: int) -> None:
-    if rows < FEWEST_ROWS:
-        many = "one row" if rows == 1 else f"{rows} rows"
-        raise InputError(
-            f"{source.path} has only {many}; a search needs at least {FEWEST_ROWS}, so add some"
-        )
-
-
-def _refuse_constant(source: Source, target: str, y: Floats) -> None:
-    if y.min() == y.max():
-        raise InputError(
-            f"the target {target!r} of {source.path} is {y[0]:g} in every row; choose one that"
-            " varies"
-        )
-
-
-def _refuse_bad_weights(source: Source, name: str, weights: Floats) -> None:
-    what = f"column {name!r} of {source.path}"
-    negative = weights < 0
-    if negative.any():
-        row = int(negative.argmax())
-        raise InputError(
-            f"{what} has the weight {weights[row]:g} in {source.where(row)}; make weights zero or"
-            " more"
-        )
-    if not weights.any():
-        raise InputError(f"{what} has the weight 0 in every row; make some positive")
+def _no_rows(source: Source, what: str) -> InputError:
+    lines = isinstance(source, Delimited) and source.comments
+    why = " beside the lines that begin with #, which are comments" if lines else ""
+    return InputError(f"{source.path} has {what}{why}; add some")

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from symseek.arguments import refused
 from symseek.errors import InputError
+from symseek.loop import Result, Stopped
 from symseek.model import Model
+from symseek.regression.parameters import CONSTRAINTS, check_undefined, is_seed, settings_of
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings, cores
+from symseek.regression.settings import WANTED, Settings
+from symseek.search import SearchConfig
 from symseek.tokens import Token
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from symseek.rewards import Reward
-    from symseek.search import SearchConfig
 
-__all__ = ["SymbolicRegressor"]
+__all__ = ["SymbolicRegressor", "UndefinedWarning"]
+
+
+_NOT_SAVED = ("_regressions", "_table")
+
+
+class UndefinedWarning(UserWarning):
+    """A formula has no value on some of the rows it is to predict."""
 
 
 class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,6 +58,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         pick: which formula predicts: "accuracy" (smallest training error), "elbow" (shortest
             description of the data), "validation" (simplest within one standard error of the best
             on the validation rows), or "auto": validation where there are such rows, else elbow.
+            Set to another rule after `fit`, it picks anew among the same formulas.
         sample_rows: tables with more rows are searched on this many, drawn at random, and the
             best formulas then fitted and graded on all; None searches on all.
         scale: whether columns of size far from 1 are searched in other units, where constants are
@@ -55,6 +69,10 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         random_state: a seed, a NumPy random state, or None for another seed each time.
         n_jobs: threads; -1 for every core. They change the speed, never the result.
         verbose: whether to show progress and the front while it searches.
+        undefined: what `predict` gives where a formula has no value, such as the logarithm of a
+            negative number: "nan", with a warning, "mean", the mean of the training rows, or
+            "error", which refuses such rows. Scores of cross-validation need numbers: use "mean"
+            there, unless the score is that of `score`, which always takes the mean.
         config: a `SearchConfig` with every detail, instead of `method` and the budgets.
 
     Attributes:
@@ -68,6 +86,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     >>> print(model.formula())
     4.905*x0**2
     """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
 
     def __init__(
         self,
@@ -88,6 +108,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: bool = False,
+        undefined: str = "nan",
         config: SearchConfig | None = None,
     ) -> None:
         self.operators = operators
@@ -106,12 +127,17 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.undefined = undefined
         self.config = config
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> SymbolicRegressor:
-        """Search for formulas of the columns of X [N, n] that give y [N] or, one each, [N, k]."""
+        """Search for formulas of the columns of X [N, n] that give y [N] or, one each, [N, k].
+
+        Ctrl-C, or the stop button of a notebook, ends it with the formulas found so far.
+        """
+        settings = settings_of(self)
         inputs, outputs = validate_data(
             self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
         )
@@ -124,9 +150,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, inputs, dtype=np.float64)
         names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        settings = self._settings()
         before = getattr(self, "_regressions", []) if self.warm_start else []
-        if before and not _is_seed(self.random_state):
+        if before and not is_seed(self.random_state):
             settings = replace(settings, seed=before[0].settings.seed)
         fresh = [
             Regression(inputs, column, names, settings, target=target, weights=weights)
@@ -135,56 +160,134 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             )
         ]
         self._regressions = [_warm(each, before[at : at + 1]) for at, each in enumerate(fresh)]
-        results = [self._run(each) for each in self._regressions]
-        self.models_ = [each.model() for each in self._regressions]
+        results = self._run()
+        self._models = [_model(each) for each in self._regressions]
+        self._pick = self.pick
+        self._table = inputs, columns
         self.target_means_ = np.average(columns, axis=0, weights=weights)
         self.history_ = [result.history for result in results]
         self.n_iter_ = max(len(result.history) for result in results)
         return self
 
-    def _settings(self) -> Settings:
-        # One seed for all targets, so that each has the same result as alone.
-        state = self.random_state
-        seed = int(state) if _is_seed(state) else _drawn_seed(state)
-        if isinstance(self.operators, str):
+    def _run(self) -> list[Result]:
+        """Run the searches; one that is interrupted ends those after it as soon as they began."""
+        results: list[Result] = []
+        for regression in self._regressions:
+            if results and results[-1].stopped is Stopped.INTERRUPTED:
+                results.append(replace(regression.run(lambda _: True), stopped=Stopped.INTERRUPTED))
+            elif self.verbose:
+                from symseek.regression.progress import run_with_progress
+
+                results.append(run_with_progress(regression))
+            else:
+                results.append(regression.run())
+        return results
+
+    @property
+    def models_(self) -> list[Model]:
+        """A model for each target; picked anew if `pick` is another rule than it was."""
+        if not hasattr(self, "_models"):
+            raise AttributeError("models_")  # as of any estimator that is not fitted
+        if self.pick != self._pick:
+            self._models = self._picked_anew()
+            self._pick = self.pick
+        return self._models
+
+    def _picked_anew(self) -> list[Model]:
+        if not isinstance(self.pick, str):
+            raise refused("`pick`", self.pick, WANTED["pick"])
+        if not hasattr(self, "_regressions"):
             raise InputError(
-                f"give `operators` as a list, [{self.operators!r}], and not as one text"
+                f"`pick` was {self._pick!r} when this model was saved, without the data to pick"
+                " anew; set it back, fit again, or choose a formula with `row`"
             )
-        names = [each.name for each in fields(Settings) if each.name not in ("seed", "threads")]
-        given = {name: getattr(self, name) for name in names}
-        given["operators"] = tuple(self.operators)
-        try:
-            return Settings(**given, seed=seed, threads=_threads(self.n_jobs))
-        except InputError as error:
-            text = str(error).replace("`seed`", "`random_state`").replace("`threads`", "`n_jobs`")
-            raise InputError(text) from None
-
-    def _run(self, regression: Regression) -> Any:
-        if not self.verbose:
-            return regression.run()
-        from symseek.regression.progress import run_with_progress
-
-        return run_with_progress(regression)
+        pairs = zip(self._regressions, self._models, strict=True)
+        return [regression.repicked(model, self.pick) for regression, model in pairs]
 
     def predict(self, X: ArrayLike, row: int | None = None) -> NDArray[np.float64]:
         """The picked formula's values [N] or [N, k], or those of another row of the front.
 
-        Where a formula is undefined, such as the logarithm of a negative number, they are nan or
-        inf.
+        Where a formula has no value, `undefined` says what is there instead.
         """
         check_is_fitted(self, "models_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        values = np.column_stack([model.predict(X, row) for model in self.models_])
+        check_undefined(self.undefined)
+        values = self._values(X, row)
+        wrong = ~np.isfinite(values)
+        if not wrong.any():
+            pass
+        elif self.undefined == "mean":
+            values = np.where(wrong, self.target_means_, values)
+        else:
+            self._tell_undefined(wrong, row)
         return values if self.many_targets_ else values[:, 0]
+
+    def _values(self, X: ArrayLike, row: int | None = None) -> NDArray[np.float64]:
+        """The values [N, k] as the formulas give them."""
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.column_stack([model.predict(X, row) for model in self.models_])
+
+    def _tell_undefined(self, wrong: NDArray[np.bool_], row: int | None) -> None:
+        """Say where a formula has no value, and what to do about it."""
+        target = int(np.argmax(wrong.any(axis=0)))
+        rows = np.flatnonzero(wrong[:, target])
+        what = (
+            f"{self.models_[target].formula(row).text} has no value in {len(rows)} of"
+            f" {len(wrong)} rows, the first of them row {rows[0]}"
+        )
+        if self.undefined == "error":
+            raise InputError(f"{what}; leave them out, or set `undefined` to 'mean' or 'nan'")
+        warnings.warn(
+            f"{what}; they are nan or inf there, and so are scores of such predictions; set"
+            " `undefined` to 'mean' for the mean of the training rows",
+            UndefinedWarning,
+            stacklevel=3,
+        )
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """R2 of the predictions; where a formula is undefined, the mean of its training rows."""
         from sklearn.metrics import r2_score
 
-        values = self.predict(X)
-        means = self.target_means_ if self.many_targets_ else self.target_means_[0]
-        values = np.where(np.isfinite(values), values, means)
+        check_is_fitted(self, "models_")
+        values = self._values(X)
+        values = np.where(np.isfinite(values), values, self.target_means_)
+        values = values if self.many_targets_ else values[:, 0]
         return float(r2_score(y, values, sample_weight=sample_weight))
+
+    def report(
+        self,
+        path: str | PathLike[str],
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+    ) -> None:
+        """Write everything about the fit to an HTML file: formulas, pictures, settings.
+
+        Args:
+            path: the file, which is written whole or not at all.
+            X: the rows to show, by default those of the fit. A model that was saved and loaded has
+                none, and needs them here.
+            y: their target or targets.
+        """
+        from symseek.report.html import report
+
+        check_is_fitted(self, "models_")
+        if (X is None) != (y is None):
+            raise InputError("give both `X` and `y`, or neither for the rows of the fit")
+        if X is None or y is None:
+            if not hasattr(self, "_table"):
+                raise InputError("a model that was saved has no rows to show; give `X` and `y`")
+            inputs, targets = self._table
+        else:
+            inputs = validate_data(self, X, dtype=np.float64, reset=False)
+            targets = np.asarray(y, dtype=np.float64)
+        settings = self.get_params(deep=False)
+        last = [history[-1] for history in self.history_ if history]
+        summary = {
+            "rows": len(inputs),
+            "expressions": sum(each.expressions for each in last),
+            "seconds": round(sum(each.seconds for each in last), 1),
+            "seed": settings.pop("random_state"),
+        }
+        report(self.models_, inputs, targets, self.history_, settings, summary, path)
 
     def formula(self, row: int | None = None, target: int | str = 0) -> str:
         """The picked formula as text, or that of another row."""
@@ -229,9 +332,11 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return {"text/plain": str(self), "text/html": "".join(map(table_html, self.models_))}
 
     def __getstate__(self) -> dict[str, Any]:
-        """The state without the searches, which hold threads and much memory."""
+        """The state without the searches, which hold threads and much memory, and the rows."""
+        with suppress(AttributeError, InputError):
+            _ = self.models_  # picked anew, while that is possible
         state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_regressions"}
+        return {name: value for name, value in state.items() if name not in _NOT_SAVED}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -240,6 +345,14 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         # scikit-learn tests on noise, in which a search should find no formula.
         tags.regressor_tags.poor_score = True
         return tags
+
+
+def _model(regression: Regression) -> Model:
+    """What was found; without the last touches if those are interrupted."""
+    try:
+        return regression.model()
+    except KeyboardInterrupt:
+        return regression.model(final=False)
 
 
 def _warm(regression: Regression, before: list[Regression]) -> Regression:
@@ -263,20 +376,3 @@ def _target_names(y: Any, count: int, features: Sequence[str]) -> list[str]:
     if count == 1 and name is not None and name not in features:
         return [str(name)]
     return ["y"] if count == 1 else [f"y{i}" for i in range(count)]
-
-
-def _is_seed(state: Any) -> bool:
-    return isinstance(state, int | np.integer)
-
-
-def _drawn_seed(state: Any) -> int:
-    return int(check_random_state(state).randint(2**31 - 1))
-
-
-def _threads(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    most = cores()
-    if n_jobs == 0 or n_jobs < -most:
-        raise InputError(f"`n_jobs` is {n_jobs}; use a number of threads, or -1 for every core")
-    return n_jobs if n_jobs > 0 else most + 1 + n_jobs

@@ -1,11 +1,12 @@
 """What is shown while a search runs: a bar, the time left, the rate, and the front so far.
 
 In a terminal or a notebook the display is redrawn in place; anywhere else a line is printed now and
-then. rich is loaded only when there is something to draw.
+then. rich is loaded only when there is a terminal to draw on; a notebook needs no widgets.
 """
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Callable
@@ -34,9 +35,12 @@ def run_with_progress(
 ) -> Result:
     """Run the search and show its progress."""
     out = out or sys.stderr
-    if "ipykernel" in sys.modules or can_redraw(out):
-        with _LiveDisplay(regression, out) as display:
+    if _in_notebook():
+        with _NotebookDisplay(regression) as display:
             return regression.run(_both(display, callback))
+    if can_redraw(out):
+        with _LiveDisplay(regression, out) as live:
+            return regression.run(_both(live, callback))
     return regression.run(_both(_PlainDisplay(regression, out), callback))
 
 
@@ -90,6 +94,50 @@ class _PlainDisplay:
         self.due = _next_time(began, _LINE)
 
 
+def _in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook, and not one that a notebook started."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return get_ipython() is not None
+
+
+class _NotebookDisplay:
+    """A bar and the front, in the output of a cell; gone when the search is over."""
+
+    def __init__(self, regression: Regression) -> None:
+        self.regression = regression
+        self.due = 0.0
+        self.shown: Any = None
+
+    def __enter__(self) -> _NotebookDisplay:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self.shown is not None:
+            self._show("")
+
+    def __call__(self, now: Iteration) -> None:
+        if time.monotonic() < self.due:
+            return
+        from symseek.report.html import table_html
+
+        began = time.monotonic()
+        progress = SearchProgress(self.regression, now)
+        bar = f'<progress value="{progress.share:.4f}" max="1" style="width:20em"></progress>'
+        head = f"<div>{bar} {progress.share:.0%} {progress}</div>"
+        self._show(head + table_html(self.regression.model(final=False)))
+        self.due = _next_time(began, _REDRAW)
+
+    def _show(self, html: str) -> None:
+        ipython: Any = importlib.import_module("IPython.display")
+        if self.shown is None:
+            self.shown = ipython.display(ipython.HTML(html), display_id=True)
+        else:
+            self.shown.update(ipython.HTML(html))
+
+
 class _LiveDisplay:
     """A bar, and the front under it."""
 
@@ -98,7 +146,7 @@ class _LiveDisplay:
         from rich.live import Live
 
         self.regression = regression
-        self.console: Console = Console(file=None if "ipykernel" in sys.modules else out)
+        self.console: Console = Console(file=out)
         self.live = Live(console=self.console, auto_refresh=False, transient=True)
         self.due = 0.0
 

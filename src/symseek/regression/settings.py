@@ -7,21 +7,24 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
 from symseek import presets
+from symseek.arguments import flag, number, refused, shown, whole
 from symseek.data import FEWEST_ROWS
 from symseek.errors import InputError, unknown_name
 from symseek.regression import picking
 from symseek.rewards import reward_named
 from symseek.search import SearchConfig
-from symseek.tokens import Token
+from symseek.tokens import Library, Token
 
-__all__ = ["OPERATORS", "Settings", "cores"]
+__all__ = ["OPERATORS", "WANTED", "Settings", "cores"]
+
+Check = Callable[[str, Any, str], Any]
 
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
 """What formulas are made of unless something else is asked for."""
@@ -36,6 +39,26 @@ def cores() -> int:
 
 def _option(default: Any, text: str) -> Any:
     return field(default=default, metadata={"help": text})
+
+
+WANTED = {
+    "operators": "a list of operators, numbers and Tokens, such as ['add', 'mul']",
+    "constants": "True or False",
+    "max_length": "a whole number from 1 to 1000",
+    "method": "the name of a method, such as 'hybrid'",
+    "max_expressions": "a whole number of 2 or more",
+    "max_seconds": "a positive number, or none",
+    "patience": "a whole number of 1 or more, or none",
+    "reward": "a name such as 'r2', a reward object or a function of predictions",
+    "validation": "a share of the rows from 0 to 0.9",
+    "pick": "the name of a rule, such as 'auto'",
+    "sample_rows": f"a whole number of {FEWEST_ROWS} or more, or none",
+    "scale": "True or False",
+    "seed": "a whole number from 0 to 2**64 - 1",
+    "threads": "a whole number from 1 to 1024",
+    "config": "of the type SearchConfig, or none",
+}
+"""What each setting must be, in words."""
 
 
 @dataclass(frozen=True)
@@ -76,43 +99,21 @@ class Settings:
     config: SearchConfig | None = None  # every detail, instead of the method and the budgets
 
     def __post_init__(self) -> None:
-        self._check_number("validation", 0, 0.9, "a share of the rows from 0 to 0.9")
+        for name, check in _CHECKS.items():
+            value = check(f"`{name}`", getattr(self, name), WANTED[name])
+            object.__setattr__(self, name, value)
         picking.check_rule(self.pick, self.validation > 0)
-        if not self.operators:
-            raise InputError("`operators` is empty; name some, such as add and mul")
-        if self.sample_rows is not None:
-            least = f"a whole number of {FEWEST_ROWS} or more, or none"
-            self._check_number("sample_rows", FEWEST_ROWS, math.inf, least, whole=True)
-        self._check_number("max_length", 1, 1000, "a whole number from 1 to 1000", whole=True)
-        least = "a whole number of 2 or more"
-        self._check_number("max_expressions", 2, math.inf, least, whole=True)
-        if self.patience is not None:
-            least = "a whole number of 1 or more, or none"
-            self._check_number("patience", 1, math.inf, least, whole=True)
-        if self.max_seconds is not None:
-            self._check_number("max_seconds", 1e-9, 1e12, "a positive number, or none")
-        self._check_number("seed", 0, 2**64 - 1, "a whole number from 0 to 2**64 - 1", whole=True)
-        self._check_number("threads", 1, 1024, "a whole number from 1 to 1024", whole=True)
         self.search_config()
-
-    def _check_number(
-        self, name: str, low: float, high: float, wanted: str, whole: bool = False
-    ) -> None:
-        value = getattr(self, name)
-        kinds = int | np.integer if whole else int | float | np.number
-        if not isinstance(value, kinds) or isinstance(value, bool) or not low <= value <= high:
-            raise InputError(f"`{name}` is {value}; it must be {wanted}")
 
     def search_config(self) -> SearchConfig:
         """The settings of the search itself."""
         if self.config is not None:
             return self.config
-        reward_named(self.reward)
         return presets.method(
             self.method,
-            max_expressions=int(self.max_expressions),
+            max_expressions=self.max_expressions,
             max_seconds=self.max_seconds,
-            batch_size=min(1000, int(self.max_expressions)),
+            batch_size=min(1000, self.max_expressions),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,3 +136,82 @@ class Settings:
                 raise unknown_name("setting", name, known)
         operators = tuple(record.get("operators", OPERATORS))
         return cls(**{**record, "operators": operators, "threads": threads})
+
+
+# --- the checks: each takes a name for the message, a value, and what it must be in words
+
+
+def _whole(low: float, high: float = math.inf, optional: bool = False) -> Check:
+    def check(name: str, value: Any, wanted: str) -> int | None:
+        return None if optional and value is None else whole(name, value, wanted, low, high)
+
+    return check
+
+
+def _number(low: float, high: float, optional: bool = False) -> Check:
+    def check(name: str, value: Any, wanted: str) -> float | None:
+        return None if optional and value is None else number(name, value, wanted, low, high)
+
+    return check
+
+
+def _flag(name: str, value: Any, wanted: str) -> bool:
+    return flag(name, value)
+
+
+def _text(name: str, value: Any, wanted: str) -> str:
+    if not isinstance(value, str):
+        raise refused(name, value, wanted)
+    return str(value)
+
+
+def _operators(name: str, value: Any, wanted: str) -> tuple[str | float | Token, ...]:
+    if isinstance(value, str):
+        raise InputError(f"give {name} as a list, [{shown(value)}], and not as one text")
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
+        raise refused(name, value, wanted)
+    listed = np.atleast_1d(value) if isinstance(value, np.ndarray) else value
+    chosen = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
+    if not chosen:
+        raise InputError(f"{name} is empty; name some, such as add and mul")
+    try:
+        library = Library(chosen, ["\0"])  # with a column of no one's name
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    if not any(library.arities):
+        raise InputError(
+            f"{name} is {shown(value)}, with no operator in it; name some, such as add"
+        )
+    return chosen
+
+
+def _reward(name: str, value: Any, wanted: str) -> Any:
+    if isinstance(value, type) or not (isinstance(value, str) or callable(value)):
+        raise refused(name, value, wanted)
+    reward_named(value)
+    return value
+
+
+def _config(name: str, value: Any, wanted: str) -> SearchConfig | None:
+    if not isinstance(value, SearchConfig | None):
+        raise refused(name, value, wanted)
+    return value
+
+
+_CHECKS: dict[str, Check] = {
+    "operators": _operators,
+    "constants": _flag,
+    "max_length": _whole(1, 1000),
+    "method": _text,
+    "max_expressions": _whole(2),
+    "max_seconds": _number(1e-9, 1e12, optional=True),
+    "patience": _whole(1, optional=True),
+    "reward": _reward,
+    "validation": _number(0, 0.9),
+    "pick": _text,
+    "sample_rows": _whole(FEWEST_ROWS, optional=True),
+    "scale": _flag,
+    "seed": _whole(0, 2**64 - 1),
+    "threads": _whole(1, 1024),
+    "config": _config,
+}

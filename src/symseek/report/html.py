@@ -1,15 +1,15 @@
 """The report: everything about a fit, in one HTML file that opens anywhere.
 
-Pictures are embedded and formulas are MathML, so it needs neither a script nor a network. Every
+Pictures are SVG and formulas are MathML, so it needs neither a script nor a network. Every
 word that comes from the user's table is escaped.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,20 +17,17 @@ from numpy.typing import ArrayLike, NDArray
 from symseek.errors import InputError
 from symseek.files.atomic import write_whole
 from symseek.loop import Iteration
-from symseek.model import Formula, Model
+from symseek.model import Model
 from symseek.notation.mathml import escaped, mathml
 from symseek.notation.typeset import readable
-from symseek.report.page import document, embedded
+from symseek.report.page import document
+from symseek.report.pictures import pictures
 from symseek.report.text import brief, counted, r2_text
 from symseek.version import __version__
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["html", "report", "table_html"]
 
 History = Sequence[Iteration]
-Figures = Iterator[tuple["Axes", str]]
 
 UNLISTED = ("data", "command", "seed", "versions")  # entries of the summary with their own places
 
@@ -85,12 +82,12 @@ def html(
 
 def table_html(model: Model) -> str:
     """The front as a small table for a notebook, with the notebook's fonts and colours."""
-    heads = [*_headings(model), f"{escaped(model.target)} ="]
+    heads = ["row", *_headings(model), f"{escaped(model.target)} ="]
     lines = [_notebook_row("th", ["", *heads], "bold")]
     for row, each in enumerate(model.formulas):
         picked = row == model.picked
         formula = mathml(readable(each)).replace("<math", f'<math style="{_INHERITED}"', 1)
-        cells = ["▸" if picked else "", *_numbers(model, each), formula]
+        cells = ["▸" if picked else "", str(row), *_numbers(model, row), formula]
         lines.append(_notebook_row("td", cells, "bold" if picked else "normal"))
     head, *rows = lines
     return (
@@ -153,7 +150,7 @@ def _section(
     heading = f"<h2>{escaped(model.target)}</h2>\n" if several else ""
     if not model.formulas:
         return f"<section>{heading}<p>The search found no formula.</p></section>\n"
-    figures = "\n".join(_figure(ax, text) for ax, text in _figures(model, inputs, target, history))
+    figures = "\n".join(_figure(*each) for each in pictures(model, inputs, target, history))
     level = 3 if several else 2
     return f"""<section>
 {heading}{_picked(model)}
@@ -169,22 +166,28 @@ def _section(
 
 def _picked(model: Model) -> str:
     best = model.best
-    facts = zip(_headings(model), _numbers(model, best), strict=True)
+    facts = zip(_headings(model), _numbers(model, model.picked), strict=True)
     listed = " · ".join(f"{name} {value}" for name, value in facts)
     return f"""<div class="formula">
 <div class="typeset">{mathml(readable(best), model.target)}</div>
 <p><code class="copy">{escaped(best.text)}</code></p>
-<p class="muted">{listed} · picked by {escaped(model.rule)}</p>
-</div>"""
+<p class="muted">row {model.picked} · {listed} · picked by {escaped(model.rule)}</p>
+{f"<p>{escaped(model.doubt)}</p>" if model.doubt else ""}</div>"""
 
 
 def _headings(model: Model) -> list[str]:
-    return ["complexity", "NRMSE", "R²", *["validation R²"] * _validated(model)]
+    known = ["RMSE"] if model.spread is not None else []
+    return ["complexity", "NRMSE", *known, "R²", *["validation R²"] * _validated(model)]
 
 
-def _numbers(model: Model, formula: Formula) -> list[str]:
+def _numbers(model: Model, row: int) -> list[str]:
     """The cells under the headings."""
-    texts = [str(formula.complexity), brief(formula.nrmse, padded=True), r2_text(formula.r2)]
+    formula, rmse = model.formula(row), model.rmse(row)
+    error = "exact" if formula.exact else brief(formula.nrmse, padded=True)
+    texts = [str(formula.complexity), error]
+    if rmse is not None:
+        texts.append(brief(rmse, padded=True))
+    texts.append(r2_text(formula.r2))
     if _validated(model):
         texts.append(r2_text(formula.validation_r2))
     return [escaped(text) for text in texts]
@@ -195,11 +198,13 @@ def _validated(model: Model) -> bool:
 
 
 def _front(model: Model) -> str:
-    head = "".join(f'<th class="number" scope="col">{text}</th>' for text in _headings(model))
+    heads = ["row", *_headings(model)]
+    head = "".join(f'<th class="number" scope="col">{text}</th>' for text in heads)
     rows = []
     for row, each in enumerate(model.formulas):
         picked = row == model.picked
-        cells = "".join(f'<td class="number">{text}</td>' for text in _numbers(model, each))
+        texts = [str(row), *_numbers(model, row)]
+        cells = "".join(f'<td class="number">{text}</td>' for text in texts)
         mark = '<td title="picked" aria-label="picked">▸</td>' if picked else "<td></td>"
         text = f'{mathml(readable(each))}<code class="copy">{escaped(each.text)}</code>'
         opening = '<tr class="picked">' if picked else "<tr>"
@@ -213,61 +218,8 @@ def _front(model: Model) -> str:
 </table></div>"""
 
 
-def _figures(
-    model: Model, inputs: NDArray[np.float64], target: NDArray[np.float64], history: History
-) -> Figures:
-    """The pictures, each with a sentence about it."""
-    from symseek.report import plots
-
-    predicted = model.predict(inputs)
-    yield (
-        plots.front(model),
-        "Error against complexity: each point is the best formula of its size, the picked one is"
-        " orange.",
-    )
-    if inputs.shape[1] == 1:
-        yield plots.data(model, inputs, target), "The data and the curve of the picked formula."
-    else:
-        yield (
-            plots.parity(target, predicted),
-            "Predictions of the picked formula against the data: on the line both are equal.",
-        )
-    yield (
-        plots.residuals(target, predicted),
-        "The residuals of the picked formula, and their distribution; a pattern here is something"
-        " the formula misses.",
-    )
-    yield plots.tree(model.best.program), "The picked formula as the tree that is evaluated."
-    if not history:
-        return
-    yield (
-        plots.curves(history),
-        "Rewards during the search: the best so far, and the means of each batch of formulas.",
-    )
-    yield (
-        plots.rewards(history),
-        "How the rewards of a batch are distributed, and how that changes as the search learns.",
-    )
-    names = _library_names(history)
-    if names is not None:
-        yield plots.tokens(history, names), "Which tokens the search wrote, as shares of all."
-
-
-def _library_names(history: History) -> Sequence[str] | None:
-    """The names in the library of the search, taken from any program that was found."""
-    found = [now.best for now in history if now.best is not None]
-    return found[-1].program.library.names if found else None
-
-
-def _figure(ax: Axes, caption: str) -> str:
-    figure = ax.figure.figure
-    width, height = (round(96 * inches) for inches in figure.get_size_inches())
-    title = ax.get_title("left")
-    alt = escaped(f"{title}. {caption}" if title else caption)
-    return (
-        f'<figure><img src="{embedded(figure)}" width="{width}" height="{height}" alt="{alt}">'
-        f"<figcaption>{escaped(caption)}</figcaption></figure>"
-    )
+def _figure(picture: str, caption: str) -> str:
+    return f"<figure>{picture}<figcaption>{escaped(caption)}</figcaption></figure>"
 
 
 def _foot(settings: Mapping[str, Any], summary: Mapping[str, Any]) -> str:

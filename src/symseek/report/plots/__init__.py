@@ -6,8 +6,8 @@
 - `curves`, `rewards`, `tokens`: the course of the search
 
 Each draws on the axes it is given, or on a figure of its own, and returns the axes:
-`front(model).figure.savefig("front.png")`. Nothing is shown, and no global setting is changed. In a
-notebook, end a cell with `front(model).figure` to see it.
+`front(model).figure.savefig("front.png")`. No global setting is changed. In a notebook, a cell that
+ends with `front(model)` shows it.
 """
 
 from __future__ import annotations

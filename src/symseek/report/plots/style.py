@@ -53,12 +53,9 @@ def axes(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
     """The caller's axes, or new ones on a figure of their own."""
     if ax is not None:
         return ax
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    from symseek.report.plots.shown import new_axes
 
-    figure = Figure(figsize=size, dpi=DPI, facecolor=PAPER, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure.add_subplot()
+    return new_axes(size, DPI, PAPER)
 
 
 def dress(ax: Axes, title: str, x: str, y: str, grid: Grid = "both") -> None:

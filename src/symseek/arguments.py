@@ -1,0 +1,103 @@
+"""Arguments that are numbers or flags: what is none is refused in a sentence that names it.
+
+NumPy's numbers and flags are as good as Python's, and become those, so that they can be written as
+JSON. A flag is no number: `max_length=True` is a mistake.
+"""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from symseek.errors import InputError
+
+__all__ = ["flag", "flags", "number", "numbers", "refused", "shown", "whole", "wholes"]
+
+_SHOWN = 60  # characters of a value
+_WHOLE = (int, np.integer)
+_NUMBER = (*_WHOLE, float, np.floating)
+
+
+def whole(
+    name: str, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf
+) -> int:
+    """A whole number within bounds; `wanted` says in words what it must be.
+
+    >>> whole("`rows`", np.int64(3), "a whole number of 1 or more", low=1)
+    3
+    >>> whole("`rows`", "3", "a whole number of 1 or more", low=1)
+    Traceback (most recent call last):
+    symseek.errors.InputError: `rows` is '3'; it must be a whole number of 1 or more
+    """
+    if not isinstance(value, _WHOLE) or isinstance(value, bool) or not low <= int(value) <= high:
+        raise refused(name, value, wanted)
+    return int(value)
+
+
+def number(
+    name: str, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf
+) -> float:
+    """A number within bounds, which nan is not.
+
+    >>> number("`share`", np.float32(0.5), "from 0 to 1", low=0, high=1)
+    0.5
+    """
+    if not isinstance(value, _NUMBER) or isinstance(value, bool) or not low <= value <= high:
+        raise refused(name, value, wanted)
+    return value if isinstance(value, int) else float(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """True or False.
+
+    >>> flag("`scale`", np.bool_(True))
+    True
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise refused(name, value, "True or False")
+    return bool(value)
+
+
+def refused(name: str, value: Any, wanted: str) -> InputError:
+    """The error about a value, for the caller to raise."""
+    return InputError(f"{name} is {shown(value)}; it must be {wanted}")
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence: in one line, and not too long.
+
+    >>> shown("x"), shown(np.float64(1.5)), shown(np.zeros(2))
+    ("'x'", '1.5', 'array([0., 0.])')
+    """
+    text = str(value) if isinstance(value, bool | np.bool_ | Real) else repr(value)
+    line = " ".join(text.split())
+    return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
+
+
+# --- of a frozen dataclass, its fields by their names
+
+
+def wholes(record: Any, *names: str) -> None:
+    """Refuse fields that are no whole numbers; the others become Python's."""
+    for name in names:
+        object.__setattr__(record, name, whole(name, getattr(record, name), "a whole number"))
+
+
+def numbers(record: Any, *names: str, optional: tuple[str, ...] = ()) -> None:
+    """Refuse fields that are no numbers, nor None if they are optional; nan is one here."""
+    for name in (*names, *optional):
+        value = getattr(record, name)
+        if value is None and name in optional:
+            continue
+        if not isinstance(value, _NUMBER) or isinstance(value, bool):
+            raise refused(name, value, "a number, or None" if name in optional else "a number")
+        object.__setattr__(record, name, value if isinstance(value, int) else float(value))
+
+
+def flags(record: Any, *names: str) -> None:
+    """Refuse fields that are neither True nor False."""
+    for name in names:
+        object.__setattr__(record, name, flag(name, getattr(record, name)))

@@ -1,0 +1,124 @@
+"""What is wrong with the columns of a table, each in a sentence that says where and what to do."""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.data import FEWEST_ROWS, LARGEST
+from symseek.errors import InputError
+from symseek.files.delimited import Delimited
+from symseek.files.parquet import Parquet
+
+__all__ = [
+    "Source",
+    "nameless",
+    "not_a_number",
+    "refuse_bad_weights",
+    "refuse_constant",
+    "refuse_few_rows",
+    "refuse_non_finite",
+    "refuse_other_than_count",
+]
+
+Floats = NDArray[np.float64]
+Source = Delimited | Parquet
+
+SHOWN = 40  # characters of a bad cell
+
+_DATE = re.compile(
+    r"\s*(\d{4}[-/.]\d{1,2}([-/.]\d{1,2}.*)?|\d{1,2}([-/.])\d{1,2}\3\d{2,4}.*|\d{1,2}:\d{2}.*"
+    r"|\d{1,2}[- ][A-Za-z]{3,9}[- ]\d{2,4}.*)",
+    re.ASCII | re.DOTALL,
+)
+_TIMES = (datetime.date, datetime.time, datetime.timedelta)
+_GROUPED = re.compile(r"\s*[+-]?[\d.]*,[\d.,]*\s*", re.ASCII)
+
+
+def nameless(source: Source, column: int) -> InputError:
+    return InputError(
+        f"column {column + 1} has no name in {source.header} of {source.path}; name it, or choose"
+        " among the others with `features`"
+    )
+
+
+def not_a_number(where: str, value: object) -> tuple[str, str]:
+    """What a cell has instead of a number, and what to do about it.
+
+    >>> not_a_number("line 2", "2024-05-01")
+    ("the date '2024-05-01' in line 2", 'turn dates into numbers, such as days since the start')
+    """
+    text = str(value)
+    shown = repr(text if len(text) <= SHOWN else text[:SHOWN] + "...")
+    if text.strip().casefold() in ("true", "false"):
+        return f"{shown} in {where}", "write 1 for true and 0 for false"
+    if isinstance(value, _TIMES) or _DATE.fullmatch(text):
+        advice = "turn dates into numbers, such as days since the start"
+        return f"the date {shown} in {where}", advice
+    if _GROUPED.fullmatch(text):
+        advice = "write decimals with a point, and thousands without a separator"
+        return f"{shown} in {where}", advice
+    return f"{shown} in {where}, which is not a number", "replace it by a number"
+
+
+def refuse_non_finite(source: Source, name: str, values: Floats, rows: NDArray[np.intp]) -> None:
+    """Refuse missing, infinite and enormous values in the rows that are used."""
+    column = values[rows]
+    gone = np.isnan(column)
+    if gone.any():
+        count = int(gone.sum())
+        many = "a missing value" if count == 1 else f"{count} missing values, the first"
+        raise InputError(
+            f"column {name!r} of {source.path} has {many} in"
+            f" {source.where(int(gone.argmax()))}; drop such rows with `drop_missing`, or fill"
+            " them in"
+        )
+    large = np.abs(column) > LARGEST
+    if not large.any():
+        return
+    row = int(large.argmax())
+    where = source.where(int(rows[row]))
+    what = f"column {name!r} of {source.path} has {column[row]:g} in {where}"
+    if np.isinf(column[row]):
+        raise InputError(
+            f"{what}; replace infinite values, or leave their cells empty and set `drop_missing`"
+        )
+    raise InputError(f"{what}, and squares overflow beyond {LARGEST:g}; rescale the column")
+
+
+def refuse_other_than_count(source: Source, column: Floats) -> None:
+    start = 1 if column[0] == 1 else 0  # R counts from 1, pandas from 0
+    if not np.array_equal(column, np.arange(start, start + len(column))):
+        raise nameless(source, 0)
+
+
+def refuse_few_rows(source: Source, rows: int) -> None:
+    if rows < FEWEST_ROWS:
+        many = "one row" if rows == 1 else f"{rows} rows"
+        raise InputError(
+            f"{source.path} has only {many}; a search needs at least {FEWEST_ROWS}, so add some"
+        )
+
+
+def refuse_constant(source: Source, target: str, y: Floats) -> None:
+    if y.min() == y.max():
+        raise InputError(
+            f"the target {target!r} of {source.path} is {y[0]:g} in every row; choose one that"
+            " varies"
+        )
+
+
+def refuse_bad_weights(source: Source, name: str, weights: Floats, rows: NDArray[np.intp]) -> None:
+    what = f"column {name!r} of {source.path}"
+    negative = weights < 0
+    if negative.any():
+        row = int(negative.argmax())
+        raise InputError(
+            f"{what} has the weight {weights[row]:g} in {source.where(int(rows[row]))}; make"
+            " weights zero or more"
+        )
+    if not weights.any():
+        raise InputError(f"{what} has the weight 0 in every row; make some positive")

@@ -1,0 +1,158 @@
+"""The lines of text files: decompressed, decoded, and split into records.
+
+Blank lines are no records, nor are comments, which begin with #. Where blanks separate the columns,
+any number of them does, as in the aligned columns that instruments and Fortran write.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+
+from symseek.errors import InputError
+
+__all__ = [
+    "BLANKS",
+    "COMPRESSED",
+    "first_lines",
+    "has_hash",
+    "is_comment",
+    "opened",
+    "records",
+    "uncommented",
+]
+
+BLANKS = " "  # the delimiter that stands for any number of blanks and tabs
+COMPRESSED: dict[str, Callable[[Path, str], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+}
+SAMPLE = 1 << 20  # bytes from which delimiter and decimal sign are guessed
+BLOCK = 1 << 20  # bytes that are looked through at a time
+
+# A spreadsheet's word for a cell without a value begins like a comment.
+_COMMENT = re.compile(r"[ \t]*#(?!N/?A\b|DIV/0!|VALUE!|REF!|NUM!|NAME\?|NULL!)")
+_MARKS = re.compile(r"[ \t]*#+[ \t]*")
+_QUOTED_OR_BLANK = re.compile(r'("[^"]*")|[ \t]+')
+
+
+@contextmanager
+def _binary(path: Path) -> Iterator[BinaryIO]:
+    """The file's bytes, decompressed; an `InputError` says what is wrong with them."""
+    try:
+        with COMPRESSED.get(path.suffix.lower(), Path.open)(path, "rb") as file:
+            yield file
+    except UnicodeDecodeError:
+        raise _undecodable(path) from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise InputError(f"{path} is damaged ({error}); compress the table again") from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"{path} cannot be read ({reason}); check the file") from None
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[TextIO]:
+    """The file's text, its ends of lines as they are."""
+    with (
+        _binary(path) as file,
+        io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
+    ):
+        yield text
+
+
+def _undecodable(path: Path) -> InputError:
+    """The error about bytes that are not UTF-8; names the first line with such."""
+    line = 1
+    with _binary(path) as file:
+        for content in file:
+            try:
+                content.decode()
+            except UnicodeDecodeError:
+                break
+            line += 1
+    return InputError(f"line {line} of {path} is not UTF-8 text; save the table as UTF-8")
+
+
+def first_lines(path: Path) -> tuple[list[str], bool]:
+    """Whole lines from the start of the file, and whether these are all."""
+    with _binary(path) as file:
+        start = file.read(SAMPLE)
+        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise InputError(f"{path} is UTF-16 text; save the table as UTF-8")
+        if b"\0" in start:
+            raise InputError(f"{path} is not a text file; save the table as CSV")
+        start += file.readline()
+        lines = list(io.StringIO(start.decode("utf-8-sig"), newline=""))
+        return lines, not file.read(1)
+
+
+def has_hash(path: Path) -> bool:
+    """Whether there may be comments in the file."""
+    with _binary(path) as file:
+        return any(b"#" in block for block in iter(lambda: file.read(BLOCK), b""))
+
+
+def is_comment(line: str) -> bool:
+    """Whether a line is a comment.
+
+    >>> is_comment(" # by hand"), is_comment("1,#2"), is_comment("#N/A,2")
+    (True, False, False)
+    """
+    return _COMMENT.match(line) is not None
+
+
+def uncommented(line: str) -> str:
+    """What a comment says.
+
+    >>> uncommented("## t, V")
+    't, V'
+    """
+    return _MARKS.sub("", line, count=1)
+
+
+def records(path: Path, text: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Every record with the line where it starts.
+
+    >>> list(records(Path("-"), ["# t and V", " 1   2.5", "", "10  12.5"], BLANKS))
+    [(2, ['1', '2.5']), (4, ['10', '12.5'])]
+    """
+    blanks = " \t\r\n".replace("" if delimiter == BLANKS else delimiter, "")
+    number = start = 0
+    between = True  # two records; a text between quotation marks may have any lines in it
+
+    def lines() -> Iterator[str]:
+        nonlocal number, start, between
+        for line in text:
+            number += 1
+            if between:
+                if is_comment(line) or not line.strip(blanks):
+                    continue
+                start, between = number, False
+            yield _folded(line) if delimiter == BLANKS else line
+
+    reader = csv.reader(lines(), delimiter=delimiter, skipinitialspace=delimiter != BLANKS)
+    try:
+        for record in reader:
+            yield start, record
+            between = True
+    except csv.Error as error:
+        raise InputError(
+            f"line {start} of {path} cannot be split into columns ({error}); check its quotation"
+            " marks"
+        ) from None
+
+
+def _folded(line: str) -> str:
+    """The line with one blank between its fields; quotation marks keep theirs."""
+    return _QUOTED_OR_BLANK.sub(lambda found: found[1] or " ", line.strip(" \t\r\n"))

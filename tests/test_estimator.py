@@ -272,6 +272,7 @@ def test_the_front_as_a_table() -> None:
         "complexity",
         "reward",
         "nrmse",
+        "exact",
         "rmse",
         "r2",
         "validation_r2",

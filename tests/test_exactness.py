@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from symseek import Stopped
 from symseek.data import Data, Scales
-from symseek.model import full_library
+from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
 from symseek.regression.exactness import Digits, looks_random
 from symseek.regression.regression import Regression
@@ -186,3 +186,31 @@ def test_beginning_anew_survives_a_stop() -> None:
     stopped.run()
     assert stopped.model() == whole.model()
     assert np.array_equal(stopped.search.state.weights, whole.search.state.weights)
+
+
+# --- what a person reads
+
+
+def test_the_table_says_exact_and_not_proven_exact() -> None:
+    library = full_library(["x"])
+    program = Program.parse("2.0*x", library)
+    exact = Formula(program, "2*x", 1.0, 1e-16, 1.0, exact=True)
+    close = Formula(program, "2*x", 1.0, 1e-9, 1.0)
+    model = Model("y", ("x",), (exact,), 0)
+    assert " exact " in str(model)
+    assert model.doubt == ""
+    model = Model("y", ("x",), (close,), 0)
+    assert str(model).endswith(model.doubt)
+    assert "Row 0 is not proven exact" in model.doubt
+    assert Model("y", ("x",), (Formula(program, "2*x", 0.9, 0.1, 0.9),), 0).doubt == ""
+
+
+def test_files_keep_what_is_exact() -> None:
+    program = Program.parse("2.0*x", full_library(["x"]))
+    formula = Formula(program, "2*x", 1.0, 1e-16, 1.0, exact=True)
+    model = Model("y", ("x",), (formula,), 0)
+    record = model.to_dict()
+    assert Model.from_dict(record) == model
+    del record["formulas"][0]["exact"]  # as older files
+    assert not Model.from_dict(record).best.exact
+    assert model.frame()["exact"].tolist() == [True]

@@ -506,3 +506,12 @@ def written(node: ast.expr) -> str:
     """The words of a sentence as the source has them, without what is filled in."""
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     return "".join(str(each.value) for each in parts if isinstance(each, ast.Constant))
+
+
+@pytest.mark.parametrize(
+    "content", ["wind speed\n1\n2\n3\n", "By Ann\nand Bob, in May\n1 2\n3 4\n"]
+)
+def test_blanks_are_not_advised_where_they_do_not_help(content: str) -> None:
+    with pytest.raises(InputError) as error:
+        read(content, "data.dat")
+    assert "`delimiter`" not in str(error.value)

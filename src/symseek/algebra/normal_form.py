@@ -48,7 +48,7 @@ class NoForm(Exception):
     """There is no number for a part of the formula, such as log(-1)."""
 
 
-undone = (NoForm, OverflowError, ZeroDivisionError)
+undone = (NoForm, OverflowError, RecursionError, ZeroDivisionError)
 """What the arithmetic of a form may come to."""
 
 

@@ -42,9 +42,10 @@ def reductions(program: Program, library: Library) -> list[Program]:
     algebra, writer = Algebra(library), Writer(library)
     try:
         whole = algebra.form(program, [1.0] * len(library.variables))
+        parts = list(_Reducer(algebra).sums(whole))
     except undone:
         return []
-    for part in _Reducer(algebra).sums(whole):
+    for part in parts:
         with suppress(*undone):
             found[writer.program(part())] = None
     return list(found)

@@ -46,9 +46,7 @@ class Rewriter:
     def __init__(self, library: Library, rows: Rows) -> None:
         self.library, self.rows = library, rows
         self.algebra = Algebra(library, rows)
-        self._rules = [
-            rule for rule in RULES if all(name in library for name in rule.calls | rule.writes)
-        ]
+        self._rules = [rule for rule in RULES if all(name in library for name in rule.functions)]
 
     def ways(self, total: Sum) -> Iterator[Sum]:
         """The sum written otherwise, in one step."""

@@ -12,13 +12,14 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from symseek.algebra.matching import ANYTHING, NUMBERS, names
+from symseek.algebra.matching import ANYTHING, NUMBERS
 from symseek.algebra.normal_form import Algebra, Sum
 from symseek.programs import Program
-from symseek.tokens import Kind, Library, every_operator
+from symseek.tokens import Library, every_operator
 
 __all__ = ["RULES", "Rule"]
 
+_FUNCTION = re.compile(r"(\w+)\(")
 _LETTERS = Library([*every_operator([]), "const"], [*ANYTHING, *NUMBERS])
 
 
@@ -26,9 +27,9 @@ _LETTERS = Library([*every_operator([]), "const"], [*ANYTHING, *NUMBERS])
 class Rule:
     """Two ways to write one thing.
 
-    >>> rule = Rule("sqrt(a)*abs(a)", "a**1.5", where="a >= 0")
-    >>> sorted(rule.calls)
-    ['abs']
+    >>> rule = Rule("sin(a)/cos(a)", "tan(a)")
+    >>> sorted(rule.functions)
+    ['cos', 'sin', 'tan']
     """
 
     found: str
@@ -56,13 +57,12 @@ class Rule:
     @cached_property
     def calls(self) -> frozenset[str]:
         """The functions that a formula must have for the rule to apply."""
-        return names(self.pattern) - {"pow"}  # a power with a number is no call
+        return frozenset(_FUNCTION.findall(self.found))
 
     @cached_property
-    def writes(self) -> frozenset[str]:
-        """The operators that the replacement is written in."""
-        tokens = (_LETTERS.tokens[token] for token in self.replacement.tokens)
-        return frozenset(token.name for token in tokens if token.kind is Kind.OPERATOR)
+    def functions(self) -> frozenset[str]:
+        """All functions that the rule speaks of."""
+        return self.calls.union(_FUNCTION.findall(self.written))
 
     @cached_property
     def is_sum(self) -> bool:

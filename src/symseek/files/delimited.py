@@ -78,10 +78,13 @@ class Delimited:
         return self.heading.first_row
 
     def misread(self) -> InputError | None:
-        """The error about a wrong delimiter, when that is why there is only one column."""
+        """The error about a wrong delimiter, when that is why there is only one column.
+
+        Where it was guessed, no other does better.
+        """
         used = self.heading.delimiter
         other = [each for each in DELIMITERS if each != used and each in self.names[0]]
-        if len(self.names) > 1 or not other:
+        if self.heading.guessed or len(self.names) > 1 or not other:
             return None
         value = "tab" if other[0] == "\t" else other[0]
         return InputError(

@@ -39,6 +39,7 @@ class Heading:
     decimal: str  # "." or ","
     skipped: int  # records before the first row of numbers
     first_row: int  # of numbers, in a spreadsheet that shows the file
+    guessed: bool  # whether the delimiter was
     notes: tuple[str, ...]  # what was done that the user may not expect
     sample: tuple[tuple[int, list[str]], ...]  # the first rows, each with its line
 
@@ -58,6 +59,7 @@ class Heading:
     def _of(
         cls, path: Path, lines: list[str], whole: bool, delimiter: str | None, commented: bool
     ) -> Heading:
+        guessed = delimiter is None
         if delimiter is None:
             delimiter = _likely_delimiter(path, lines)
         every = list(records(path, lines, delimiter))
@@ -90,6 +92,7 @@ class Heading:
             skipped=(not commented) + bool(units),
             # A name on several lines is in one cell of a spreadsheet.
             first_row=first - sum(max(0, len(name.splitlines()) - 1) for name in header),
+            guessed=guessed,
             notes=tuple(notes),
             sample=tuple(rows),
         )

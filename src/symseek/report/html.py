@@ -172,7 +172,7 @@ def _picked(model: Model) -> str:
 <div class="typeset">{mathml(readable(best), model.target)}</div>
 <p><code class="copy">{escaped(best.text)}</code></p>
 <p class="muted">row {model.picked} · {listed} · picked by {escaped(model.rule)}</p>
-</div>"""
+{f"<p>{escaped(model.doubt)}</p>" if model.doubt else ""}</div>"""
 
 
 def _headings(model: Model) -> list[str]:
@@ -183,7 +183,8 @@ def _headings(model: Model) -> list[str]:
 def _numbers(model: Model, row: int) -> list[str]:
     """The cells under the headings."""
     formula, rmse = model.formula(row), model.rmse(row)
-    texts = [str(formula.complexity), brief(formula.nrmse, padded=True)]
+    error = "exact" if formula.exact else brief(formula.nrmse, padded=True)
+    texts = [str(formula.complexity), error]
     if rmse is not None:
         texts.append(brief(rmse, padded=True))
     texts.append(r2_text(formula.r2))

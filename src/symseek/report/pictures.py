@@ -97,8 +97,7 @@ def front(model: Model) -> Chart:
     if not rows:
         return _message("There is no formula with a finite error")
     sizes = np.array([model.formulas[i].complexity for i in rows], dtype=np.float64)
-    errors = np.array([model.formulas[i].nrmse for i in rows])
-    errors = np.where(errors < fronts.EXACT, 0.0, errors)
+    errors = fronts.errors_of(model, rows)
     axis, shown, zero = _error_axis(errors)
     room = max(1.0, 0.05 * (sizes[-1] - sizes[0]))
     across = Axis("complexity", sizes[0] - room, sizes[-1] + room, grid=False, whole=True)

@@ -23,8 +23,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.files.atomic import leftovers, write_whole
+from symseek.files.records import parse_json, read_file
 from symseek.files.tables import TrainingTable, read_table
 from symseek.loop import Iteration, Result
 from symseek.model import Model
@@ -33,6 +34,7 @@ from symseek.regression.settings import Settings
 from symseek.runs.checkpoint import restore
 from symseek.runs.lock import LOCK, FolderLock, held_error, holder
 from symseek.runs.recorder import CHECKPOINT, PROGRESS, Recorder, front_text, how_far
+from symseek.runs.request import read_request, read_settings
 from symseek.version import __version__
 
 __all__ = ["FitRequest", "RunFolder", "new_folder"]
@@ -90,16 +92,7 @@ class FitRequest:
     @classmethod
     def from_dict(cls, record: dict[str, Any], threads: int) -> FitRequest:
         """Read what `to_json` wrote."""
-        features = record["features"]
-        return cls(
-            Path(record["data"]),
-            str(record["target"]),
-            None if features is None else tuple(map(str, features)),
-            _text_or_none(record["weights"]),
-            _text_or_none(record["delimiter"]),
-            Settings.from_dict(record["settings"], threads),
-            record.get("drop_missing", False) is True,
-        )
+        return cls(**read_request(record), settings=read_settings(record["settings"], threads))
 
 
 class RunFolder:
@@ -160,8 +153,8 @@ class RunFolder:
         record = _read_json(folder, path)
         if record.get("format") != FORMAT:
             raise InputError(
-                f"the run {str(folder)!r} has format {record.get('format')!r}, and this version of"
-                f" symseek reads format {FORMAT}; run `fit` again"
+                f"the run {str(folder)!r} has format {shown(record.get('format'))}, and this"
+                f" version of symseek reads format {FORMAT}; run `fit` again"
             )
         try:
             return cls(folder, FitRequest.from_dict(record, threads))
@@ -332,7 +325,7 @@ def _read_json(folder: Path, path: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise InputError(f"there is no run folder {str(folder)!r}; `fit` makes one")
     try:
-        record = json.loads(path.read_bytes())
+        record = parse_json(read_file(path))
     except FileNotFoundError:
         raise InputError(
             f"{str(folder)!r} is not a run folder: it has no {path.name}; name a folder that"
@@ -340,17 +333,11 @@ def _read_json(folder: Path, path: Path) -> dict[str, Any]:
         ) from None
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _damaged(path, error) from None
     if not isinstance(record, dict):
         raise _damaged(path, "it is not an object")
     return record
-
-
-def _text_or_none(value: Any) -> str | None:
-    if not isinstance(value, str | None):
-        raise TypeError(f"{value!r} is not text")
-    return value
 
 
 def _unwritable(folder: Path, error: OSError) -> InputError:

@@ -38,8 +38,7 @@ def front(model: Model, ax: Axes | None = None) -> Axes:
     if not rows:
         return style.message(ax, "There is no formula with a finite error.")
     sizes = np.array([model.formulas[i].complexity for i in rows], dtype=np.float64)
-    errors = np.array([model.formulas[i].nrmse for i in rows])
-    errors = np.where(errors < EXACT, 0.0, errors)
+    errors = errors_of(model, rows)
     style.dress(ax, title(model, len(rows)), "complexity", "error (NRMSE)", grid="y")
     shown = _scale(ax, errors)
     _limits(ax, sizes)
@@ -48,9 +47,16 @@ def front(model: Model, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def errors_of(model: Model, rows: list[int]) -> NDArray[np.float64]:
+    """The errors of some rows; those of exact formulas are rounding, and none."""
+    formulas = [model.formulas[row] for row in rows]
+    return np.array([0.0 if each.exact or each.nrmse < EXACT else each.nrmse for each in formulas])
+
+
 def title(model: Model, count: int) -> str:
     best = model.best
     error = "no error" if best.nrmse < EXACT else f"NRMSE {style.brief(best.nrmse, 2)}"
+    error = "exact" if best.exact else error
     return f"Picked of {style.counted(count, 'formula')}: complexity {best.complexity}, {error}"
 
 

@@ -5,11 +5,11 @@ Matplotlib's own need pyplot for that, which keeps every figure until it is clos
 
 from __future__ import annotations
 
+import io
+
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-
-from symseek.report.plots.style import DPI, PAPER, image
 
 __all__ = ["new_axes"]
 
@@ -22,7 +22,9 @@ class _ShownFigure(Figure):
     def _repr_png_(self) -> Picture:
         """The picture, and its size on the page: it has more pixels than that, to be sharp."""
         width, height = (round(_SCREEN * inches) for inches in self.get_size_inches())
-        return image(self, "png"), {"width": width, "height": height}
+        content = io.BytesIO()
+        self.savefig(content, format="png")
+        return content.getvalue(), {"width": width, "height": height}
 
 
 class _ShownAxes(Axes):
@@ -31,8 +33,8 @@ class _ShownAxes(Axes):
         return figure._repr_png_() if isinstance(figure, _ShownFigure) else None
 
 
-def new_axes(size: tuple[float, float]) -> Axes:
-    """Axes on a figure of their own, in inches."""
-    figure = _ShownFigure(figsize=size, dpi=DPI, facecolor=PAPER, layout="constrained")
+def new_axes(size: tuple[float, float], dpi: float, paper: str) -> Axes:
+    """Axes on a figure of their own, of a size in inches and the colour of the paper."""
+    figure = _ShownFigure(figsize=size, dpi=dpi, facecolor=paper, layout="constrained")
     FigureCanvasAgg(figure)
     return figure.add_subplot(axes_class=_ShownAxes)

@@ -55,7 +55,7 @@ def axes(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
         return ax
     from symseek.report.plots.shown import new_axes
 
-    return new_axes(size)
+    return new_axes(size, DPI, PAPER)
 
 
 def dress(ax: Axes, title: str, x: str, y: str, grid: Grid = "both") -> None:

@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import symseek.files
 from run_helpers import answer
@@ -121,6 +123,19 @@ def test_long_aligned_columns_with_a_comment_far_down(monkeypatch: pytest.Monkey
         np.testing.assert_array_equal(table.X[:, 0], np.arange(1000))
         np.testing.assert_array_equal(table.y, np.arange(1000) + 0.5)
         assert table.notes == (COMMENTED,)
+
+
+@settings(max_examples=300, deadline=None)
+@given(body=st.text(st.sampled_from("01234.-+eD#\r\n \t\tx"), max_size=40))
+def test_what_is_read_between_blanks_is_what_a_plain_reader_finds(body: str) -> None:
+    path = write("x y\n" + body)
+    try:
+        inputs = read_inputs(path, ["x", "y"], delimiter=" ")
+    except InputError:
+        return
+    rows = [line.split() for line in re.split("[\r\n]", body)]
+    filled = [row for row in rows if row and not row[0].startswith("#")]
+    assert inputs.X.tolist() == [[float(cell.replace("D", "e")) for cell in row] for row in filled]
 
 
 def test_lines_in_quotation_marks_are_no_comments() -> None:

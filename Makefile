@@ -25,7 +25,7 @@ help: ## show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
 
 .PHONY: demo
-demo: $(call installed,base) ## install, then find a few formulas before your eyes
+demo: $(call installed,base) ## install, then go from tables to formulas before your eyes
 	@$(BIN)/python examples/demo.py
 
 .PHONY: test
@@ -72,7 +72,8 @@ clean: ## remove the environment and everything built
 # A sanitizer build has an environment of its own, which borrows the installed dependencies. Its
 # runtime must be loaded before Python's. Python itself leaks a little at exit, so leaks are off.
 TESTS_memory := tests/test_sampling.py tests/test_search.py tests/test_evaluation.py tests/test_constants.py \
-	tests/test_breeding.py tests/test_pairing.py tests/test_evolution.py tests/test_native.py tests/test_derivatives.py
+	tests/test_breeding.py tests/test_pairing.py tests/test_evolution.py tests/test_native.py tests/test_derivatives.py \
+	tests/test_checks.py
 TESTS_threads := tests/test_search.py tests/test_evaluation.py tests/test_constants.py tests/test_breeding.py \
 	tests/test_pairing.py tests/test_evolution.py tests/test_native.py
 SANITIZERS_memory := address,undefined

@@ -43,13 +43,13 @@ class Law:
     text: str
     ranges: dict[str, tuple[float, float]]
 
-    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def draw(self, rng: np.random.Generator, rows: int = ROWS) -> tuple[np.ndarray, np.ndarray]:
         columns = []
         for low, high in self.ranges.values():
             if low > 0 and high / low > 20:
-                columns.append(np.exp(rng.uniform(np.log(low), np.log(high), ROWS)))
+                columns.append(np.exp(rng.uniform(np.log(low), np.log(high), rows)))
             else:
-                columns.append(rng.uniform(low, high, ROWS))
+                columns.append(rng.uniform(low, high, rows))
         X = np.column_stack(columns)
         return X, self.program().evaluate(X)
 

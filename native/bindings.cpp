@@ -1,16 +1,19 @@
-// The Python face of the native core. It converts arguments and releases the interpreter lock; no arithmetic here.
+// The Python face of the native core. It converts and checks arguments, once a call, and releases the interpreter lock;
+// no arithmetic here. What does not fit together is a ValueError, an argument of another type a TypeError.
 #include <algorithm>
 
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "arrays.hpp"
 #include "breeding/breeding.hpp"
 #include "breeding/pairing.hpp"
+#include "checks.hpp"
 #include "evaluation/evaluator.hpp"
 #include "policy/policy.hpp"
 
@@ -20,14 +23,29 @@ using namespace symseek;
 
 namespace {
 
+constexpr size_t MOST_CACHED = size_t(1) << 26;  // about 3 GB
+constexpr int MOST_TRIES = 1 << 20;              // of restarts, steps and rivals: more would seem to hang
+
+nb::object entry(const nb::dict& tables, const char* name) {
+  if (!tables.contains(name)) refuse("there is no table `" + std::string(name) + "`");
+  return tables[name];
+}
+
 template <class T>
-using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+T converted(const nb::object& value, const char* name) {
+  T out;
+  if (!nb::try_cast<T>(value, out)) refuse("the table `" + std::string(name) + "` is of another type");
+  return out;
+}
+
 template <class T>
-using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu>;
+T read(const nb::dict& tables, const char* name) {
+  return converted<T>(entry(tables, name), name);
+}
 
 template <class T>
 std::vector<T> copied(const nb::dict& tables, const char* name) {
-  const auto array = nb::cast<In<T>>(tables[name]);
+  const auto array = read<In<T>>(tables, name);
   return {array.data(), array.data() + array.size()};
 }
 
@@ -37,8 +55,8 @@ std::shared_ptr<Rules> read_rules(const nb::dict& tables) {
   rules.arity = copied<int8_t>(tables, "arity");
   rules.tokens = static_cast<int>(rules.arity.size());
   rules.words = words_for(rules.tokens);
-  rules.max_arity = nb::cast<int>(tables["max_arity"]);
-  rules.max_length = nb::cast<int>(tables["max_length"]);
+  rules.max_arity = read<int>(tables, "max_arity");
+  rules.max_length = read<int>(tables, "max_length");
   rules.child = copied<Word>(tables, "child");
   rules.sibling = copied<Word>(tables, "sibling");
   rules.descendant = copied<Word>(tables, "descendant");
@@ -46,25 +64,31 @@ std::shared_ptr<Rules> read_rules(const nb::dict& tables) {
   rules.at_length = copied<Word>(tables, "at_length");
   rules.bias = copied<float>(tables, "bias");
   rules.not_all = copied<Word>(tables, "not_all");
-  rules.sized = nb::cast<bool>(tables["sized"]);
-  rules.exact_sets = nb::cast<bool>(tables["exact_sets"]);
-  rules.min_length = nb::cast<int>(tables["min_length"]);
+  rules.sized = read<bool>(tables, "sized");
+  rules.exact_sets = read<bool>(tables, "exact_sets");
+  rules.min_length = read<int>(tables, "min_length");
   rules.slot_least = copied<int32_t>(tables, "slot_least");
   rules.slot_most = copied<int32_t>(tables, "slot_most");
   rules.needs = copied<int32_t>(tables, "needs");
   rules.holds = copied<int32_t>(tables, "holds");
   rules.needs_at_most = copied<Word>(tables, "needs_at_most");
   rules.holds_at_least = copied<Word>(tables, "holds_at_least");
-  for (nb::handle item : nb::cast<nb::list>(tables["counts"])) {
-    const auto rule = nb::cast<nb::dict>(item);
+  for (nb::handle item : read<nb::list>(tables, "counts")) {
+    const auto rule = converted<nb::dict>(nb::borrow(item), "counts");
     rules.counts.push_back({copied<uint32_t>(rule, "allowed"), copied<Word>(rule, "class_sets"),
-                            copied<uint8_t>(rule, "member"), nb::cast<int>(rule["cap"])});
+                            copied<uint8_t>(rule, "member"), read<int>(rule, "cap")});
   }
+  check_rules(rules);
   return made;
 }
 
+// Programs that may be none: only where they lie is checked.
 Traversals read_traversals(const In<TokenId>& tokens, const In<int32_t>& lengths) {
-  return {tokens.data(), lengths.data(), static_cast<int>(tokens.shape(0)), static_cast<int>(tokens.shape(1))};
+  const int programs = axis(tokens, "tokens", 0), width = axis(tokens, "tokens", 1);
+  shaped(tokens, "tokens", {tokens.shape(0), tokens.shape(1)});
+  shaped(lengths, "lengths", {tokens.shape(0)});
+  check_lengths(lengths.data(), programs, 0, width);
+  return {tokens.data(), lengths.data(), programs, width};
 }
 
 // A user's constraint as the core sees it: numpy arrays out, logits [n, L] back, under the interpreter lock.
@@ -78,19 +102,27 @@ Ask read_ask(const nb::object& ask, int tokens) {
                                       nb::ndarray<nb::numpy, const TokenId>(q.sibling, {n}, nb::none()),
                                       nb::ndarray<nb::numpy, const int32_t>(q.open, {n}, nb::none()));
     const auto answer = nb::cast<In<float>>(said);
-    if (answer.size() != n * static_cast<size_t>(tokens))
+    if (answer.ndim() != 2 || answer.shape(0) != n || answer.shape(1) != static_cast<size_t>(tokens))
       throw std::invalid_argument("a constraint answered in the wrong shape");
     std::copy_n(answer.data(), answer.size(), logits);
   };
 }
 
-Batch read_batch(const In<TokenId>& tokens, const In<int32_t>& lengths, const In<double>& constants) {
-  return {tokens.data(),
-          lengths.data(),
-          constants.data(),
-          static_cast<int>(tokens.shape(0)),
-          static_cast<int>(tokens.shape(1)),
-          static_cast<int>(constants.shape(1))};
+// Complete programs, with a value for every placeholder.
+Batch read_batch(const In<TokenId>& tokens, const In<int32_t>& lengths, const In<double>& constants,
+                 const Alphabet& alphabet) {
+  const int programs = axis(tokens, "tokens", 0), width = axis(tokens, "tokens", 1);
+  const int values = axis(constants, "constants", 1);
+  shaped(tokens, "tokens", {tokens.shape(0), tokens.shape(1)});
+  shaped(lengths, "lengths", {tokens.shape(0)});
+  shaped(constants, "constants", {tokens.shape(0), constants.shape(1)});
+  const Batch batch{tokens.data(), lengths.data(), constants.data(), programs, width, values};
+  check_trees(batch, alphabet);
+  return batch;
+}
+
+Batch without_constants(const Traversals& programs) {
+  return {programs.tokens, programs.lengths, nullptr, programs.programs, programs.width, 0};
 }
 
 TokenCode read_code(const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
@@ -110,7 +142,10 @@ TokenCode read_code(const std::vector<std::vector<std::tuple<std::string, int, d
       out.code.back().push_back({static_cast<Opcode>(found - names.begin()), index, value});
     }
   }
-  out.arity.assign(arity.begin(), arity.end());
+  for (int each : arity) {
+    check_number("arity", each, 0, 8);
+    out.arity.push_back(static_cast<int8_t>(each));
+  }
   return out;
 }
 
@@ -167,13 +202,26 @@ NB_MODULE(_native, m) {
       "adam",
       [](Out<float> weights, Out<float> mean, Out<float> variance, In<float> gradient, float step, float beta1,
          float beta2, float epsilon) {
+        const size_t size = weights.size();
+        shaped(weights, "weights", {size});
+        shaped(mean, "mean", {size});
+        shaped(variance, "variance", {size});
+        shaped(gradient, "gradient", {size});
+        if (size > INT_MAX) refuse("there are more weights than can be counted");
         kernels().adam(static_cast<int>(weights.size()), weights.data(), mean.data(), variance.data(), gradient.data(),
                        step, beta1, beta2, epsilon);
       },
-      "weights"_a, "mean"_a, "variance"_a, "gradient"_a, "step"_a, "beta1"_a, "beta2"_a, "epsilon"_a,
-      "One ascending Adam step, in place.");
+      "weights"_a.noconvert(), "mean"_a.noconvert(), "variance"_a.noconvert(), "gradient"_a, "step"_a, "beta1"_a,
+      "beta2"_a, "epsilon"_a, "One ascending Adam step, in place.");
 
-  nb::class_<Pool>(m, "Pool", "Threads that serve all stages of one search.").def(nb::init<int>(), "threads"_a);
+  nb::class_<Pool>(m, "Pool", "Threads that serve all stages of one search.")
+      .def(
+          "__init__",
+          [](Pool* self, int threads) {
+            check_number("threads", threads, 1, 1024);
+            new (self) Pool(threads);
+          },
+          "threads"_a);
 
   nb::class_<Rules>(m, "Rules", "Compiled constraints, which several objects may share.")
       .def(nb::new_([](const nb::dict& tables) { return read_rules(tables); }), "tables"_a)
@@ -183,16 +231,19 @@ NB_MODULE(_native, m) {
              const nb::object& ask) {
             const Ask question = read_ask(ask, self.tokens);
             const Traversals programs = read_traversals(tokens, lengths);
+            shaped(ok, "ok", {tokens.shape(0)});
+            check_apart({ok}, {tokens, lengths});
             nb::gil_scoped_release unlock;
             permits(self, programs, pool, question, ok.data());
           },
-          "tokens"_a, "lengths"_a, "pool"_a, "ok"_a, "ask"_a = nb::none(),
+          "tokens"_a, "lengths"_a, "pool"_a, "ok"_a.noconvert(), "ask"_a = nb::none(),
           "Which programs are complete and obey the constraints at every step, the custom ones too if `ask` is given.");
 
   nb::class_<Policy>(m, "Policy")
       .def(
           "__init__",
           [](Policy* self, std::shared_ptr<Rules> rules, int hidden, std::shared_ptr<Pool> pool) {
+            check_number("hidden", hidden, 1, 4096);
             new (self) Policy(std::move(rules), hidden, std::move(pool));
           },
           "rules"_a, "hidden"_a, "pool"_a)
@@ -201,6 +252,12 @@ NB_MODULE(_native, m) {
           [](Policy& self, In<float> weights, uint64_t seed, uint32_t iteration, Out<TokenId> tokens,
              Out<int32_t> lengths, Out<float> entropy, const nb::object& ask) -> nb::object {
             const Ask question = read_ask(ask, self.rules().tokens);
+            const size_t batch = static_cast<size_t>(axis(tokens, "tokens", 0));
+            shaped(weights, "weights", {self.weights()});
+            shaped(tokens, "tokens", {batch, static_cast<size_t>(self.rules().max_length)});
+            shaped(lengths, "lengths", {batch});
+            shaped(entropy, "entropy", {batch});
+            check_apart({tokens, lengths, entropy}, {weights});
             std::vector<TokenId> dead_end;
             bool dead = false;
             {
@@ -215,47 +272,69 @@ NB_MODULE(_native, m) {
             }
             return dead ? nb::cast(dead_end) : nb::none();
           },
-          "weights"_a, "seed"_a, "iteration"_a, "tokens"_a, "lengths"_a, "entropy"_a, "ask"_a.none(),
+          "weights"_a, "seed"_a, "iteration"_a, "tokens"_a.noconvert(), "lengths"_a.noconvert(),
+          "entropy"_a.noconvert(), "ask"_a.none(),
           "Fills the arrays with a batch; returns None, or the prefix after which no token is allowed.")
       .def(
           "score",
           [](Policy& self, In<float> weights, In<TokenId> tokens, In<int32_t> lengths, In<float> weight,
              In<float> entropy_weight, float entropy_decay, Out<float> log_probability, Out<float> entropy,
-             const nb::object& gradient, const nb::object& ask) {
+             const std::optional<Out<float>>& gradient, const nb::object& ask) {
             const Ask question = read_ask(ask, self.rules().tokens);
-            float* gradient_data = gradient.is_none() ? nullptr : nb::cast<Out<float>>(gradient).data();
             const Traversals programs = read_traversals(tokens, lengths);
+            const size_t batch = tokens.shape(0);
+            check_ids(programs.tokens, programs.lengths, programs.programs, programs.width, self.rules().tokens);
+            shaped(weights, "weights", {self.weights()});
+            shaped(weight, "weight", {batch});
+            shaped(entropy_weight, "entropy_weight", {batch});
+            shaped(log_probability, "log_probability", {batch});
+            shaped(entropy, "entropy", {batch});
+            check_apart({log_probability, entropy}, {weights, tokens, lengths, weight, entropy_weight});
+            if (gradient) {
+              shaped(*gradient, "gradient", {self.weights()});
+              check_apart({*gradient}, {weights, tokens, lengths, weight, entropy_weight, log_probability, entropy});
+            }
+            float* gradient_data = gradient ? gradient->data() : nullptr;
             nb::gil_scoped_release unlock;
             self.score(weights.data(), programs, weight.data(), entropy_weight.data(), entropy_decay, question,
                        log_probability.data(), entropy.data(), gradient_data);
           },
-          "weights"_a, "tokens"_a, "lengths"_a, "weight"_a, "entropy_weight"_a, "entropy_decay"_a, "log_probability"_a,
-          "entropy"_a, "gradient"_a.none(), "ask"_a.none(),
+          "weights"_a, "tokens"_a, "lengths"_a, "weight"_a, "entropy_weight"_a, "entropy_decay"_a,
+          "log_probability"_a.noconvert(), "entropy"_a.noconvert(), "gradient"_a.noconvert().none(), "ask"_a.none(),
           "Log-probability and entropy of programs; with `gradient`, also that of their weighted sum.");
 
   m.def(
       "pair",
       [](In<double> values, In<double> candidates, In<double> inverses, In<double> target, In<double> weight,
          In<double> penalty, std::shared_ptr<Pool> pool, Out<double> error, Out<int64_t> index) {
-        const PairSearch search{static_cast<int>(values.shape(0)),
-                                static_cast<int>(values.shape(1)),
-                                static_cast<int>(candidates.shape(1)),
-                                values.data(),
-                                candidates.data(),
-                                inverses.data(),
-                                target.data(),
-                                weight.data(),
-                                penalty.data()};
+        const int programs = axis(values, "values", 0), rows = axis(values, "values", 1);
+        const int count = axis(candidates, "candidates", 1);
+        const size_t p = values.shape(0), n = values.shape(1), q = candidates.shape(1), kinds = PAIR_KINDS;
+        if (q % DOUBLE_LANES != 0) refuse("`candidates` must have a multiple of 8 columns");
+        shaped(values, "values", {p, n});
+        shaped(candidates, "candidates", {n, q});
+        shaped(inverses, "inverses", {n, q});
+        shaped(target, "target", {n});
+        shaped(weight, "weight", {n});
+        shaped(penalty, "penalty", {p, q});
+        shaped(error, "error", {p, kinds});
+        shaped(index, "index", {p, kinds});
+        check_apart({error, index}, {values, candidates, inverses, target, weight, penalty});
+        const PairSearch search{programs,        rows,          count,         values.data(), candidates.data(),
+                                inverses.data(), target.data(), weight.data(), penalty.data()};
         nb::gil_scoped_release unlock;
         find_pairs(search, *pool, error.data(), index.data());
       },
-      "values"_a, "candidates"_a, "inverses"_a, "target"_a, "weight"_a, "penalty"_a, "pool"_a, "error"_a, "index"_a,
+      "values"_a, "candidates"_a, "inverses"_a, "target"_a, "weight"_a, "penalty"_a, "pool"_a, "error"_a.noconvert(),
+      "index"_a.noconvert(),
       "For each row of values [P, N] the candidate [N, Q] that completes it best, by each way to combine two.");
 
   nb::class_<Breeder>(m, "Breeder")
       .def(
           "__init__",
           [](Breeder* self, std::shared_ptr<Rules> rules, int constant, std::shared_ptr<Pool> pool) {
+            check_number("constant", constant, -1, rules->tokens - 1);
+            if (constant >= 0 && rules->arity[constant] != 0) refuse("`constant` is a token with arguments");
             new (self) Breeder(std::move(rules), constant, std::move(pool));
           },
           "rules"_a, "constant"_a, "pool"_a)
@@ -264,28 +343,41 @@ NB_MODULE(_native, m) {
           [](Breeder& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, In<double> fitness,
              uint64_t seed, uint32_t iteration, uint32_t generation, int tournament, float crossover, float mutation,
              Out<TokenId> child_tokens, Out<int32_t> child_lengths, Out<double> child_constants) {
-            const Batch parents = read_batch(tokens, lengths, constants);
+            const Batch parents = read_batch(tokens, lengths, constants, self.alphabet());
+            const size_t children = static_cast<size_t>(axis(child_tokens, "child_tokens", 0));
+            const int width = axis(child_constants, "child_constants", 1);
+            shaped(fitness, "fitness", {tokens.shape(0)});
+            shaped(child_tokens, "child_tokens", {children, static_cast<size_t>(self.rules().max_length)});
+            shaped(child_lengths, "child_lengths", {children});
+            shaped(child_constants, "child_constants", {children, child_constants.shape(1)});
+            check_apart({child_tokens, child_lengths, child_constants}, {tokens, lengths, constants, fitness});
+            if (parents.programs == 0 && children > 0) refuse("there are no parents");
+            check_number("width of child_constants", width, self.most_constants(), INT_MAX);
+            check_number("tournament", tournament, 1, MOST_TRIES);
+            check_number("crossover", crossover, 0.0, 1.0);
+            check_number("mutation", mutation, 0.0, 1.0);
             nb::gil_scoped_release unlock;
             return self.breed(parents, fitness.data(), {seed, iteration, generation}, {tournament, crossover, mutation},
                               static_cast<int>(child_lengths.size()), child_tokens.data(), child_lengths.data(),
                               child_constants.data(), static_cast<int>(child_constants.shape(1)));
           },
           "tokens"_a, "lengths"_a, "constants"_a, "fitness"_a, "seed"_a, "iteration"_a, "generation"_a, "tournament"_a,
-          "crossover"_a, "mutation"_a, "child_tokens"_a, "child_lengths"_a, "child_constants"_a,
+          "crossover"_a, "mutation"_a, "child_tokens"_a.noconvert(), "child_lengths"_a.noconvert(),
+          "child_constants"_a.noconvert(),
           "Fills the arrays with one generation of new children; returns how many there are.")
       .def(
           "admit",
           [](Breeder& self, In<TokenId> tokens, In<int32_t> lengths, Out<bool> ok) {
-            self.admit({tokens.data(), lengths.data(), nullptr, static_cast<int>(tokens.shape(0)),
-                        static_cast<int>(tokens.shape(1)), 0},
-                       ok.data());
+            const Traversals programs = read_traversals(tokens, lengths);
+            shaped(ok, "ok", {tokens.shape(0)});
+            check_apart({ok}, {tokens, lengths});
+            self.admit(without_constants(programs), ok.data());
           },
-          "tokens"_a, "lengths"_a, "ok"_a, "Which programs obey the constraints and are new.")
+          "tokens"_a, "lengths"_a, "ok"_a.noconvert(), "Which programs obey the constraints and are new.")
       .def(
           "begin",
           [](Breeder& self, In<TokenId> tokens, In<int32_t> lengths) {
-            self.begin({tokens.data(), lengths.data(), nullptr, static_cast<int>(tokens.shape(0)),
-                        static_cast<int>(tokens.shape(1)), 0});
+            self.begin(without_constants(read_traversals(tokens, lengths)));
           },
           "tokens"_a, "lengths"_a, "Forgets the programs seen so far, and remembers these.");
 
@@ -296,53 +388,88 @@ NB_MODULE(_native, m) {
              const std::vector<int>& arity, In<double> columns, In<double> target, In<double> weight,
              std::shared_ptr<Pool> pool, size_t cache) {
             const bool graded = target.size() > 0;
-            new (self) Evaluator(read_code(code, arity), columns.data(), static_cast<int>(columns.shape(0)),
-                                 static_cast<int64_t>(columns.shape(1)), graded ? target.data() : nullptr,
-                                 graded ? weight.data() : nullptr, std::move(pool), cache);
+            const int variables = axis(columns, "columns", 0);
+            const size_t rows = columns.shape(1);
+            TokenCode tokens = read_code(code, arity);
+            check_code(tokens, variables);
+            if (rows == 0) refuse("there are no rows to evaluate programs on");
+            if (cache > MOST_CACHED) refuse("`cache` is more entries than memory can hold");
+            shaped(columns, "columns", {columns.shape(0), rows});
+            if (graded) {
+              shaped(target, "target", {rows});
+              shaped(weight, "weight", {rows});
+            }
+            new (self)
+                Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
+                          graded ? target.data() : nullptr, graded ? weight.data() : nullptr, std::move(pool), cache);
           },
           "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "pool"_a, "cache"_a)
       .def(
           "errors",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> squared,
              Out<double> absolute, Out<bool> ok) {
-            const Batch batch = read_batch(tokens, lengths, constants);
+            const Batch batch = read_batch(tokens, lengths, constants, self.alphabet());
+            const size_t count = tokens.shape(0);
+            shaped(squared, "squared", {count});
+            shaped(absolute, "absolute", {count});
+            shaped(ok, "ok", {count});
+            check_apart({squared, absolute, ok}, {tokens, lengths, constants});
             nb::gil_scoped_release unlock;
             return self.errors(batch, squared.data(), absolute.data(), ok.data(), check_signals);
           },
-          "tokens"_a, "lengths"_a, "constants"_a, "squared"_a, "absolute"_a, "ok"_a,
+          "tokens"_a, "lengths"_a, "constants"_a, "squared"_a.noconvert(), "absolute"_a.noconvert(), "ok"_a.noconvert(),
           "Fills the error sums of each program; returns how many programs are distinct.")
       .def(
           "fit",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, const std::string& method,
              int restarts, int max_steps, bool rescue, double scale, double power, Out<double> fitted,
              Out<uint8_t> status, Out<double> squared, Out<double> absolute, Out<bool> ok) {
-            const Batch batch = read_batch(tokens, lengths, constants);
+            const Batch batch = read_batch(tokens, lengths, constants, self.alphabet());
+            const size_t count = tokens.shape(0);
+            shaped(fitted, "fitted", {count, constants.shape(1)});
+            shaped(status, "status", {count});
+            shaped(squared, "squared", {count});
+            shaped(absolute, "absolute", {count});
+            shaped(ok, "ok", {count});
+            check_apart({fitted, status, squared, absolute, ok}, {tokens, lengths, constants});
+            check_number("restarts", restarts, 0, MOST_TRIES);
+            check_number("max_steps", max_steps, 1, MOST_TRIES);
             const FitOptions options{read_method(method), restarts, max_steps, rescue, scale, power};
             nb::gil_scoped_release unlock;
             return self.fit(batch, options, fitted.data(), reinterpret_cast<FitStatus*>(status.data()), squared.data(),
                             absolute.data(), ok.data(), check_signals);
           },
           "tokens"_a, "lengths"_a, "constants"_a, "method"_a, "restarts"_a, "max_steps"_a, "rescue"_a, "scale"_a,
-          "power"_a, "fitted"_a, "status"_a, "squared"_a, "absolute"_a, "ok"_a,
+          "power"_a, "fitted"_a.noconvert(), "status"_a.noconvert(), "squared"_a.noconvert(), "absolute"_a.noconvert(),
+          "ok"_a.noconvert(),
           "Fits the constants, then fills what `errors` does; returns how many programs are distinct.")
       .def(
           "derivatives",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> squared,
              Out<double> gradient, Out<double> normal, Out<bool> ok) {
-            const Batch batch = read_batch(tokens, lengths, constants);
+            const Batch batch = read_batch(tokens, lengths, constants, self.alphabet());
+            const size_t count = tokens.shape(0), k = constants.shape(1);
+            shaped(squared, "squared", {count});
+            shaped(gradient, "gradient", {count, k});
+            shaped(normal, "normal", {count, k, k});
+            shaped(ok, "ok", {count});
+            check_apart({squared, gradient, normal, ok}, {tokens, lengths, constants});
             nb::gil_scoped_release unlock;
             self.derivatives(batch, squared.data(), gradient.data(), normal.data(), ok.data());
           },
-          "tokens"_a, "lengths"_a, "constants"_a, "squared"_a, "gradient"_a, "normal"_a, "ok"_a,
-          "Fills the sums that fitting goes by, where the constants stand.")
+          "tokens"_a, "lengths"_a, "constants"_a, "squared"_a.noconvert(), "gradient"_a.noconvert(),
+          "normal"_a.noconvert(), "ok"_a.noconvert(), "Fills the sums that fitting goes by, where the constants stand.")
       .def(
           "predict",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> predictions,
              Out<bool> ok) {
-            const Batch batch = read_batch(tokens, lengths, constants);
+            const Batch batch = read_batch(tokens, lengths, constants, self.alphabet());
+            shaped(predictions, "predictions", {tokens.shape(0), static_cast<size_t>(self.rows())});
+            shaped(ok, "ok", {tokens.shape(0)});
+            check_apart({predictions, ok}, {tokens, lengths, constants});
             nb::gil_scoped_release unlock;
             self.predict(batch, predictions.data(), ok.data());
           },
-          "tokens"_a, "lengths"_a, "constants"_a, "predictions"_a, "ok"_a,
+          "tokens"_a, "lengths"_a, "constants"_a, "predictions"_a.noconvert(), "ok"_a.noconvert(),
           "Fills predictions [B, N] and whether every node was finite.");
 }

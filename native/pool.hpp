@@ -16,17 +16,14 @@ namespace symseek {
 class Pool {
  public:
   explicit Pool(int threads) {
-    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { serve(i); });
-  }
-  ~Pool() {
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-      calls_.fetch_add(1, std::memory_order_release);
+    try {
+      for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { serve(i); });
+    } catch (...) {  // the system gives no more of them; those that run must end before their places do
+      end();
+      throw;
     }
-    wake_.notify_all();
-    for (auto& worker : workers_) worker.join();
   }
+  ~Pool() { end(); }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
@@ -72,6 +69,15 @@ class Pool {
   }
 
  private:
+  void end() {
+    {
+      std::lock_guard lock(mutex_);
+      stop_ = true;
+      calls_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_all();
+    for (auto& worker : workers_) worker.join();
+  }
   // Items are few and large, so taking one under the lock costs nothing that can be measured.
   void take(std::unique_lock<std::mutex>& lock, int thread) {
     while (next_ < items_) {

@@ -154,6 +154,20 @@ def test_errors_of_the_library_do_not_speak_of_the_command_line() -> None:
     assert [text for text in texts if command_line.search(text)] == []
 
 
+def test_a_fit_of_a_small_table_loads_nothing_heavy(tmp_path: Path) -> None:
+    """The search of a small table takes less time than such imports would."""
+    rows = "".join(f"{i / 7},{(i / 7) ** 1.5 + (i % 3) / 50}\n" for i in range(1, 30))
+    (tmp_path / "data.csv").write_text("x,y\n" + rows)
+    for words in (
+        ["fit", "data.csv", "--target", "y", "--max-expressions", "1000", "--out", "run"],
+        ["show", "run"],
+        ["resume", "run", "--max-expressions", "3000"],
+        ["export", "run", "--to", "latex"],
+    ):
+        assert loaded(f"from symseek.cli import main; main({words})", tmp_path) == []
+    assert (tmp_path / "run" / "report.html").stat().st_size > 1000
+
+
 @pytest.mark.parametrize(
     "statement",
     [
@@ -163,6 +177,11 @@ def test_errors_of_the_library_do_not_speak_of_the_command_line() -> None:
     ],
 )
 def test_a_first_import_loads_nothing_heavy(statement: str) -> None:
+    assert loaded(statement) == []
+
+
+def loaded(statement: str, folder: Path | None = None) -> list[str]:
+    """What of the heavy is loaded after a statement in a process of its own."""
     program = f"""
 import sys
 try:
@@ -172,6 +191,6 @@ except SystemExit:
 print("loaded:", *[name for name in {HEAVY} if name in sys.modules])
 """
     said = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=folder
     )
-    assert said.stdout.splitlines()[-1] == "loaded:"
+    return said.stdout.splitlines()[-1].split()[1:]

@@ -23,6 +23,8 @@ from symseek.experiments import Counts, Outcome, Record, Snapshot, Spec, Store, 
 from symseek.experiments.bench.display import BenchProgress
 from symseek.experiments.bench.specs import bench_specs
 from symseek.experiments.bench.summary import write_json
+from symseek.rewards import REWARDS
+from symseek.tokens import OPERATORS
 
 
 def spec(problem: str = "Nguyen-1", method: str = "dsr", seed: int = 0) -> Spec:
@@ -61,6 +63,18 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--version"])
     assert exit.value.code == 0
     assert capsys.readouterr().out.startswith("symseek ")
+
+
+def test_help_lists_operators_and_rewards(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["fit", "--help"])
+    said = capsys.readouterr().out
+    listed = said.partition("operators, for --operators:")[2]
+    operators, _, rewards = listed.partition("rewards, for --reward:")
+    words = re.findall(r"[a-z]\w*", re.sub(r" \(.*?\)(?=,|$)", "", operators, flags=re.M))
+    assert words == list(OPERATORS)
+    assert re.findall(r"^  (\w+) ", rewards.partition("examples:")[0], re.M) == list(REWARDS)
+    assert max(map(len, listed.splitlines())) <= 100
 
 
 @pytest.mark.parametrize("words", [["--help"], ["bench", "--help"], ["fit", "--help"]])

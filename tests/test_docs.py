@@ -33,6 +33,7 @@ from symseek.tokens import CONST, OPERATORS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MEASURED = [ROOT / "results" / "README.md", ROOT / "results" / "speed.md"]
 
 # On these pages the blocks are one session: they share a folder and Python's names. Elsewhere every
 # block is complete in itself.
@@ -266,7 +267,7 @@ def test_console_block_is_taken_apart() -> None:
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, *MEASURED], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     words = _FENCE.sub("", page.read_text())
     for link in _LINK.findall(words):
@@ -286,6 +287,15 @@ def _anchors(page: Path) -> list[str]:
     return [heading.strip().replace(" ", "-") for heading in plain]
 
 
+def test_the_readme_is_short() -> None:
+    """What it is, an example, and where to read on; measurements have pages of their own."""
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) <= 130
+    assert text.count("![") == 1
+    assert len(re.findall(r"^\|[-:| ]+\|$", text, re.M)) == 1  # tables
+    assert all(f"](results/{page.name}" in text for page in MEASURED)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_headings_differ(page: Path) -> None:
     anchors = _anchors(page)
@@ -303,6 +313,39 @@ def test_public_names_have_docstrings_with_examples() -> None:
         else:
             missing.add(name)
     assert missing - WITHOUT_EXAMPLE == EXAMPLE_WANTED
+
+
+def commands_shown() -> list[list[str]]:
+    """The words of every `symseek` command on the pages, in plain blocks and within lines."""
+    found = []
+    for page in [*PAGES, *MEASURED]:
+        text = page.read_text()
+        blocks = [fence[2] for fence in _FENCE.finditer(text) if fence[1] in ("", "console")]
+        joined = "\n".join(blocks).replace("\\\n> ", "")
+        lines = [line.removeprefix("$ ") for line in joined.splitlines()]
+        lines += re.findall(r"`(symseek [^`]+)`", text)
+        for line in lines:
+            if line.startswith("symseek ") and "..." not in line:
+                words = shlex.split(line.partition("#")[0].split("|")[0].split(">")[0])
+                found.append(words[1:])
+    return found
+
+
+def test_every_command_on_the_pages_is_one() -> None:
+    """Commands and options that are shown, run or not, are those that there are."""
+    from symseek import cli
+
+    _, commands = cli._parsers()
+    seen = set()
+    for words in commands_shown():
+        if words[0].startswith("-"):
+            continue
+        assert words[0] in commands.choices, words
+        known = commands.choices[words[0]]._option_string_actions
+        options = [word.partition("=")[0] for word in words[1:] if re.match(r"--[a-z]", word)]
+        assert [option for option in options if option not in known] == [], words
+        seen.add(words[0])
+    assert seen == set(commands.choices)
 
 
 def table_under(page: str, heading: str) -> list[list[str]]:

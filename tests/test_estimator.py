@@ -272,6 +272,7 @@ def test_the_front_as_a_table() -> None:
         "complexity",
         "reward",
         "nrmse",
+        "exact",
         "rmse",
         "r2",
         "validation_r2",
@@ -441,7 +442,7 @@ def test_a_report_needs_a_path_alone(several: bool, tmp_path: Path) -> None:
     model.report(page)
     text = page.read_text()
     assert text.count(">row</th>") == (2 if several else 1)
-    assert text.count("60 rows") == 1
+    assert "60 rows" in text
     assert "Seed 0" in text
     loaded = pickle.loads(pickle.dumps(model))
     with pytest.raises(InputError, match="a model that was saved has no rows to show; give `X`"):

@@ -761,3 +761,32 @@ def test_parquet_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     assert error_of(lambda: read_table(path, "y")) == (
         "reading data.pq needs pyarrow; run: pip install pyarrow, or save the table as CSV"
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a,y\n1,2\n -3.5e-7 , 1E5\n.5,5.\n0.1,1e-320\n2,3\n",
+        'a;b;y\n1,5;"2";3\n\n4;"5,25";6\n7;8;9\n',
+        "a,y\n1,2\n3,NA\n5,6\n",
+        "a,y\n1,2\n3,true\n5,6\n",
+        "a,y\n1,2\n3\n5,6\n",
+        "a,y\n1,2,3\n3,4\n5,6\n",
+        "a,y\n1,2\n3,x\n5,6\n",
+        "a,y\n1,2\n1_0,4\n5,6\n",
+    ],
+)
+def test_small_and_large_files_are_read_alike(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    answers = []
+    for small in (0, 1 << 20):
+        monkeypatch.setattr("symseek.files.delimited.SMALL", small)
+        try:
+            table = read_table(path, "y")
+            answers.append((table.X.tolist(), table.y.tolist()))
+        except InputError as error:
+            answers.append(str(error))
+    assert answers[0] == answers[1]

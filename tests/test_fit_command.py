@@ -62,7 +62,7 @@ def test_a_fit_with_its_report(here: Path, capsys: Capture) -> None:
     lines = said.out.splitlines()
     assert lines[0] == "  row  complexity  reward   NRMSE     RMSE      R2  y ="
     assert any(line.startswith(">") for line in lines)
-    assert "expressions in" in lines[-2]
+    assert "expressions in" in lines[-3]
     report = Path("data-run-1/report.html").read_text()
     assert "symseek fit data.csv --target y --max-expressions 2000" in report
     assert report.startswith("<!")

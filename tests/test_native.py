@@ -90,7 +90,8 @@ def test_an_incomplete_program_is_not_permitted() -> None:
     tokens[1, :3] = sin, x, x  # goes on after its end
     tokens[2, :1] = 99  # no such token
     tokens[3, :2] = sin, x
-    batch = Programs(library, tokens, np.array([2, 3, 1, 2]), np.ones((4, 0)))
+    lengths = np.array([2, 3, 1, 2], dtype=np.int32)
+    batch = Programs._trusted(library, tokens, lengths, np.ones((4, 0)))
     assert permitted(rules, batch) == [False, False, False, True]
 
 

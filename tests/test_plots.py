@@ -348,7 +348,7 @@ def test_curves_show_the_best_so_far_and_two_means() -> None:
 
 def test_long_histories_are_drawn_in_stretches() -> None:
     rows = history(5000)
-    assert len(drawn(plots.curves(rows)).lines[1].get_xdata()) == training._STRETCHES
+    assert len(drawn(plots.curves(rows)).lines[1].get_xdata()) == training.STRETCHES
     drawn(plots.rewards(rows))
     drawn(plots.tokens(rows, "abcd"))
 
@@ -425,7 +425,7 @@ def test_a_formula_that_mathtext_cannot_read_is_plain_text() -> None:
 
 def test_heights_moved_apart_stay_in_order_and_inside() -> None:
     heights = np.array([0.1, 0.95, 0.96, 0.97, 0.99])
-    moved = training._apart(heights)
+    moved = training.apart(heights)
     assert np.all(np.diff(moved) >= 0.052 - 1e-12)
     assert moved[-1] <= 1
     assert moved[0] == 0.1

@@ -106,13 +106,53 @@ def test_a_batch_may_come_without_constants():
 def test_bad_batches_are_refused():
     library = Library(["add"], ["x"])
     with pytest.raises(InputError, match="tokens must have 2 dimensions"):
-        Programs(library, np.zeros(3), np.zeros(3), np.zeros((3, 0)))
+        Programs(library, np.zeros(3, int), np.zeros(3, int), np.zeros((3, 0)))
     with pytest.raises(InputError, match="do not make one batch"):
-        Programs(library, np.ones((2, 1)), np.ones(3), np.zeros((2, 0)))
+        Programs(library, np.ones((2, 1), int), np.ones(3, int), np.zeros((2, 0)))
     with pytest.raises(InputError, match="needs a library"):
         Programs.from_list([])
+    with pytest.raises(InputError, match="programs need a Library, not list"):
+        Programs(["add"], np.ones((1, 1), int), np.ones(1, int), np.zeros((1, 0)))
     with pytest.raises(InputError, match="program 1, x, is over a different library"):
         Programs.from_list([Program.parse("x", library), Program.parse("x", EVERYTHING)])
+
+
+@pytest.mark.parametrize(
+    ("tokens", "lengths", "constants", "words"),
+    [
+        ([[0, 1, 1], [0, 9, 1]], [3, 3], 0, "program 1: token 9 at position 1 is not in the"),
+        ([[0, 1, 1], [0, 1, -1]], [3, 3], 0, "program 1: token -1 at position 2"),
+        ([[1, 1, -1]], [2], 0, "program 0: the program ends before position 1"),
+        ([[0, 1, -1]], [2], 0, "program 0: the program is unfinished: 1 more argument"),
+        ([[1, 1, 1]], [1], 0, "program 0 has tokens after its end"),
+        ([[1, -1, -1]], [0], 0, "program 0 has length 0; it must be from 1 to 3"),
+        ([[1, -1, -1], [0, 1, 1]], [1, 4], 0, "program 1 has length 4"),
+        ([[70000]], [1], 0, "tokens has values that are not from -32768 to 32767"),
+        ([[1]], [2**40], 0, "lengths has values"),
+        ([[1.5]], [1], 0, "tokens must be whole numbers, not of type float64"),
+        ([["x"]], [1], 0, "tokens must be whole numbers"),
+        ([[1]], [1.0], 0, "lengths must be whole numbers"),
+        ([[1], [1, 2]], [1, 1], 0, "tokens is not an array"),
+        ([[1]], [1], [["a"]], "constants must be numbers"),
+        ([[1]], [1], [[1j]], "constants must be numbers"),
+        ([[1]], [1], [[np.nan]], "program 0 has constants that are not finite"),
+        ([[1]], [1], [1.0], "constants must have 2 dimensions"),
+        ([[1]], [1], [[1.0], [1.0]], "do not make one batch"),
+    ],
+)
+def test_what_is_not_a_batch_of_programs_is_refused(tokens, lengths, constants, words):
+    library = Library(["add"], ["x"])
+    given = np.zeros((len(tokens), 0)) if constants == 0 else constants
+    with pytest.raises(InputError, match=words):
+        Programs(library, tokens, lengths, given)
+
+
+def test_a_batch_may_be_empty_and_of_any_whole_numbers():
+    library = Library(["add"], ["x"])
+    empty = Programs(library, np.zeros((0, 4)), [], np.zeros((0, 0)))
+    assert (len(empty), empty.tokens.dtype, empty.lengths.dtype) == (0, np.int16, np.int32)
+    batch = Programs(library, [[0, 1, 1]], np.array([3], np.uint64), np.zeros((1, 0), np.float32))
+    assert str(batch[0]) == "x + x"
     with pytest.raises(InputError, match="no batches"):
         Programs.concatenate([])
     with pytest.raises(InputError, match="different libraries"):

@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from run_helpers import answer, write_table
+from run_helpers import Answer, answer, write_table
 from symseek.cli.settings import fit_command, option_words
 from symseek.model import Model
 from symseek.regression import progress
@@ -31,7 +31,8 @@ from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.report.text import clock
 from symseek.runs import folder as runs
-from symseek.runs.folder import FitRequest, RunFolder, free_folder
+from symseek.runs import recorder
+from symseek.runs.folder import FitRequest, RunFolder, new_folder
 
 FILES = ["checkpoint", "curve.csv", "front.csv", "front.json", "report.html", "settings.json"]
 SHORT = ("--max-expressions", "2000", "--quiet")
@@ -99,16 +100,30 @@ def test_an_exact_law_leaves_all_files_too(capsys: Capture, here: Path) -> None:
     assert sorted(os.listdir(folder)) == FILES
     said = answer(capsys, "resume", folder, "--max-expressions", 9000)
     assert said.code == 2
-    assert "is finished: the wanted reward is reached; there is nothing better to find" in said.err
+    assert (
+        "is finished: a formula meets every digit of the target; there is nothing better"
+        in said.err
+    )
 
 
 def test_folders_are_numbered(here: Path) -> None:
-    assert free_folder(Path("some/where/data.csv")) == Path("data-run-1")
-    (here / "data-run-1").mkdir()
     (here / "data-run-2").touch()
-    assert free_folder(Path("data.csv")) == Path("data-run-3")
-    assert free_folder(Path("data.csv.gz")) == Path("data-run-3")
-    assert free_folder(Path(".csv")) == Path("data-run-3")
+    wanted = ["data-run-1", "data-run-3", "data-run-4", "data-run-5"]
+    tables = ("some/where/data.csv", "data.csv", "data.csv.gz", ".csv")
+    for data, folder in zip(tables, wanted, strict=True):
+        assert new_folder(Path(data)) == Path(folder)
+        assert os.listdir(folder) == []
+
+
+def test_runs_that_begin_at_once_have_a_folder_each(here: Path) -> None:
+    words = ("fit", here / "data.csv", "--target", "y", *SHORT)
+    processes = [
+        subprocess.Popen(child(5.0, 0.0, *words, "--seed", seed), stdout=subprocess.DEVNULL)
+        for seed in range(3)
+    ]
+    assert [process.wait(PATIENCE) for process in processes] == [0, 0, 0]
+    seeds = [RunFolder.open(Path(f"data-run-{i}")).request.settings.seed for i in (1, 2, 3)]
+    assert sorted(seeds) == [0, 1, 2]
 
 
 def test_a_run_goes_to_a_folder_of_its_own(capsys: Capture) -> None:
@@ -391,24 +406,158 @@ def test_a_run_that_was_stopped_comes_to_the_same(
     def die(self: Regression, final: bool = True) -> NoReturn:
         raise Killed
 
-    class Killer(runs.Checkpointer):
+    class Killer(recorder.Checkpointer):
         def __call__(self, now: Any = None) -> None:
             super().__call__(now)
             if self.search.iteration == 4:
                 raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs, "Checkpointer", Killer)
-        patch.setattr(runs, "SAVE_EVERY", 0.0)
+        patch.setattr(recorder, "Checkpointer", Killer)
+        patch.setattr(recorder, "SAVE_EVERY", 0.0)
+        patch.setattr(recorder, "FRONT_EVERY", 0.0)
         with pytest.raises(Killed):
             fit(capsys, *words)
-    assert sorted(os.listdir("run")) == ["checkpoint", "settings.json"]
+    assert sorted(os.listdir("run")) == ["checkpoint", "front.json", "settings.json"]
     with monkeypatch.context() as patch:  # and again when the search is over
         patch.setattr(Regression, "model", die)
         with pytest.raises(Killed):
             answer(capsys, "resume", "run", "--quiet")
     assert answer(capsys, "resume", "run", "--quiet").code == 0
     assert Path("run/front.json").read_bytes() == wanted
+
+
+# --- a run that is being written
+
+
+@pytest.fixture
+def alive(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> list[Answer]:
+    """What commands say about a run in the midst of its search, one after each iteration."""
+    said: list[Answer] = []
+    asked = [("show", "run"), ("resume", "run"), ("fit", "data.csv", "--target", "y")]
+    commands = [*asked, (*asked[2], "--out", "run", "--force"), ("predict", "run", "data.csv")]
+    commands[2] = (*asked[2], "--out", "run")
+    before: dict[str, bytes] = {}
+
+    class Asked(recorder.Recorder):
+        def __call__(self, now: Any) -> None:
+            super().__call__(now)
+            if len(said) < len(commands):
+                before.update({each.name: each.read_bytes() for each in Path("run").iterdir()})
+                said.append(answer(capsys, *commands[len(said)]))
+                assert before == {each.name: each.read_bytes() for each in Path("run").iterdir()}
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "Recorder", Asked)
+        patch.setattr(recorder, "FRONT_EVERY", 0.0)
+        patch.setattr("symseek.runs.lock._PAUSE", 0.0)
+        fit(capsys, "--max-expressions", 9000, "--method", "dsr")
+    return said
+
+
+def test_a_run_that_is_being_written_is_left_alone(alive: list[Answer]) -> None:
+    writer = f"the run folder 'run' is being written by process {os.getpid()} on "
+    for said in alive[1:4]:
+        assert said.code == 2
+        assert said.out == ""
+        assert writer in said.err
+        assert len(said.err.splitlines()) == 1
+    assert sorted(os.listdir("run")) == FILES
+
+
+def test_a_run_that_is_being_searched_is_shown(alive: list[Answer]) -> None:
+    show, predict = alive[0], alive[4]
+    assert (show.code, predict.code) == (0, 0)
+    assert "> " in show.out
+    assert f"the run 'run' is being searched by process {os.getpid()} on " in show.err
+    assert ": 1,006 of at most 9,000 expressions in " in show.err
+    assert len(read_rows(predict.out)) == 41
+    assert "of at most 9,000 expressions" in predict.err
+
+
+def read_rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_a_stopped_run_is_shown_and_says_how_far_it_came(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    class Killer(recorder.Recorder):
+        def __call__(self, now: Any) -> None:
+            super().__call__(now)
+            if now.iteration == 2:
+                raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runs, "Recorder", Killer)
+        patch.setattr(recorder, "FRONT_EVERY", 0.0)
+        with pytest.raises(Killed):
+            fit(capsys, "--max-expressions", 9000, "--method", "dsr")
+    said = answer(capsys, "show", "run")
+    assert said.code == 0
+    assert "> " in said.out
+    assert said.err.startswith(
+        "symseek: the run 'run' was stopped before its end: 2,006 of at most 9,000 expressions in"
+    )
+    assert said.err.endswith(" s; go on with `symseek resume`\n")
+    assert answer(capsys, "resume", "run", "--quiet").code == 0
+    assert answer(capsys, "show", "run").err == ""
+
+
+def test_a_run_that_has_just_begun_says_so(folder: Path, capsys: Capture) -> None:
+    (folder / "front.json").unlink()
+    with RunFolder.open(folder) as run:
+        run.lock()
+        said = answer(capsys, "show", "run")
+    assert said.code == 2
+    assert "has no front yet: process " in said.err
+    assert "has just begun it; look again in a few seconds" in said.err
+
+
+@pytest.mark.parametrize("progress", [5, [], {}, {"expressions": "a", "most": 1, "seconds": 1}])
+def test_odd_words_about_progress_do_no_harm(progress: Any, folder: Path, capsys: Capture) -> None:
+    path = folder / "front.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "progress": progress}))
+    said = answer(capsys, "show", "run")
+    assert said.code == 0
+    assert said.err.count("\n") <= 1
+
+
+def test_the_front_so_far_takes_a_small_part_of_the_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    hunt = search(method="dsr")
+    hunt.run()
+    times: list[float] = []
+
+    def slow(path: Path, content: str) -> None:
+        times.append(clock[0])
+        clock[0] += 2.0
+
+    monkeypatch.setattr(recorder, "write_whole", slow)
+    record = RunFolder.open(folder).recorder(hunt)
+    for _ in range(300):
+        clock[0] += 1.0
+        record(hunt.search.history[-1])
+    assert times[0] == 101.0
+    assert set(np.diff(times)) == {102.0}
+
+
+def test_a_run_without_a_report(capsys: Capture) -> None:
+    folder = fit(capsys, "--no-report")
+    assert sorted(os.listdir(folder)) == [name for name in FILES if name != "report.html"]
+    assert answer(capsys, "resume", folder, "--quiet").code == 0  # which writes it
+    assert sorted(os.listdir(folder)) == FILES
+    more = ("--max-expressions", 5000, "--quiet", "--no-report")
+    said = answer(capsys, "resume", folder, *more)
+    assert said.code == 0
+    assert "report: " not in said.out
+    assert not (folder / "report.html").exists()
 
 
 def test_other_data_are_noticed(folder: Path, capsys: Capture, here: Path) -> None:
@@ -431,6 +580,39 @@ def test_other_data_are_noticed(folder: Path, capsys: Capture, here: Path) -> No
 
 
 # --- the command that repeats a run
+
+
+def printed_command(out: str) -> list[str]:
+    """The words of the command that a fit printed."""
+    (line,) = [line for line in out.splitlines() if line.startswith("repeat it: ")]
+    return shlex.split(line.removeprefix("repeat it: "))
+
+
+def test_a_run_prints_the_command_that_repeats_it(capsys: Capture, here: Path) -> None:
+    shutil.copy("data.csv", "my data.csv")
+    said = answer(capsys, "fit", "my data.csv", "--target", "y", "--seed", 4, *SHORT)
+    says = "repeat it: symseek fit 'my data.csv' --target y --max-expressions 2000 --seed 4\n"
+    assert says in said.out
+    assert answer(capsys, *printed_command(said.out)[1:], "--out", "again").code == 0
+    assert Path("again/front.json").read_bytes() == Path("my data-run-1/front.json").read_bytes()
+
+
+@pytest.mark.parametrize("method", ["hybrid", "evolution", "dsr"])
+@pytest.mark.parametrize("seconds", [0.1, 0.17, 0.31])
+def test_a_run_that_the_clock_ended_is_repeated_by_its_count(
+    method: str, seconds: float, capsys: Capture
+) -> None:
+    words = ("--max-seconds", seconds, "--patience", "none", "--quiet", "--method", method)
+    said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", "timed", *words)
+    assert "the time is up" in said.out
+    command = printed_command(said.out)
+    assert command[command.index("--max-seconds") + 1] == "none"
+    again = answer(capsys, *command[1:], "--out", "again", "--quiet")
+    assert again.code == 0
+    for name in ("front.json", "front.csv"):
+        assert Path("again", name).read_bytes() == Path("timed", name).read_bytes()
+    counts = [read_rows(Path(name, "curve.csv").read_text())[-1][1] for name in ("timed", "again")]
+    assert counts[0] == counts[1]
 
 
 @pytest.mark.parametrize(
@@ -503,7 +685,7 @@ class Disk:
 def test_a_full_disk_does_not_end_the_search(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runs, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(recorder, "SAVE_EVERY", 0.0)
     Disk(monkeypatch, files=1)
     said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", "run", *SHORT)
     assert said.code == 1
@@ -520,7 +702,7 @@ def test_a_full_disk_does_not_end_the_search(
 
 
 def test_a_disk_that_has_room_again(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(recorder, "SAVE_EVERY", 0.0)
     disk = Disk(monkeypatch, files=1)
     write = RunFolder.finish
 
@@ -650,6 +832,7 @@ def test_quiet_says_nothing_but_the_result(capsys: Capture) -> None:
 
     assert front(quiet.out) == front(loud.out)
     assert "report: data-run-1/report.html; use it: symseek predict data-run-1 NEW" in quiet.out
+    assert "repeat it: symseek fit data.csv --target y --max-expressions 2000\n" in quiet.out
 
 
 # --- processes that are stopped
@@ -659,13 +842,13 @@ PATIENCE = 120
 
 CHILD = """
 import os, signal, sys, time
-from symseek.runs import folder as runs
+from symseek.runs import folder as runs, recorder
 from symseek.cli import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells make it deaf in the background
 fsync, slowness = os.fsync, float(sys.argv[2])
 os.fsync = lambda descriptor: (time.sleep(slowness), fsync(descriptor))
-runs.SAVE_EVERY = float(sys.argv[1])
+recorder.SAVE_EVERY = recorder.FRONT_EVERY = float(sys.argv[1])
 runs.RunFolder._report = lambda *_: ""
 sys.exit(main(sys.argv[3:]))
 """
@@ -710,7 +893,7 @@ def test_killed_at_any_moment_a_run_comes_to_the_same(here: Path) -> None:
     """Killed while it starts, searches, saves or writes what it found, and taken up each time."""
     budget = ("--max-seconds", "none", "--max-expressions", 100_000, "--seed", 1, "--quiet")
     fit = ("fit", here / "data.csv", "--target", "y", *budget)
-    often = (0.0, 0.1)  # after each iteration, and most of the time
+    often = (0.0, 0.3)  # after each iteration, and most of the time
     start = time.monotonic()
     subprocess.run(child(*often, *fit, "--out", "whole"), check=True, stdout=subprocess.DEVNULL)
     lasts = time.monotonic() - start
@@ -748,6 +931,6 @@ def stage(folder: Path) -> str:
     found = set(os.listdir(folder)) if folder.exists() else set()
     if any(name.endswith(".part") for name in found):
         return "a file under way"
-    if "front.json" in found:
+    if "front.csv" in found:  # front.json is there before the end
         return "what it found"
     return "a checkpoint" if "checkpoint" in found else "settings" if found else "nothing"

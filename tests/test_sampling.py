@@ -360,7 +360,8 @@ def test_incomplete_or_overlong_traversals_are_not_allowed():
     tokens[0, :2] = add, x  # unfinished
     tokens[1, :2] = x, x  # goes on after its end
     tokens[2, :1] = 99  # no such token
-    batch = Programs(KOZA, tokens, np.array([2, 2, 1]), np.ones((3, 0)))
+    lengths = np.array([2, 2, 1], dtype=np.int32)
+    batch = Programs._trusted(KOZA, tokens, lengths, np.ones((3, 0)))
     assert made.permits(batch).tolist() == [False, False, False]
 
 

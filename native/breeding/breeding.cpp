@@ -56,6 +56,7 @@ Breeder::Breeder(std::shared_ptr<const Rules> rules, int constant, std::shared_p
       scratch_(pool_->threads()) {
   of_arity_.resize(rules_.max_arity + 1);
   for (int token = 0; token < rules_.tokens; ++token) {
+    alphabet_.add(rules_.arity[token], token == constant_);
     of_arity_[rules_.arity[token]].push_back(static_cast<TokenId>(token));
     if (rules_.arity[token] > 0) operators_.push_back(static_cast<TokenId>(token));
   }

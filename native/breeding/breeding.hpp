@@ -42,6 +42,11 @@ class Breeder {
   int breed(const Batch& parents, const double* fitness, const Draw& draw, const BreedOptions& options, int children,
             TokenId* tokens, int32_t* lengths, double* constants, int width);
 
+  const Alphabet& alphabet() const { return alphabet_; }
+  const Rules& rules() const { return rules_; }
+  // How many constants the child with most of them may have.
+  int most_constants() const { return constant_ < 0 ? 0 : rules_.max_length; }
+
  private:
   struct Child;
   struct Scratch;
@@ -67,6 +72,7 @@ class Breeder {
   const Rules& rules_;
   int constant_;
   std::shared_ptr<Pool> pool_;
+  Alphabet alphabet_;
   std::vector<std::vector<TokenId>> of_arity_;  // tokens of each arity
   std::vector<TokenId> operators_;
   std::vector<Scratch> scratch_;

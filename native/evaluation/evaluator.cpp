@@ -28,6 +28,13 @@ Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64
       pool_(std::move(pool)),
       cache_(cache_entries),
       scratch_(pool_->threads()) {
+  for (size_t token = 0; token < code_.code.size(); ++token) {
+    const auto& steps = code_.code[token];
+    const int operands =
+        steps.size() > 1 ? code_.arity[token] - 1 : 0;  // they stay while a formula of several steps runs
+    room_.push_back(static_cast<int>(steps.size()) + operands);
+    alphabet_.add(code_.arity[token], steps.size() == 1 && steps[0].opcode == Opcode::constant);
+  }
   // Padding rows repeat the last row, so they are valid wherever it is, and weigh nothing.
   for (int v = 0; v < variables; ++v)
     columns_.push_back(padded_copy(columns + v * rows, rows, padded_rows_, columns[v * rows + rows - 1]));
@@ -48,9 +55,8 @@ int Evaluator::constants_in(const Batch& batch, int program) const {
   if (batch.constant_width == 0) return 0;
   int count = 0;
   const TokenId* tokens = batch.tokens + size_t(program) * batch.width;
-  for (int i = 0; i < batch.lengths[program]; ++i)
-    count += code_.code[tokens[i]].size() == 1 && code_.code[tokens[i]][0].opcode == Opcode::constant;
-  return std::min(count, batch.constant_width);
+  for (int i = 0; i < batch.lengths[program]; ++i) count += alphabet_.constant[tokens[i]];
+  return count;
 }
 
 void Evaluator::lower(const Batch& batch, int program, Scratch& scratch) const {
@@ -61,7 +67,7 @@ void Evaluator::lower(const Batch& batch, int program, Scratch& scratch) const {
     const auto& steps = code_.code[tokens[i]];
     scratch.code.insert(scratch.code.end(), steps.begin(), steps.end());
     depth += 1 - code_.arity[tokens[i]];
-    if (depth + static_cast<int>(steps.size()) >= MAX_STACK)
+    if (depth + room_[tokens[i]] >= MAX_STACK)
       throw std::length_error("a program nests too deeply to be evaluated; lower the maximum length");
   }
 }
@@ -181,7 +187,7 @@ int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted
                    double* absolute, bool* ok, const std::function<void()>& check) {
   require_target();
   const size_t width = batch.constant_width;
-  cache_.widen(batch.constant_width);
+  cache_.widen(std::min(batch.constant_width, batch.width));  // no program has more placeholders than tokens
   std::copy_n(batch.constants, batch.programs * width, fitted);
   const int distinct = recognise(batch, options.purpose(), fitted);
   fixed_.clear();

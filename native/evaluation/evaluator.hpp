@@ -31,6 +31,23 @@ struct TokenCode {
   std::vector<int8_t> arity;                   // [L]
 };
 
+// What makes a sequence of tokens a program: all that a check of one must know.
+struct Alphabet {
+  static constexpr int32_t UNKNOWN = -(1 << 29);  // no program opens so many positions
+
+  std::vector<int32_t> opens = {UNKNOWN};  // [L + 1] positions that a token opens for its own, last an unknown token
+  std::vector<uint8_t> constant;           // [L] whether the token is a placeholder
+  bool has_constants = false;
+
+  int tokens() const { return static_cast<int>(constant.size()); }
+  void add(int arity, bool is_constant) {
+    opens.back() = arity - 1;
+    opens.push_back(UNKNOWN);
+    constant.push_back(is_constant);
+    has_constants = has_constants || is_constant;
+  }
+};
+
 class Evaluator {
  public:
   // columns [n, rows]; target and weight [rows], or null to predict only.
@@ -53,6 +70,9 @@ class Evaluator {
   // Fills predictions [B, rows] and ok [B].
   void predict(const Batch& batch, double* predictions, bool* ok);
 
+  const Alphabet& alphabet() const { return alphabet_; }
+  int64_t rows() const { return rows_; }
+
  private:
   struct Scratch {
     std::vector<Instruction> code;
@@ -74,6 +94,8 @@ class Evaluator {
   void fit_all(const Batch& batch, const FitOptions& options, double* fitted, const std::function<void()>& check);
 
   TokenCode code_;
+  Alphabet alphabet_;
+  std::vector<int> room_;  // [L] of the stack, that a token may need beyond what it leaves
   int64_t rows_, padded_rows_;
   std::vector<std::vector<double>> columns_;
   std::vector<double> target_, weight_;

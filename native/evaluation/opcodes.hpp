@@ -55,6 +55,16 @@ enum class Opcode : uint8_t {
   finish,      // end of a composed operator: its value replaces its `index` operands
 };
 
+inline int arity_of(Opcode opcode) {
+  switch (opcode) {
+#define X(NAME, ARITY) \
+  case Opcode::NAME: return ARITY;
+    SYMSEEK_OPERATIONS(X)
+#undef X
+    default: return 0;
+  }
+}
+
 struct Instruction {
   Opcode opcode;
   int32_t index = 0;

@@ -4,20 +4,6 @@
 
 namespace symseek {
 
-namespace {
-
-int arity_of(Opcode opcode) {
-  switch (opcode) {
-#define X(NAME, ARITY) \
-  case Opcode::NAME: return ARITY;
-    SYMSEEK_OPERATIONS(X)
-#undef X
-    default: return 0;
-  }
-}
-
-}  // namespace
-
 void Tape::read(const std::vector<Instruction>& code) {
   nodes.clear();
   stack_.clear();

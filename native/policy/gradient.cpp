@@ -66,6 +66,7 @@ void Policy::forward(const Traversals& programs, const Distinct* first, int coun
   for (int depth = 0;
        s.open_level(rules_, depth, count, row, [&](int i) { return programs.lengths[first[i].program]; });
        ++depth, decay *= entropy_decay) {
+    if (depth >= rules_.max_length) throw TooLong();
     const float* said = ask ? s.consult(rules_, ask, depth, row) : nullptr;
     s.bias.start(rules_, weights_.output_bias(), tokens, depth);
     const int begin = s.level_start[depth], n = s.level_start[depth + 1] - begin;

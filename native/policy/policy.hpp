@@ -24,6 +24,11 @@ struct DeadEnd : std::runtime_error {
   std::vector<TokenId> prefix;
 };
 
+// Weights that are not numbers, or tables that do not end, led beyond the greatest length.
+struct TooLong : std::invalid_argument {
+  TooLong() : std::invalid_argument("the policy's weights or tables let programs grow beyond the greatest length") {}
+};
+
 // The weight arrays, rows padded to whole vectors. One flat array holds them all, so gradients add up in one loop.
 class Weights {
  public:
@@ -40,6 +45,9 @@ class Weights {
   float* bias() { return &values_[bias_]; }            // [4 hidden_p]
   float* output() { return &values_[output_]; }        // [H, tokens_p]
   float* output_bias() { return &values_[output_bias_]; }
+  size_t flat_size() const {  // of Python's layout
+    return size_t(4) * hidden * (2 * (tokens + 1) + hidden + 1) + size_t(hidden + 1) * tokens;
+  }
   const float* recurrent_t() const { return recurrent_t_.data(); }  // [4 hidden_p, hidden_p]
   const float* output_t() const { return output_t_.data(); }        // [tokens_p, hidden_p]
 
@@ -69,6 +77,7 @@ class Policy {
              float entropy_decay, const Ask& ask, float* log_probability, float* entropy, float* gradient);
 
   const Rules& rules() const { return rules_; }
+  size_t weights() const { return weights_.flat_size(); }  // how many there are
 
  private:
   struct SampleScratch;

@@ -116,7 +116,8 @@ struct PrefixTree {
       if (before != last_before || token != last_token) {
         Prefix prefix = empty_prefix(rules);
         if (depth > 0) prefix = extend(rules, frames, nodes[before].prefix, static_cast<TokenId>(token));
-        done[i] = may_skip && completes_itself(rules, frames, prefix, depth, rest.data()) &&
+        done[i] = may_skip && length(i) == rules.max_length &&
+                  completes_itself(rules, frames, prefix, depth, rest.data()) &&
                   std::equal(rest.begin(), rest.begin() + rules.max_length - depth, row(i) + depth);
         if (done[i]) {
           node_of[i] = -1;

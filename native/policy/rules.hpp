@@ -149,6 +149,12 @@ inline void keep_siblings(const Rules& rules, const Frames& frames, const Frame&
 // Writes the set of tokens that may come next; `length` tokens are there already.
 inline void allowed_next(const Rules& rules, const Frames& frames, const Prefix& prefix, int length, Word* out) {
   const int words = rules.words;
+  // Tables made well never lead to a prefix that cannot end in time; weights that are not numbers do, and the tables
+  // have no place for it.
+  if (prefix.open < 1 || prefix.open > rules.max_length - length) {
+    for (int w = 0; w < words; ++w) out[w] = 0;
+    return;
+  }
   const Word* fixed = &rules.at_length[size_t(length) * words];
   if (prefix.frame < 0) {
     const Word* root = rules.child_set(rules.tokens, 0);

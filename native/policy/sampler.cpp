@@ -34,6 +34,7 @@ void Policy::sample(const float* weights, uint64_t seed, uint32_t iteration, int
 void Policy::sample_level(const Drawing& d, SampleScratch& s) {
   const Kernels& k = kernels();
   const int width = rules_.max_length, words = rules_.words, depth = s.depth;
+  if (depth >= width) throw TooLong();
   if (depth % 4 == 0)
     for (int sample : s.samples)
       s.random[sample] =

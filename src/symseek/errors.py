@@ -13,14 +13,35 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["InputError", "suggestion", "unknown_name"]
+__all__ = ["QUOTED", "InputError", "shown", "suggestion", "unknown_name"]
 
 # A list of known names longer than this is a wall of text, not a hint.
 _LISTED = 40
 
+_SEARCHED = 2_000  # names among which the nearest is found at once
+
+QUOTED = 40
+"""The most characters of someone's input that a message repeats in one place; no message has two
+such places and more."""
+
 
 class InputError(ValueError):
     """Bad input from the caller: the message names it and says what to do."""
+
+
+def shown(value: object) -> str:
+    """How something prints, in a message: cut where it is long.
+
+    >>> shown("sin"), len(shown("x" * 10**6))
+    ("'sin'", 40)
+    """
+    if isinstance(value, (str, bytes)):
+        text = repr(value[: QUOTED + 1])
+    elif isinstance(value, int) and abs(value) >= 10**QUOTED:
+        text = f"a whole number of more than {QUOTED} digits"
+    else:
+        text = repr(value)
+    return text if len(text) <= QUOTED else text[: QUOTED - 3] + "..."
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
@@ -32,6 +53,10 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     'known: sin, cos'
     """
     names = list(known)
+    if len(name) > QUOTED:  # no name is so long, and looking for the nearest would take long
+        name = ""
+    if len(names) > _SEARCHED:
+        return f"{len(names):,} are known"
     folded = {each.casefold(): each for each in reversed(names)}
     near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     if near:
@@ -48,4 +73,4 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
     >>> print(unknown_name("operator", "sinn", ["sin", "cos"]))
     unknown operator 'sinn'; did you mean 'sin'?
     """
-    return InputError(f"unknown {what} {name!r}; {suggestion(name, known)}")
+    return InputError(f"unknown {what} {shown(name)}; {suggestion(name, known)}")

@@ -51,6 +51,7 @@ class Stopped(enum.Enum):
     BUDGET = "the budget of expressions is spent"
     TIME = "the time is up"
     REWARD = "the wanted reward is reached"
+    EXACT = "a formula meets every digit of the target"
     CALLBACK = "the callback asked to stop"
     EARLY = "early stopping: nothing better has been found for long"
     INTERRUPTED = "interrupted; the best so far is kept"
@@ -106,6 +107,7 @@ class Result:
     history: list[Iteration]
     seed: int
     timings: dict[str, float]  # seconds in "sample", "evaluate", "evolve", "train" and "other"
+    repeated_by: int | None = None  # the `max_expressions` that give the same, if the clock cut it
 
     @property
     def best(self) -> Entry | None:
@@ -190,6 +192,8 @@ class Tally:
         self.clock = clock
         self.front = state.front
         self.expressions = state.expressions
+        self.most = budget.max_expressions
+        self.out_of_time = False  # whether the clock has set an end to the expressions
 
     def grade(self, programs: Programs) -> Graded:
         """Rewards for programs; the front keeps the best."""
@@ -202,7 +206,18 @@ class Tally:
     @property
     def left(self) -> int:
         """Expressions that may still be graded."""
-        return self.budget.max_expressions - self.expressions
+        return self.most - self.expressions
+
+    def wind_up(self, more: int) -> None:
+        """If the time is up, end after so many expressions more.
+
+        A budget of that many then gives the same search without a clock, if no step before could
+        have made out that there were no more left.
+        """
+        seconds = self.budget.max_seconds
+        if seconds is not None and self.clock.seconds >= seconds and not self.out_of_time:
+            self.most = min(self.most, self.expressions + more)
+            self.out_of_time = True
 
     def finished(self, least: int) -> Stopped | None:
         """Why the search has ended, if it has; an iteration grades `least` programs or more."""
@@ -210,10 +225,10 @@ class Tally:
         if budget.stop_reward is not None and best and best.reward >= budget.stop_reward:
             return Stopped.REWARD
         if self.left < least:
-            return Stopped.BUDGET
-        if budget.max_seconds is not None and self.clock.seconds >= budget.max_seconds:
-            return Stopped.TIME
-        return None
+            return Stopped.TIME if self.out_of_time else Stopped.BUDGET
+        if self.out_of_time or budget.max_seconds is None:
+            return None
+        return Stopped.TIME if self.clock.seconds >= budget.max_seconds else None
 
     def closed(self, graded: Graded, state: LoopState, epsilon: float, entropy: float) -> Any:
         """The parts of the next state that every search has; `graded` is the batch to record."""
@@ -247,6 +262,8 @@ class Looped:
     state: Any  # a LoopState
     interrupted: Tally | None = None  # what an interrupted iteration had found
     least = 1  # programs that an iteration grades at least
+    margin = 0  # programs that an iteration may ask for at a time, and grade fewer
+    most: int | None = None  # expressions, once the time is up
 
     def step(self, state: Any, tally: Tally) -> Any:
         """The state after one more iteration."""
@@ -262,7 +279,16 @@ class Looped:
 
     def tally(self, clock: Clock) -> Tally:
         """The front and the budget, for a step to go on with."""
-        return Tally(self.grader, self.config, self.state, clock)
+        tally = Tally(self.grader, self.config, self.state, clock)
+        if self.most is not None:
+            tally.most, tally.out_of_time = min(tally.most, self.most), True
+        return tally
+
+    def wind_up(self) -> None:
+        """Between two iterations: if the time is up, see to it that a count repeats the search."""
+        tally = self.tally(Clock(self.state))
+        tally.wind_up(self.margin)
+        self.most = tally.most if tally.out_of_time else None
 
     @property
     def finished(self) -> Stopped | None:
@@ -293,7 +319,10 @@ class _Run:
         return self.search.step(self.search.state, self.tally)
 
     def accept(self, state: Any) -> None:
+        if self.tally is not None and self.tally.out_of_time:
+            self.search.most = self.tally.most
         self.search.state, self.tally = state, None
+        self.search.wind_up()
         if self.callback is not None and self.callback(state.history[-1]):
             self.stopped = Stopped.CALLBACK
         else:
@@ -314,6 +343,7 @@ class _Run:
             list(search.state.history),
             search.seed,
             dict(self.clock.timings),
+            search.most,
         )
 
 
@@ -326,12 +356,12 @@ def run_together(
     best so far. If a callback raises, its error passes through and each search keeps its state.
     """
     asked = callbacks or [None] * len(searches)
+    for search in searches:
+        search.interrupted = search.most = None
     runs = [
         _Run(search, callback, Clock(search.state), stopped=search.finished)
         for search, callback in zip(searches, asked, strict=True)
     ]
-    for search in searches:
-        search.interrupted = None
     try:
         while going := [run for run in runs if run.stopped is None]:
             for engine in dict.fromkeys(run.search.engine for run in going):

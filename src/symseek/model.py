@@ -15,17 +15,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.data import Data
-from symseek.errors import InputError
+from symseek.errors import InputError, shown, unknown_name
+from symseek.files.records import Record, plain_text
 from symseek.operators.table import ALIASES
 from symseek.programs import Program
 from symseek.rewards import ErrorReward, Reward
-from symseek.tokens import OPERATORS, RESERVED, Kind, Library, Token, every_operator
+from symseek.tokens import MAX_ARITY, OPERATORS, RESERVED, Kind, Library, Token, every_operator
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["Accuracy", "Formula", "Layout", "Model", "full_library", "loss"]
 
+_CLOSE = 1e-6  # an NRMSE that reads like no error at all
 FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
 
 
@@ -39,7 +41,12 @@ class Accuracy:
 
     @classmethod
     def of(cls, program: Program, data: Data, reward: Reward) -> Accuracy:
-        values = program.evaluate(data.X)
+        """The accuracy of a program."""
+        return cls.of_values(program.evaluate(data.X), data, reward)
+
+    @classmethod
+    def of_values(cls, values: NDArray[np.float64], data: Data, reward: Reward) -> Accuracy:
+        """The accuracy of predictions [N]."""
         if not np.isfinite(values).all():
             return cls(0.0, math.inf, -math.inf)
         with np.errstate(over="ignore"):
@@ -84,6 +91,7 @@ class Formula:
     nrmse: float
     r2: float
     validation_r2: float | None = None  # on the validation rows, if there are any
+    exact: bool = False  # it meets every digit of the target, and by no chance
 
     @property
     def complexity(self) -> int:
@@ -115,7 +123,7 @@ class Model:
     >>> library = full_library(["t"])
     >>> formulas = [
     ...     Formula(Program.parse("4.1", library), "4.1", 0.5, 1.0, 0.0),
-    ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0),
+    ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0, exact=True),
     ... ]
     >>> model = Model("height", ("t",), tuple(formulas), picked=1, spread=2.5)
     >>> model.predict([[2.0]])
@@ -123,7 +131,7 @@ class Model:
     >>> print(model)
       row  complexity  reward   NRMSE  RMSE      R2  height =
         0           1  0.5000  1.0000   2.5  0.0000  4.1
-    >   1           5  1.0000  0.0000     0  1.0000  4.905*t**2
+    >   1           5  1.0000   exact     0  1.0000  4.905*t**2
     """
 
     target: str
@@ -168,6 +176,7 @@ class Model:
             "complexity": [each.complexity for each in self.formulas],
             "reward": [each.reward for each in self.formulas],
             "nrmse": [each.nrmse for each in self.formulas],
+            "exact": [each.exact for each in self.formulas],
             "rmse": [self.rmse(row) for row in range(len(self.formulas))],
             "r2": [each.r2 for each in self.formulas],
             "validation_r2": [each.validation_r2 for each in self.formulas],
@@ -185,11 +194,23 @@ class Model:
         for row, each in enumerate(self.formulas):
             mark = ">" if row == self.picked else " "
             line = f"{mark} {row:>3}  {each.complexity:>10}  {each.reward:.4f}"
-            line += f"  {_short(each.nrmse)}{errors[row + 1]}  {_short(each.r2)}"
+            error = f"{'exact':>6}" if each.exact else _short(each.nrmse)
+            line += f"  {error}{errors[row + 1]}  {_short(each.r2)}"
             if validated:
                 line += f"  {_short(each.validation_r2):>10}"
             lines.append(f"{line}  {each.text}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *filter(None, [self.doubt])])
+
+    @property
+    def doubt(self) -> str:
+        """What to know of a picked formula that is close but not exact; empty for any other."""
+        best = self.best
+        if best.exact or best.nrmse > _CLOSE:
+            return ""
+        return (
+            f"Row {self.picked} is not proven exact: it may be an approximation of the law, or the"
+            " rows are too few to tell."
+        )
 
     def _errors(self) -> list[str]:
         """The column of errors in the target's units, with its heading; empty if unknown."""
@@ -216,6 +237,7 @@ class Model:
                     "reward": each.reward,
                     "nrmse": each.nrmse,
                     "r2": each.r2,
+                    "exact": each.exact,
                     # JSON has no infinity, which is the R2 of a formula undefined on some row.
                     "validation_r2": _finite_or_none(each.validation_r2),
                     "expression": each.text,
@@ -231,36 +253,110 @@ class Model:
         if not isinstance(record, Mapping) or record.get("format") != FORMAT:
             found = record.get("format") if isinstance(record, Mapping) else None
             raise InputError(
-                f"this model has format {found!r}, and this version of symseek reads format"
+                f"this model has format {shown(found)}, and this version of symseek reads format"
                 f" {FORMAT}; fit it again"
             )
         try:
-            own = [_made(described) for described in record["operators"]]
-            library = full_library(record["features"], own)
-            formulas = tuple(
-                Formula(
-                    Program.from_preorder(each["program"], library),
-                    str(each["expression"]),
-                    float(each["reward"]),
-                    float(each["nrmse"]),
-                    float(each["r2"]),
-                    None if each["validation_r2"] is None else float(each["validation_r2"]),
-                )
-                for each in record["formulas"]
-            )
-            model = cls(
-                str(record["target"]),
-                library.variables,
-                formulas,
-                int(record["picked"]),
-                str(record["rule"]),
-                _layout(record.get("layout"), len(library.variables)),
-                _spread(record.get("spread")),
-            )
-            model.formula(model.picked)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            return _read(Record.of("the model", dict(record), _FIELDS, ("layout", "spread")))
+        except InputError as error:
             raise InputError(f"this model is damaged ({error}); fit it again") from None
-        return model
+
+
+_FIELDS = ("format", "target", "features", "operators", "picked", "rule", "formulas")
+_FORMULA = ("complexity", "reward", "nrmse", "r2", "validation_r2", "expression", "program")
+_MOST_NAMES, _MOST_FORMULAS, _MOST_TOKENS = 100_000, 10_000, 10_000
+_MOST_WRITTEN = 1_000_000  # tokens of a program, its operators written out by their formulas
+
+
+def _read(record: Record) -> Model:
+    """The model of a record, every field checked."""
+    own = [_made(each) for each in record.items("operators", 1000)]
+    names = [
+        plain_text(each, "a name among the features", 10_000)
+        for each in record.items("features", _MOST_NAMES)
+    ]
+    library = full_library(names, own)
+    formulas = tuple(
+        _read_formula(Record.of(f"row {row}", each, _FORMULA, ("exact",)), library)
+        for row, each in enumerate(record.items("formulas", _MOST_FORMULAS))
+    )
+    if not formulas:
+        raise InputError("it has no formulas")
+    picked = record.whole("picked", 0, len(formulas) - 1)
+    target, rule = record.text("target", 10_000), record.text("rule", 100)
+    layout, spread = _read_layout(record, len(names)), _read_spread(record)
+    return Model(target, library.variables, formulas, picked, rule, layout, spread)
+
+
+def _read_formula(record: Record, library: Library) -> Formula:
+    from symseek.algebra.agreement import agree
+
+    record.whole("complexity", 0, 2**31)
+    preorder = record.text("program", 1_000_000)
+    if preorder.count(" ") >= _MOST_TOKENS:
+        raise InputError(f"the program of {record.what} has more than {_MOST_TOKENS:,} tokens")
+    program = Program.from_preorder(preorder, library)
+    if not all(map(math.isfinite, program.constants)):
+        raise InputError(f"the program of {record.what} has constants that are not finite")
+    if _written_size(program) > _MOST_WRITTEN:
+        raise InputError(f"the program of {record.what} is too long to be written out")
+    text = record.text("expression")
+    try:
+        said = Program.parse(text, library)
+    except InputError as error:
+        raise InputError(f"the expression of {record.what} cannot be read: {error}") from None
+    if not agree(program, said):
+        raise InputError(f"the expression of {record.what}, {shown(text)}, is not its program")
+    unvalidated = record.fields["validation_r2"] is None
+    return Formula(
+        program,
+        text,
+        record.number("reward"),
+        record.number("nrmse"),
+        record.number("r2"),
+        None if unvalidated else record.number("validation_r2"),
+        record.flag("exact"),
+    )
+
+
+def _read_layout(record: Record, features: int) -> Layout | None:
+    """The layout, which models of before there were layouts lack."""
+    if record.fields["layout"] is None:
+        return None
+    inner = Record.of("the layout", record.fields["layout"], ("columns", "first_row"))
+    columns = inner.items("columns", _MOST_NAMES)
+    if len(columns) != features:
+        raise InputError(f"its layout has {len(columns)} columns for {features} features")
+    at = [Record("the layout", {"column": each}).whole("column", 0, 2**31) for each in columns]
+    return Layout(tuple(at), inner.whole("first_row", 1, 2**31))
+
+
+def _read_spread(record: Record) -> float | None:
+    """The spread, which older models lack."""
+    if record.fields["spread"] is None:
+        return None
+    value = record.number("spread")
+    if not 0 < value < math.inf:
+        raise InputError(f"its spread is {value}")
+    return value
+
+
+def _written_size(program: Program) -> float:
+    """The tokens of a program whose operators are written out by their formulas."""
+
+    def combine(token: int, constant: float | None, arguments: list[float]) -> float:
+        expansion = program.library.tokens[token].expansion
+        if expansion is None:
+            return 1.0 + sum(arguments)
+        inner = expansion.library.tokens
+
+        def inside(part: int, constant: float | None, below: list[float]) -> float:
+            column = inner[part].index
+            return 1.0 + sum(below) if column is None else arguments[column]
+
+        return expansion.fold(inside)
+
+    return program.fold(combine)
 
 
 def full_library(features: Sequence[str], operators: Sequence[object] = ()) -> Library:
@@ -309,28 +405,22 @@ def _described(token: Token) -> dict[str, Any]:
     }
 
 
-def _made(described: Mapping[str, Any]) -> Token:
+def _made(described: Any) -> Token:
     """The token that was described; one of the table has only its complexity to say."""
-    if "formula" in described:
-        return Token(**described)
-    return OPERATORS[described["name"]].with_complexity(int(described["complexity"]))
-
-
-def _layout(record: Mapping[str, Any] | None, features: int) -> Layout | None:
-    """The layout, which models of before there were layouts lack."""
-    if record is None:
-        return None
-    layout = Layout(tuple(record["columns"]), record["first_row"])
-    if len(layout.columns) != features:
-        raise ValueError(f"its layout has {len(layout.columns)} columns for {features} features")
-    return layout
-
-
-def _spread(value: float | None) -> float | None:
-    """The spread, which older models lack."""
-    if value is not None and not (type(value) in (int, float) and 0 < value < math.inf):
-        raise ValueError(f"its spread is {value!r}")
-    return value
+    what = "an operator of the model"
+    if not (isinstance(described, dict) and "formula" in described):
+        record = Record.of(what, described, ("name", "complexity"))
+        name, complexity = record.text("name", 1000), record.whole("complexity", 0, 10**6)
+        if name not in OPERATORS:
+            raise unknown_name("operator", name, OPERATORS)
+        return OPERATORS[name].with_complexity(complexity)
+    record = Record.of(what, described, ("name", "arity", "complexity", "formula"))
+    return Token(
+        record.text("name", 1000),
+        record.whole("arity", 0, MAX_ARITY),
+        record.whole("complexity", 0, 10**6),
+        formula=record.text("formula", 10_000),
+    )
 
 
 def _finite_or_none(value: float | None) -> float | None:

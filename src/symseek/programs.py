@@ -212,6 +212,9 @@ class Program:
 class Programs:
     """A batch of programs as arrays. Indexing by a number gives a `Program`, else a smaller batch.
 
+    Arrays of the caller's are checked: every row must be one complete program, since engines read
+    them as they are.
+
     >>> library = Library(["add", "sin"], variables=["x"])
     >>> batch = Programs.from_list([Program.parse(t, library) for t in ("x", "sin(x) + x")])
     >>> batch.tokens.tolist(), batch.lengths.tolist()
@@ -226,12 +229,14 @@ class Programs:
     constants: NDArray[np.float64]  # [B, K] values of `const` tokens in pre-order, else 1.0
 
     def __post_init__(self) -> None:
+        if not isinstance(self.library, Library):
+            raise InputError(f"programs need a Library, not {type(self.library).__name__}")
         for name, dtype, rank in (
             ("tokens", np.int16, 2),
             ("lengths", np.int32, 1),
             ("constants", np.float64, 2),
         ):
-            array = np.asarray(getattr(self, name), dtype=dtype)
+            array = _array(name, getattr(self, name), np.dtype(dtype))
             if array.ndim != rank:
                 raise InputError(f"{name} must have {rank} dimensions, not shape {array.shape}")
             object.__setattr__(self, name, array)
@@ -240,6 +245,7 @@ class Programs:
                 f"{len(self.tokens)} rows of tokens, {len(self.lengths)} lengths and "
                 f"{len(self.constants)} rows of constants do not make one batch"
             )
+        _check_batch(self)
 
     @classmethod
     def _trusted(
@@ -272,7 +278,7 @@ class Programs:
                 raise InputError(f"program {row}, {program}, is over a different library")
             tokens[row, : len(program)] = program.tokens
             constants[row, : len(program.constants)] = program.constants
-        return cls(library, tokens, lengths, constants)
+        return cls._trusted(library, tokens, lengths, constants)
 
     @classmethod
     def concatenate(cls, batches: Sequence[Programs]) -> Programs:
@@ -282,7 +288,7 @@ class Programs:
         library = batches[0].library
         if any(batch.library != library for batch in batches):
             raise InputError("the batches to concatenate are over different libraries")
-        return cls(
+        return cls._trusted(
             library,
             _stack([batch.tokens for batch in batches], EMPTY),
             np.concatenate([batch.lengths for batch in batches]),
@@ -353,6 +359,55 @@ def _check_complete(library: Library, tokens: tuple[int, ...]) -> None:
             f"the program is unfinished: {open_slots} more "
             f"{'argument is' if open_slots == 1 else 'arguments are'} needed at its end"
         )
+
+
+def _array(name: str, given: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """The array in its own type, unless that would change a value."""
+    kinds = "iuf" if dtype.kind == "f" else "iu"
+    what = "numbers" if dtype.kind == "f" else "whole numbers"
+    try:
+        array = np.asarray(given)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{name} is not an array of {what}: {error}") from None
+    if array.size and array.dtype.kind not in kinds:
+        raise InputError(f"{name} must be {what}, not of type {array.dtype}")
+    if not array.size:
+        return np.zeros(array.shape, dtype)
+    if dtype.kind == "i" and array.dtype != dtype:
+        limits = np.iinfo(dtype)
+        if array.min() < limits.min or array.max() > limits.max:
+            raise InputError(f"{name} has values that are not from {limits.min} to {limits.max}")
+    return array.astype(dtype, copy=False)
+
+
+def _check_batch(programs: Programs) -> None:
+    """Refuse a batch in which a row is not one complete program, and say which and why."""
+    library, tokens, lengths = programs.library, programs.tokens, programs.lengths
+    width = tokens.shape[1]
+    bad = (lengths < 1) | (lengths > width)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(
+            f"program {row} has length {lengths[row]}; it must be from 1 to {width}, the tokens in"
+            " a row"
+        )
+    inside = np.arange(width) < lengths[:, None]  # [B, T]
+    known = (tokens >= 0) & (tokens < len(library))
+    steps = np.where(known, library.arity[np.where(known, tokens, 0)] - 1, 0).astype(np.int64)
+    open_slots = 1 + np.cumsum(np.where(inside, steps, 0), axis=1)  # [B, T] after each token
+    last = np.arange(width) == lengths[:, None] - 1
+    fits = np.where(inside, known & ((open_slots == 0) == last), tokens == EMPTY)
+    bad = ~fits.all(axis=1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        try:
+            _check_complete(library, tuple(tokens[row, : lengths[row]].tolist()))
+        except InputError as error:
+            raise InputError(f"program {row}: {error}") from None
+        raise InputError(f"program {row} has tokens after its end; they must be {EMPTY}")
+    bad = ~np.isfinite(programs.constants).all(axis=1)
+    if bad.any():
+        raise InputError(f"program {int(np.argmax(bad))} has constants that are not finite")
 
 
 def _stack(arrays: Sequence[NDArray[Any]], fill: float) -> NDArray[Any]:

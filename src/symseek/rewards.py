@@ -63,10 +63,14 @@ class ErrorReward:
         """How the reward falls with the mean squared error; None if it does not depend on it so."""
         return None
 
+    def row_losses(self, errors: Floats) -> Floats:
+        """What each row counts against the reward: its squared error, or its absolute one."""
+        return np.abs(errors) if self.curve(1.0) is None else errors**2
+
 
 @dataclass(frozen=True)
 class InverseNRMSE(ErrorReward):
-    """1 / (1 + NRMSE): the paper's reward; NRMSE is the RMSE over the standard deviation of y.
+    """1 / (1 + NRMSE), the paper's; NRMSE is the RMSE over the standard deviation of y.
 
     >>> import numpy as np
     >>> InverseNRMSE()(np.array([0.0, 4.0]), np.array([0.0, 2.0]), 2.0)

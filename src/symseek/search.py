@@ -116,6 +116,7 @@ class SearchState(LoopState):
     adam: AdamState  # moments [P]
     objective: Any  # what the objective remembers
     population: Population | None = None  # that an evolution goes on with, [B] programs
+    begun: int = 0  # expressions graded when the policy last began anew
 
 
 class Search(Looped):
@@ -145,7 +146,7 @@ class Search(Looped):
         score: ScoreFunction | None = None,
         deterministic: bool = True,
         constraints: Iterable[Constraint | Custom] | None = None,
-        stop_early: Callable[[SearchState], bool] | None = None,
+        stop_early: Callable[[SearchState], Stopped | None] | None = None,
         seed: int = 0,
         threads: int = 1,
         engine: str | Engine = "native",
@@ -177,6 +178,7 @@ class Search(Looped):
         self.evolver = None
         if config.evolution is not None:
             self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, self.data)
+            self.margin = max(config.batch_size, config.evolution.pairs)
         self.stop_early = stop_early  # asked between iterations
         first = PolicyWeights.start(len(library), config.policy.hidden, seed)
         # Its random numbers are those of another seed: the same ones would give the same programs.
@@ -227,6 +229,7 @@ class Search(Looped):
             adam=adam,
             objective=objective,
             population=population,
+            begun=state.begun,
             **tally.closed(batch, state, epsilon, entropy),
         )
 
@@ -259,6 +262,7 @@ class Search(Looped):
 
         def room() -> int:
             tally.clock.lap("evolve")
+            tally.wind_up(self.margin)
             done = tally.finished(self.least) is not None or (
                 self._exact(tally.front) and not exact_before
             )
@@ -287,8 +291,8 @@ class Search(Looped):
     def finished(self) -> Stopped | None:
         """Why there is nothing left to do; None while there is."""
         stopped = super().finished
-        if stopped is None and self.stop_early is not None and self.stop_early(self.state):
-            stopped = Stopped.EARLY
+        if stopped is None and self.stop_early is not None:
+            stopped = self.stop_early(self.state)
         return stopped
 
     # What others ask of a search between two iterations.
@@ -330,6 +334,18 @@ class Search(Looped):
         self.consider(Programs.from_list([entry.program for entry in other.front]))
         if other.state.weights.shape == self.state.weights.shape:
             self.state = replace(self.state, weights=other.state.weights)
+
+    def begin_anew(self) -> None:
+        """Go on with a policy that has learnt nothing, and keep the front."""
+        first = PolicyWeights.start(len(self.library), self.config.policy.hidden, self.seed)
+        self.state = replace(
+            self.state,
+            weights=first.flat,
+            adam=AdamState.start(first.flat.size),
+            objective=self.config.objective.start(),
+            population=None,
+            begun=self.state.expressions,
+        )
 
     def raise_budget(self, expressions: int, seconds: float | None) -> None:
         """Allow so many more expressions and seconds."""

@@ -36,6 +36,9 @@ __all__ = [
 EMPTY = -1
 """Padding in token arrays; also "no parent" and "no sibling"."""
 
+MOST_TOKENS = int(np.iinfo(np.int16).max)
+"""Of a library: arrays of programs hold their ids in 16 bits."""
+
 CONST = Token("const", 0, kind=Kind.CONSTANT)
 """The placeholder whose value is fitted to the data."""
 
@@ -127,6 +130,10 @@ class Library:
         """Refuse, by name, what no search could use."""
         if not self.tokens:
             raise InputError("the library is empty; name some operators and variables")
+        if len(self.tokens) > MOST_TOKENS:
+            raise InputError(
+                f"the library has {len(self.tokens):,} tokens; it may have {MOST_TOKENS:,}"
+            )
         operators = {token.name for token in self.tokens if token.kind is Kind.OPERATOR}
         for token in self.tokens:
             if token.kind is Kind.VARIABLE and token.name in operators | RESERVED:

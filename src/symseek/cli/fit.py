@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from symseek.cli.options import FAILED, INTERRUPTED, Commands, names, new_command, say
-from symseek.cli.settings import add_settings, fit_command, given_settings
+from symseek.cli.options import FAILED, INTERRUPTED, Commands, Parser, names, new_command, say
+from symseek.cli.settings import add_settings, fit_command, given_settings, vocabulary
 
 if TYPE_CHECKING:
     from symseek.files.tables import TrainingTable
-    from symseek.loop import Result
+    from symseek.loop import Iteration, Result
     from symseek.regression.regression import Regression
     from symseek.regression.settings import Settings
     from symseek.runs.folder import RunFolder
 
-__all__ = ["add_fit", "make_regression", "search"]
+__all__ = ["add_fit", "add_no_report", "make_regression", "search"]
 
 DESCRIPTION = """\
 Search a table for a formula.
@@ -27,7 +28,8 @@ begin with # and a row of units are left out. All columns but the target are use
 names some. While it searches, a bar and the best formulas so far are shown. Ctrl-C ends
 early and keeps everything. What is found goes into a folder, by default data-run-1 for data.csv:
 the formulas (front.csv, front.json), a report to open in a browser (report.html), the settings, the
-course of the search (curve.csv) and a checkpoint to go on from.
+course of the search (curve.csv) and a checkpoint to go on from. `symseek show` prints the formulas
+so far while it searches.
 """
 
 EXAMPLES = """\
@@ -42,7 +44,8 @@ examples:
 def add_fit(commands: Commands) -> None:
     """The command `fit`."""
     text = "find a formula in a file"
-    fit = new_command(commands, "fit", text, description=DESCRIPTION, epilog=EXAMPLES)
+    epilog = f"{vocabulary()}\n{EXAMPLES}"
+    fit = new_command(commands, "fit", text, description=DESCRIPTION, epilog=epilog)
     add = fit.add_argument
     add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt, .dat or .parquet")
     add("--target", required=True, metavar="COLUMN", help="the column to find a formula for")
@@ -64,13 +67,14 @@ def add_fit(commands: Commands) -> None:
     )
     add("--force", dest="overwrite", action="store_true", help="write over a run that is there")
     add("--quiet", action="store_true", help="show no progress")
+    add_no_report(fit)
     add_settings(fit)
     fit.set_defaults(command=_fit)
 
 
 def _fit(options: argparse.Namespace) -> int:
     from symseek.regression.settings import Settings
-    from symseek.runs.folder import FitRequest, RunFolder, free_folder
+    from symseek.runs.folder import FitRequest, RunFolder, new_folder
 
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
@@ -78,11 +82,16 @@ def _fit(options: argparse.Namespace) -> int:
     request = FitRequest(options.data, *columns, options.delimiter, settings, options.drop_missing)
     table = request.read_table()
     regression = make_regression(table, settings)
-    folder = options.folder or free_folder(options.data)
-    run = RunFolder.create(folder, request, options.overwrite)
-    for note in table.notes:
-        say(note)
-    return search(run, regression, table, options.quiet)
+    folder = options.folder or new_folder(options.data)
+    with RunFolder.create(folder, request, options.overwrite) as run:
+        for note in table.notes:
+            say(note)
+        return search(run, regression, table, options)
+
+
+def add_no_report(parser: Parser) -> None:
+    """The option that leaves out the report."""
+    parser.add_argument("--no-report", action="store_true", help="write no report.html")
 
 
 def make_regression(table: TrainingTable, settings: Settings) -> Regression:
@@ -100,32 +109,45 @@ def make_regression(table: TrainingTable, settings: Settings) -> Regression:
     )
 
 
-def search(run: RunFolder, regression: Regression, table: TrainingTable, quiet: bool) -> int:
-    """Search, print what was found, write it to the folder, and return the exit code."""
+def search(
+    run: RunFolder,
+    regression: Regression,
+    table: TrainingTable,
+    options: argparse.Namespace,
+    first_budget: bool = True,
+) -> int:
+    """Search, print what was found, write it to the folder, and return the exit code.
+
+    One command repeats a run that had the same budget from its beginning on.
+    """
     from symseek.loop import Stopped
     from symseek.regression.progress import run_with_progress
 
-    checkpointer = run.checkpointer(regression)
+    recorder = run.recorder(regression)
     warned = False
 
-    def save(now: Any) -> None:
+    def save(now: Iteration) -> None:
         nonlocal warned
-        checkpointer(now)
-        if checkpointer.error is not None and not warned:
+        recorder(now)
+        if recorder.error is not None and not warned:
             warned = True
-            say(f"{checkpointer.error}; the search goes on")
+            say(f"{recorder.error}; the search goes on")
 
-    if not quiet:
+    if not options.quiet:
         rows, columns = table.X.shape
         noun = "column" if columns == 1 else "columns"
         say(f"{rows:,} rows, {columns} {noun} beside {table.target}; the run goes to {run.path}")
-    result = regression.run(save) if quiet else run_with_progress(regression, sys.stderr, save)
-    checkpointer.finish()
+    if options.quiet:
+        result = regression.run(save)
+    else:
+        result = run_with_progress(regression, sys.stderr, save)
+    recorder.finish()
     model = regression.model()
     print(model)
-    print(_summary(run, result))
-    run.finish(model, table, result, fit_command(run.request))
-    errors = [*run.write_errors, *([checkpointer.error] if checkpointer.error else [])]
+    command = _repeating(run, regression, result) if first_budget else None
+    print(_summary(run, result, command, not options.no_report), flush=True)
+    run.finish(model, table, result, command, not options.no_report)
+    errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
     for error in errors:
         say(error)
     if result.stopped is Stopped.INTERRUPTED:
@@ -133,10 +155,34 @@ def search(run: RunFolder, regression: Regression, table: TrainingTable, quiet: 
     return FAILED if errors else 0
 
 
-def _summary(run: RunFolder, result: Result) -> str:
+def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | None:
+    """The command that repeats the run, if there is one: not if it ended by chance."""
+    from symseek.loop import Stopped
+
+    if result.stopped is Stopped.INTERRUPTED:
+        return None
+    if result.stopped is Stopped.TIME and result.repeated_by is None:
+        return None
+    budget = run.request.settings.max_expressions
+    if result.repeated_by is not None and regression.ending.depends_on(
+        budget, regression.search.state
+    ):
+        return None
+    return fit_command(run.request, result)
+
+
+def _summary(run: RunFolder, result: Result, command: str | None, report: bool) -> str:
+    from symseek.loop import Stopped
+
     rate = result.expressions / max(result.seconds, 1e-9)
-    return (
+    lines = [
         f"\n{result.expressions:,} expressions in {result.seconds:.1f} s ({rate:,.0f}/s), seed"
-        f" {result.seed}: {result.stopped.value}\n"
-        f"report: {run.path / 'report.html'}; use it: symseek predict {run.path} NEW.csv"
-    )
+        f" {result.seed}: {result.stopped.value}"
+    ]
+    if command is not None:
+        lines.append(f"repeat it: {command}")
+    if result.stopped is Stopped.INTERRUPTED:
+        lines.append(f"go on: {shlex.join(['symseek', 'resume', str(run.path)])}")
+    use = f"use it: {shlex.join(['symseek', 'predict', str(run.path)])} NEW.csv"
+    lines.append(f"report: {run.path / 'report.html'}; {use}" if report else use)
+    return "\n".join(lines)

@@ -165,10 +165,13 @@ def add_run(parser: Parser) -> None:
 
 
 def read_model(options: argparse.Namespace) -> Model:
-    """The model in the run folder that was named."""
+    """The model in the run folder that was named; one that may become better comes with a word."""
     from symseek.runs.folder import RunFolder
 
-    return RunFolder.open(options.run).model()
+    model, unfinished = RunFolder.open(options.run).model_so_far()
+    if unfinished is not None:
+        say(re.sub(r"`(\w+)`", r"`symseek \1`", unfinished))
+    return model
 
 
 # --- output

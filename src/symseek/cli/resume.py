@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from symseek.cli.fit import make_regression, search
+from symseek.cli.fit import add_no_report, make_regression, search
 from symseek.cli.options import Commands, new_command
 from symseek.cli.settings import add_settings, given_settings
 from symseek.errors import InputError
@@ -22,7 +22,7 @@ DESCRIPTION = """\
 Go on with a run that was stopped, killed or ended.
 
 A run that was killed ends with the same result as without the interruption. One that has spent its
-budget goes on if a larger one is given.
+budget goes on if a larger one is given. A report that was left out is written.
 """
 
 
@@ -32,6 +32,7 @@ def add_resume(commands: Commands) -> None:
     add = resume.add_argument
     add("run", type=Path, metavar="RUN", help="the folder of the run")
     add("--quiet", action="store_true", help="show no progress")
+    add_no_report(resume)
     add_settings(resume, only=("max_expressions", "max_seconds", "patience", "threads"))
     resume.set_defaults(command=_resume)
 
@@ -41,15 +42,18 @@ def _resume(options: argparse.Namespace) -> int:
 
     given = given_settings(options)
     run = RunFolder.open(options.run, given["threads"])
-    settings = replace(run.request.settings, **given)
-    table = run.request.read_table()
-    regression = make_regression(table, settings)
-    run.remove_leftovers()
-    run.restore(regression)
-    _refuse_finished(run, regression)
-    if settings != run.request.settings:
-        run.change_settings(settings)
-    return search(run, regression, table, options.quiet)
+    run.lock()
+    with run:
+        settings = replace(run.request.settings, **given)
+        table = run.request.read_table()
+        regression = make_regression(table, settings)
+        run.remove_leftovers()
+        run.restore(regression)
+        _refuse_finished(run, regression)
+        same = settings == run.request.settings
+        if not same:
+            run.change_settings(settings)
+        return search(run, regression, table, options, first_budget=same)
 
 
 def _refuse_finished(run: RunFolder, regression: Regression) -> None:
@@ -60,7 +64,7 @@ def _refuse_finished(run: RunFolder, regression: Regression) -> None:
         return
     advice = (
         "there is nothing better to find"
-        if reason is Stopped.REWARD
+        if reason in (Stopped.REWARD, Stopped.EXACT)
         else "give a larger `max_expressions`, `max_seconds` or `patience` to go on"
     )
     raise InputError(f"the run {str(run.path)!r} is finished: {reason.value}; {advice}")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import argparse
 import math
 import shlex
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from symseek.cli.options import Parser, names
 
 if TYPE_CHECKING:
+    from symseek.loop import Result
     from symseek.runs.folder import FitRequest
 
-__all__ = ["add_settings", "fit_command", "given_settings", "option_words"]
+__all__ = ["add_settings", "fit_command", "given_settings", "option_words", "vocabulary"]
 
 
 def add_settings(parser: Parser, only: tuple[str, ...] | None = None) -> None:
@@ -25,6 +26,38 @@ def add_settings(parser: Parser, only: tuple[str, ...] | None = None) -> None:
             _add_setting(parser, each.name, each.metadata["help"], argparse.SUPPRESS)
 
 
+def vocabulary() -> str:
+    """The operators and rewards that there are, for the end of the help."""
+    from symseek.rewards import REWARDS
+    from symseek.tokens import OPERATORS
+
+    known = []
+    for name, token in OPERATORS.items():
+        meaning = token.formula or token.form("infix")
+        shown = "" if meaning is None else f" ({meaning.format(a='a', b='b')})"
+        known.append(f"{name}{shown}")
+    lines = ["operators, for --operators:", *wrapped(known), "", "rewards, for --reward:"]
+    for name, reward in REWARDS.items():
+        about = (reward.__doc__ or "").splitlines()[0].rstrip(".")
+        lines.append(f"  {name:<15}{about}")
+    return "\n".join(lines) + "\n"
+
+
+def wrapped(words: list[str], width: int = 96) -> list[str]:
+    """The words with commas between, in lines; no word is broken.
+
+    >>> wrapped(["a + b", "c"], width=9)
+    ['  a + b,', '  c']
+    """
+    lines = [""]
+    for number, word in enumerate(words, 1):
+        ended = word if number == len(words) else word + ","
+        if lines[-1] and len(lines[-1]) + 1 + len(ended) > width:
+            lines.append("")
+        lines[-1] += f" {ended}" if lines[-1] else f"  {ended}"
+    return lines
+
+
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:
     """The settings that were given; threads are as many as there are cores, unless given."""
     from symseek.regression.settings import cores
@@ -33,10 +66,13 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
     return {"threads": cores(), **{name: getattr(options, name) for name in given}}
 
 
-def fit_command(request: FitRequest) -> str:
-    """The command that repeats a fit."""
+def fit_command(request: FitRequest, result: Result | None = None) -> str:
+    """The command that repeats a fit; one that the clock ended, by its count of expressions."""
     from symseek.regression.settings import Settings
 
+    settings = request.settings
+    if result is not None and result.repeated_by is not None:
+        settings = replace(settings, max_seconds=None, max_expressions=result.repeated_by)
     words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
     if request.features is not None:
         words += _option("features", ",".join(map(_quoted_name, request.features)))
@@ -44,7 +80,7 @@ def fit_command(request: FitRequest) -> str:
         words += _option(name, value) if value is not None else []
     words += ["--drop-missing"] * request.drop_missing
     default = Settings().to_dict()
-    for name, value in request.settings.to_dict().items():
+    for name, value in settings.to_dict().items():
         if value != default[name]:
             words += option_words(name, value)
     return shlex.join(words)

@@ -35,6 +35,7 @@ def _show(options: argparse.Namespace) -> int:
     print(f"complexity  {formula.complexity}")
     rmse = model.rmse(options.row)
     error = "" if rmse is None else f", RMSE {rmse:.6g} in the units of {model.target}"
-    print(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}\n")
+    exact = ", exact: it meets every digit" if formula.exact else ""
+    print(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}\n")
     print(formula.program.tree())
     return 0

@@ -186,6 +186,10 @@ class NativePolicy:
 
     def sample(self, weights: Weights, seed: int, iteration: int, batch: int) -> Sample:
         """Draw programs; the same arguments give the same programs."""
+        if not np.isfinite(weights).all():
+            raise InputError(
+                "the policy's weights are no longer finite numbers; lower the learning rate"
+            )
         tokens = np.empty((batch, self.rules.max_length), dtype=np.int16)
         lengths = np.empty(batch, dtype=np.int32)
         entropy = np.empty(batch, dtype=np.float32)
@@ -400,13 +404,15 @@ class NativeBreeder:
     def begin(self, programs: Programs) -> None:
         """Forget the programs seen so far; remember these."""
         check_library(self.rules.library, programs)
-        self._core.begin(tokens=programs.tokens, lengths=programs.lengths)
+        with _as_input_errors():
+            self._core.begin(tokens=programs.tokens, lengths=programs.lengths)
 
     def admit(self, programs: Programs) -> NDArray[np.bool_]:
         """Which programs [B] obey the built-in constraints and are seen for the first time."""
         check_library(self.rules.library, programs)
         ok = np.empty(len(programs), dtype=bool)
-        self._core.admit(tokens=programs.tokens, lengths=programs.lengths, ok=ok)
+        with _as_input_errors():
+            self._core.admit(tokens=programs.tokens, lengths=programs.lengths, ok=ok)
         return ok
 
     def breed(
@@ -427,21 +433,22 @@ class NativeBreeder:
         tokens = np.empty((count, self.rules.max_length), dtype=np.int16)
         lengths = np.empty(count, dtype=np.int32)
         constants = np.empty((count, self._width))
-        made = self._core.breed(
-            tokens=parents.tokens,
-            lengths=parents.lengths,
-            constants=filled_constants(library, parents),
-            fitness=np.ascontiguousarray(fitness, dtype=np.float64),
-            seed=seed,
-            iteration=iteration,
-            generation=generation,
-            tournament=options.tournament,
-            crossover=options.crossover,
-            mutation=options.mutation,
-            child_tokens=tokens,
-            child_lengths=lengths,
-            child_constants=constants,
-        )
+        with _as_input_errors():
+            made = self._core.breed(
+                tokens=parents.tokens,
+                lengths=parents.lengths,
+                constants=filled_constants(library, parents),
+                fitness=np.ascontiguousarray(fitness, dtype=np.float64),
+                seed=seed,
+                iteration=iteration,
+                generation=generation,
+                tournament=options.tournament,
+                crossover=options.crossover,
+                mutation=options.mutation,
+                child_tokens=tokens,
+                child_lengths=lengths,
+                child_constants=constants,
+            )
         most = unfitted_constants(library, tokens[:made]).shape[1]
         return Programs._trusted(
             library, tokens[:made], lengths[:made], np.ascontiguousarray(constants[:made, :most])

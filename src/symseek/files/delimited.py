@@ -1,7 +1,8 @@
 """Text tables: the numbers under their heading.
 
-pandas reads the numbers of a plain file at full speed. One with comments, or with cells that pandas
-does not take for numbers, is read record by record, which also names the line of what is wrong.
+pandas reads the numbers of a large plain file at full speed. A small one is read before pandas is
+loaded, and one with comments, or with cells that pandas does not take for numbers, is read record
+by record too, which also names the line of what is wrong.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ __all__ = ["CellError", "Delimited"]
 # Builds the error for a cell that is not a number: its column, its place and its content.
 CellError = Callable[[int, str, object], InputError]
 
+SMALL = 1 << 19  # bytes of a file that is read sooner than pandas is loaded
 ROWS_AT_A_TIME = 1 << 16  # bounds the memory that text takes while it is read
 
 
@@ -91,7 +93,7 @@ class Delimited:
 
     def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers [N, k] of some columns; nan where one is missing."""
-        if not self.plain:
+        if not self.plain or self.path.stat().st_size <= SMALL:
             return self._converted(columns, cell_error)
         try:
             with opened(self.path) as text:

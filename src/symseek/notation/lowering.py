@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from symseek.errors import InputError, suggestion, unknown_name
 from symseek.operators.table import ALIASES, POWERS
-from symseek.tokens import OPERATORS, Kind, Library
+from symseek.tokens import EMPTY, OPERATORS, Kind, Library
 
 if TYPE_CHECKING:
     from symseek.programs import Program
 
-__all__ = ["WHOLE_POWERS", "Lowering", "Parts", "Piece"]
+__all__ = ["MOST_TOKENS", "WHOLE_POWERS", "Lowering", "Parts", "Piece"]
 
 Parts: TypeAlias = "tuple[tuple[int, ...], tuple[float, ...]]"  # of a program: tokens, constants
 
@@ -32,12 +32,22 @@ _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**"}
 _LARGEST_PRODUCT = 64
 
 
-@dataclass
-class Piece:
-    """A part of a program: finished tokens, or a literal or sign that is not finished yet."""
+MOST_TOKENS = 2_000_000
+"""Of a program that is read: a short text may stand for a product of any length."""
 
-    tokens: list[int]
-    constants: list[float]
+
+@dataclass(slots=True)
+class Piece:
+    """A part of a program: a token with its arguments, or a literal or sign not finished yet.
+
+    A piece refers to its arguments, and is written out once, when it is whole: so the time to read
+    a text grows as its length.
+    """
+
+    token: int = EMPTY
+    value: float | None = None  # of a `const`
+    arguments: tuple[Piece, ...] = ()
+    size: int = 1  # tokens
     literal: float | None = None
     negates: Piece | None = None
 
@@ -54,24 +64,35 @@ class Lowering:
 
     def parts(self, piece: Piece) -> Parts:
         """The finished piece, for a program."""
-        piece = self.finished(piece)
-        return tuple(piece.tokens), tuple(piece.constants)
+        tokens: list[int] = []
+        constants: list[float] = []
+        waiting = [self.finished(piece)]
+        while waiting:
+            this = waiting.pop()
+            tokens.append(this.token)
+            if this.value is not None:
+                constants.append(this.value)
+            waiting.extend(reversed(this.arguments))
+        return tuple(tokens), tuple(constants)
 
     def finished(self, piece: Piece) -> Piece:
-        """Turn a bare literal or a bare sign into tokens."""
-        if piece.literal is not None:
+        """Turn a bare literal or bare signs into tokens."""
+        signs = 0
+        while piece.negates is not None:
+            signs, piece = signs + 1, piece.negates
+        if piece.literal is not None and not signs:
             return self._finished_literal(piece.literal)
-        if piece.negates is not None:
-            return self._finished_sign(piece.negates)
+        for _ in range(signs):
+            piece = self._finished_sign(piece)
         return piece
 
     def _finished_literal(self, value: float) -> Piece:
         if value in self.library.number_ids:
-            return Piece([self.library.number_ids[value]], [])
+            return Piece(self.library.number_ids[value])
         if self.library.constant_id is not None:
             return self.constant(value)
         if -value in self.library.number_ids and self.has("neg"):
-            return self.operator("neg", Piece([], [], literal=-value))
+            return self.operator("neg", self.literal(-value))
         raise InputError(f"the number {value!r} is not in the library; add it, or const")
 
     def _finished_sign(self, piece: Piece) -> Piece:
@@ -81,7 +102,7 @@ class Lowering:
             return self._finished_literal(-piece.literal)
         for value, name in ((-1.0, "mul"), (0.0, "sub")):
             if self.has(name) and value in self.library.number_ids:
-                return self.operator(name, Piece([], [], literal=value), piece)
+                return self.operator(name, self.literal(value), piece)
         if self.library.constant_id is not None and self.has("mul"):
             return self.operator("mul", self.constant(-1.0), piece)
         if self.library.constant_id is not None and self.has("sub"):
@@ -90,15 +111,15 @@ class Lowering:
 
     def constant(self, value: float = 1.0) -> Piece:
         """The token `const` with a value."""
-        return Piece([self.library.index("const")], [value])
+        return Piece(self.library.index("const"), value)
 
     def literal(self, value: float) -> Piece:
         """A number, as a token of its own or as a `const`."""
-        return Piece([], [], literal=value)
+        return Piece(literal=value)
 
     def negate(self, piece: Piece) -> Piece:
         """Change the sign."""
-        return Piece([], [], negates=piece)
+        return Piece(negates=piece)
 
     def name(self, name: str, quoted: bool = False) -> Piece:
         """A variable, a terminal of the caller's, a bare `const`, or pi."""
@@ -106,7 +127,7 @@ class Lowering:
             token = self.library.index(name)
             if self.library.arities[token]:
                 raise InputError(f"{name!r} is an operator; write its arguments, {name}(...)")
-            return self.constant() if token == self.library.constant_id else Piece([token], [])
+            return self.constant() if token == self.library.constant_id else Piece(token)
         if name == "pi" and not quoted:
             return self.literal(math.pi)
         named = [t.name for t in self.library if t.kind in (Kind.VARIABLE, Kind.OPERATOR)]
@@ -121,9 +142,11 @@ class Lowering:
                 f"operator {name!r} takes {wanted} argument{'s' * (wanted != 1)}, "
                 f"not {len(arguments)}"
             )
-        ready = [self.finished(argument) for argument in arguments]
-        tokens = [token, *(each for piece in ready for each in piece.tokens)]
-        return Piece(tokens, [each for piece in ready for each in piece.constants])
+        ready = tuple(self.finished(argument) for argument in arguments)
+        size = 1 + sum(piece.size for piece in ready)
+        if size > MOST_TOKENS:
+            raise InputError(f"the expression has more than {MOST_TOKENS:,} tokens")
+        return Piece(token, None, ready, size)
 
     def call(self, name: str, *arguments: Piece) -> Piece:
         """`name(...)`: the operator of that name, or what it means in other operators."""

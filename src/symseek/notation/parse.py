@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ParamSpec, TypeVar
 
-from symseek.errors import InputError
-from symseek.notation.lowering import Lowering, Parts, Piece
+from symseek.errors import InputError, shown
+from symseek.notation.lowering import MOST_TOKENS, Lowering, Parts, Piece
 from symseek.operators.table import ALIASES
 from symseek.tokens import RESERVED, Library, every_operator
 
@@ -24,10 +24,13 @@ __all__ = ["infer_library", "parse_infix", "parse_preorder", "quote"]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+MOST_CHARACTERS = 1_000_000
+"""Of a text that is read."""
+
 _INFIX = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}
 _SIGN = 3  # a sign binds tighter than a product and looser than a power, as in -x**2
 
-_NUMBER = r"(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _NAME = r"[^\W\d]\w*"
 _LEXEME = re.compile(
     rf"\s*(?:(?P<number>{_NUMBER})|(?P<name>{_NAME})|(?P<quoted>`(?:[^`]|``)+`)"
@@ -51,7 +54,7 @@ def _unquote(text: str) -> str:
     return text[1:-1].replace("``", "`")
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Lexeme:
     kind: str  # number, name, quoted, symbol, end
     text: str
@@ -83,7 +86,7 @@ def _lexemes(text: str) -> Iterator[_Lexeme]:
     yield _Lexeme("end", "the end", len(text))
 
 
-@dataclass
+@dataclass(slots=True)
 class _Waiting:
     """An operator or bracket on the stack: what it waits for is to its right."""
 
@@ -142,7 +145,7 @@ class _InfixParser:
             self.waiting.append(_Waiting("sign" if lexeme.text == "-" else "plus", _SIGN, lexeme))
             return True
         else:
-            found = lexeme.text if lexeme.kind == "end" else repr(lexeme.text)
+            found = lexeme.text if lexeme.kind == "end" else shown(lexeme.text)
             raise _Failure(f"expected a value but found {found}", lexeme.position)
         return False
 
@@ -154,7 +157,7 @@ class _InfixParser:
     def number(self, lexeme: _Lexeme, sign: float = 1.0) -> Piece:
         value = float(lexeme.text)
         if math.isinf(value):
-            raise _Failure(f"the number {lexeme.text} is too large", lexeme.position)
+            raise _Failure(f"the number {_cut(lexeme.text)} is too large", lexeme.position)
         return self.lower.literal(sign * value)
 
     def named(self, lexeme: _Lexeme) -> bool:
@@ -178,10 +181,10 @@ class _InfixParser:
 
     def const(self, lexeme: _Lexeme) -> Piece:
         """Read `const(2.5)`: the placeholder with its value, even where 2.5 is a token."""
-        inside = ""
+        inside = []
         while self.ahead() not in (")", "the end"):
-            inside += self.take().text
-        match = _CONST.fullmatch(f"const{inside})")
+            inside.append(self.take().text)
+        match = _CONST.fullmatch(f"const{''.join(inside)})")
         if match is None or self.ahead() != ")":
             raise _Failure("const takes one number, as in const(2.5)", lexeme.position)
         self.take()
@@ -197,7 +200,7 @@ class _InfixParser:
             return True
         if lexeme.text not in (",", ")"):
             raise _Failure(
-                f"expected an operator before {lexeme.text!r} (a product is written with *)",
+                f"expected an operator before {shown(lexeme.text)} (a product is written with *)",
                 lexeme.position,
             )
         self.reduce(1)
@@ -252,6 +255,10 @@ def parse_infix(text: str, library: Library) -> Parts:
     """
     if not isinstance(text, str):
         raise InputError(f"an expression must be text, not {type(text).__name__}")
+    if len(text) > MOST_CHARACTERS:
+        raise InputError(
+            f"the expression has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
+        )
     if not text.strip():
         raise InputError("the expression is empty")
     lower = Lowering(library)
@@ -263,12 +270,16 @@ def parse_infix(text: str, library: Library) -> Parts:
         raise InputError(f"{failure} ({place})") from None
 
 
-def _excerpt(text: str, position: int, width: int = 60) -> str:
+def _excerpt(text: str, position: int, width: int = 36) -> str:
     if len(text) <= width:
         return text
     start = max(0, min(position - width // 2, len(text) - width))
     head, tail = "..." * (start > 0), "..." * (start + width < len(text))
     return head + text[start : start + width] + tail
+
+
+def _cut(number: str) -> str:
+    return number if len(number) <= 40 else number[:40] + "..."
 
 
 def infer_library(text: str) -> Library:
@@ -290,12 +301,17 @@ def infer_library(text: str) -> Library:
             names.add(_unquote(this.text))
         elif this.kind == "name" and following.text != "(" and this.text not in RESERVED | {"pi"}:
             names.add(this.text)
-    return Library([*every_operator(names), "const"], sorted(names, key=_natural))
+    return Library([*every_operator(names), "const"], sorted(sorted(names), key=_natural))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
-    return [(int(part), "") if part[0] in "0123456789" else (-1, part) for part in parts]
+    digits = [part.lstrip("0") if part[0] in "0123456789" else None for part in parts]
+    # Of two numbers without zeros in front, the longer is larger, and else the later in the order.
+    return [
+        (-1, part) if number is None else (len(number), number)
+        for part, number in zip(parts, digits, strict=True)
+    ]
 
 
 def parse_preorder(names: str | Iterable[str | float], library: Library) -> Parts:
@@ -306,11 +322,13 @@ def parse_preorder(names: str | Iterable[str | float], library: Library) -> Part
     """
     lower = Lowering(library)
     words = _words(names, library)
-    pieces = [lower.finished(_preorder_piece(word, quoted, lower)) for word, quoted in words]
-    if not pieces:
+    if not words:
         raise InputError("the pre-order sequence is empty")
-    tokens = tuple(token for piece in pieces for token in piece.tokens)
-    return tokens, tuple(c for piece in pieces for c in piece.constants)
+    if len(words) > MOST_TOKENS:
+        raise InputError(f"the pre-order sequence has more than {MOST_TOKENS:,} tokens")
+    parts = [lower.parts(_preorder_piece(word, quoted, lower)) for word, quoted in words]
+    tokens = tuple(token for found, _ in parts for token in found)
+    return tokens, tuple(value for _, found in parts for value in found)
 
 
 def _words(names: str | Iterable[str | float], library: Library) -> list[tuple[str, bool]]:
@@ -325,10 +343,13 @@ def _words(names: str | Iterable[str | float], library: Library) -> list[tuple[s
 
 def _preorder_piece(word: str, quoted: bool, lower: Lowering) -> Piece:
     if not quoted and _SIGNED.fullmatch(word):
-        return lower.literal(float(word))
+        value = float(word)
+        if math.isinf(value):
+            raise InputError(f"the number {_cut(word)} is too large")
+        return lower.literal(value)
     constant = None if quoted else _CONST.fullmatch(word)
     if constant is not None:
         return lower.constant(float(constant.group(1)))
     known = word if word in lower.library else ALIASES.get(word, word)
     token = lower.library.index(known)
-    return lower.constant() if token == lower.library.constant_id else Piece([token], [])
+    return lower.constant() if token == lower.library.constant_id else Piece(token)

@@ -33,7 +33,8 @@ def infix(program: Program, constants: Sequence[str] | None = None) -> str:
 
     `constants` are texts for the `const` tokens in their order, instead of the values: numbers,
     names, calls, or products and quotients of those, with or without a sign. What they stand for
-    then reads back, though not always the very tokens.
+    then reads back, though not always the very tokens: a factor called 1 and an addend called 0 are
+    left out.
 
     >>> from symseek import Program
     >>> library = Library(["add", "mul", "square", "pow", 2], variables=["x", "flow rate"])
@@ -54,9 +55,26 @@ def infix(program: Program, constants: Sequence[str] | None = None) -> str:
             return _given(texts.pop())
         if this.arity == 0:
             return _terminal(library, this, constant)
-        return _infix_operator(library, this, arguments)
+        alone = _neutral(this.name, arguments) if constants else None
+        return _infix_operator(library, this, arguments) if alone is None else alone
 
     return program.fold(combine).text
+
+
+_NEUTRAL = {"mul": "1", "div": "1", "pow": "1", "add": "0", "sub": "0"}
+
+
+def _neutral(name: str, arguments: list[Piece]) -> Piece | None:
+    """What is left beside a factor or exponent that is called 1, or an addend that is called 0."""
+    text = _NEUTRAL.get(name)
+    if text is None:
+        return None
+    first, second = arguments
+    if second.text == text and second.literal is None:
+        return first
+    if name in ("mul", "add") and first.text == text and first.literal is None:
+        return second
+    return None
 
 
 def _terminal(library: Library, token: Token, constant: float | None) -> Piece:

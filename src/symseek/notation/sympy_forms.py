@@ -6,10 +6,12 @@ they become the operators that a library has. SymPy is imported when first used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.notation.lowering import Lowering, Parts, Piece
 from symseek.operators.table import BY_SYMPY_NAME
 from symseek.tokens import ARGUMENTS, Kind, Library, Token, every_operator
@@ -19,7 +21,17 @@ if TYPE_CHECKING:
 
     from symseek.programs import Program
 
-__all__ = ["from_sympy", "infer_library", "plain_number", "real_expression", "to_sympy"]
+__all__ = [
+    "from_sympy",
+    "infer_library",
+    "nested_too_deeply",
+    "plain_number",
+    "real_expression",
+    "to_sympy",
+]
+
+_MOST_BITS = 13_000  # of an exact number: about as many digits as Python prints
+_GROWING = ("pow", "exp", "neg_exp", "sinh", "cosh")  # beside powers with an exponent of their own
 
 # Functions of SymPy that are read through others: no operator stands for them.
 _REWRITTEN = {"coth": "exp", "sech": "exp", "csch": "exp", "sec": "cos", "csc": "sin", "cot": "tan"}
@@ -67,10 +79,46 @@ def to_sympy(
         if this.expansion is not None:
             named = dict(zip(ARGUMENTS, arguments, strict=False))
             return to_sympy(this.expansion, named.__getitem__, number)
+        if _explodes(this, arguments):
+            raise InputError(
+                f"the formula has a number that is too large for SymPy: {this.name} of"
+                f" {', '.join(str(float(each)) for each in arguments)}"
+            )
         form = sympy.Function(this.name) if this.sympy is None else this.sympy
         return form(*arguments)
 
-    return program.fold(combine)
+    with nested_too_deeply():
+        return program.fold(combine)
+
+
+@contextmanager
+def nested_too_deeply() -> Iterator[None]:
+    """Say in a sentence that SymPy, which works by recursion, has come to the end of the stack."""
+    try:
+        yield
+    except RecursionError:
+        raise InputError("the formula is nested too deeply for SymPy; give a shorter one") from None
+
+
+def _explodes(token: Token, arguments: list[Any]) -> bool:
+    """Whether an operator of numbers gives one that SymPy would take hours and all memory to write.
+
+    SymPy's numbers have no end: 9**9**9 has 400 million digits.
+    """
+    if token.name not in _GROWING and token.exponent is None:
+        return False
+    if not all(each.is_Number and each.is_finite for each in arguments):
+        return False
+    base = arguments[0]
+    if token.name != "pow" and token.exponent is None:
+        return bool(abs(base) > _MOST_BITS)
+    power = abs(arguments[1] if token.name == "pow" else token.exponent)
+    if base.is_zero:
+        return False
+    if base.is_Rational:
+        return bool(max(math.log2(abs(base.p)), math.log2(base.q)) * power > _MOST_BITS)
+    value = abs(float(base))
+    return not 0.0 < value < math.inf or bool(abs(math.log2(value)) * power > _MOST_BITS)
 
 
 def real_expression(expression: Expr | float) -> Expr:
@@ -78,9 +126,11 @@ def real_expression(expression: Expr | float) -> Expr:
     import sympy
 
     try:
-        whole = sympy.sympify(expression)
-    except sympy.SympifyError:
-        raise InputError(f"SymPy cannot make an expression of {expression!r}") from None
+        whole = sympy.sympify(expression, strict=True)  # otherwise it would run what is text
+    except (sympy.SympifyError, TypeError):
+        raise InputError(
+            f"SymPy cannot make an expression of {shown(expression)}; text is for `parse`"
+        ) from None
     # SymPy leaves open whether a part is real, as in Abs(exp(x)) = exp(re(x)); here all parts are.
     for part in (sympy.re, sympy.conjugate):
         whole = whole.replace(part, lambda inside: inside)
@@ -101,7 +151,8 @@ def from_sympy(expression: Expr, library: Library) -> Parts:
     >>> from_sympy(sympy.Symbol("x") + 1, Library(["add", "const"], variables=["x"]))
     ((0, 1, 2), (1.0,))
     """
-    return Lowering(library).parts(_Reader(library).read(expression))
+    with nested_too_deeply():
+        return Lowering(library).parts(_Reader(library).read(expression))
 
 
 class _Reader:

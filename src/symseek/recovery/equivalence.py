@@ -19,7 +19,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError, shown, unknown_name
 from symseek.notation.sympy_forms import to_sympy
 from symseek.operators.record import missing_form
 from symseek.programs import Program
@@ -210,12 +210,12 @@ def _checked_sympy(expression: Expr) -> Expr:
     import sympy
 
     try:
-        whole = sympy.sympify(expression)
+        whole = sympy.sympify(expression, strict=True)
     except (sympy.SympifyError, TypeError):
         whole = None
     if not isinstance(whole, sympy.Expr):
         raise InputError(
-            f"{expression!r} is not a formula; give a Program, text or a SymPy expression"
+            f"{shown(expression)} is not a formula; give a Program, text or a SymPy expression"
         )
     return whole
 

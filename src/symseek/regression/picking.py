@@ -2,14 +2,17 @@
 
 - accuracy: the smallest error on the training rows. Right when the data have no noise.
 - elbow: the shortest description of the data, the formula and what it leaves unexplained together
-  (Rissanen's minimum description length). A formula of t tokens from a library of L costs t log(L),
-  and the N residuals N/2 log(MSE): more tokens must pay for themselves. Each fitted constant needs
-  as many digits as the residuals are small, log(N)/2 - log(MSE)/2: k constants fit k rows, and
-  explain nothing by that.
+  (Rissanen's minimum description length). A formula of t tokens from a library of L costs
+  1.2 log(L) t**0.7: the same function can be written in many ways, and long formulas repeat
+  themselves, so that a token tells less than log(L), the further on the less. The N residuals cost
+  N/2 log(MSE): more tokens must pay for themselves. Each fitted constant needs as many digits as
+  the residuals are small, log(N)/2 - log(MSE)/2: k constants fit k rows, and explain nothing by
+  that. benchmarks/picking.py compares it with other rules.
 - validation: the simplest formula whose error on the validation rows is within one standard error
   of the smallest there.
 
-The rows of a front come simplest first.
+The rows of a front come simplest first. An error is a part of that of the best number, and no
+smaller than the digits of the data explain.
 """
 
 from __future__ import annotations
@@ -22,14 +25,13 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError, unknown_name
 
-__all__ = ["RULES", "accuracy", "check_rule", "elbow", "validation"]
+__all__ = ["RULES", "accuracy", "check_rule", "descriptions", "elbow", "validation"]
 
 RULES = ("auto", "accuracy", "elbow", "validation")
 """The names; "auto" is validation where there are validation rows, and elbow elsewhere."""
 
-# Errors below this part of the spread of y are rounding, in the arithmetic or in the data.
-EXACT = 1e-9
-_LARGE = 1e300  # instead of infinity, which times 0 is not a number
+_PRICE, _POWER = 1.2, 0.7  # of tokens
+_SMALL, _LARGE = 1e-300, 1e300  # instead of 0 and infinity, which times 0 are not numbers
 
 
 def check_rule(rule: str, validated: bool = True) -> None:
@@ -42,49 +44,59 @@ def check_rule(rule: str, validated: bool = True) -> None:
         )
 
 
-def accuracy(nrmse: Sequence[float]) -> int:
-    """The row with the smallest error; of exact ones, the simplest.
+def accuracy(errors: Sequence[float]) -> int:
+    """The row with the smallest error; of equal ones, the simplest.
 
-    >>> accuracy([0.5, 1e-13, 1e-14])
+    >>> accuracy([0.5, 1e-13, 1e-13])
     1
     """
-    errors = np.maximum(nrmse, EXACT)
     return int(np.argmin(errors))
 
 
 def elbow(
-    nrmse: Sequence[float],
+    errors: Sequence[float],
     lengths: Sequence[int],
     constants: Sequence[int],
     rows: int,
     tokens: int,
 ) -> int:
-    """The row with the shortest description; errors are NRMSE, `tokens` the size of the library.
+    """The row with the shortest description; `tokens` is the size of the library.
 
     >>> elbow([0.9, 0.011, 0.0109], lengths=[1, 5, 25], constants=[0, 1, 6], rows=200, tokens=12)
     1
     """
-    costs = [
-        max(rows - count, 0) * math.log(min(max(error, EXACT), _LARGE))
-        + length * math.log(tokens)
+    return int(np.argmin(descriptions(errors, lengths, constants, rows, tokens)))
+
+
+def descriptions(
+    errors: Sequence[float],
+    lengths: Sequence[int],
+    constants: Sequence[int],
+    rows: int,
+    tokens: int,
+) -> list[float]:
+    """The lengths of the descriptions in nats, up to a number that is the same for all."""
+    return [
+        max(rows - count, 0) * math.log(min(max(error, _SMALL), _LARGE))
+        + _PRICE * math.log(tokens) * length**_POWER
         + count * 0.5 * math.log(rows)
-        for error, length, count in zip(nrmse, lengths, constants, strict=True)
+        for error, length, count in zip(errors, lengths, constants, strict=True)
     ]
-    return int(np.argmin(costs))
 
 
-def validation(squared: NDArray[np.float64], spread: float) -> int:
-    """The simplest row within one standard error of the best; squared errors [front rows, N].
+def validation(losses: NDArray[np.float64], rounding: float) -> int:
+    """The simplest row within one standard error of the best; squared or absolute errors
+    [front rows, N], of which those below `rounding` are alike.
 
-    >>> validation(np.array([[4.0, 5.0, 6.0], [1.0, 1.1, 0.9], [1.0, 1.0, 0.9]]), spread=1.0)
+    >>> validation(np.array([[4.0, 5.0, 6.0], [1.0, 1.1, 0.9], [1.0, 1.0, 0.9]]), 1e-20)
     1
     """
-    squared = np.maximum(squared, (EXACT * spread) ** 2)
-    means = np.where(np.isfinite(squared).all(axis=1), squared.mean(axis=1), np.inf)
+    losses = np.maximum(losses, rounding)
+    means = np.where(np.isfinite(losses).all(axis=1), losses.mean(axis=1), np.inf)
     best = int(np.argmin(means))
     for row in range(best):
         if np.isfinite(means[row]):
-            worse = squared[row] - squared[best]
+            worse = losses[row] - losses[best]
             if worse.mean() <= worse.std(ddof=1) / math.sqrt(len(worse)):
                 return row
     return best

@@ -25,14 +25,17 @@ from symseek.constraints.forms import paper_constraints
 from symseek.data import Data, Scales
 from symseek.errors import InputError
 from symseek.evaluation import fit_constants
-from symseek.loop import Iteration, Result
-from symseek.model import Accuracy, Formula, Layout, Model, full_library, loss
+from symseek.loop import Iteration, Result, Stopped
+from symseek.model import Accuracy, Formula, Layout, Model, full_library
 from symseek.notation.printing import infix
 from symseek.programs import Program, Programs
 from symseek.regression import picking
+from symseek.regression.cycles import cyclic_programs
+from symseek.regression.ending import Ending
+from symseek.regression.measure import Measure
 from symseek.regression.settings import Settings
-from symseek.rewards import ErrorReward, Reward, reward_named
-from symseek.search import Search, SearchState
+from symseek.rewards import ErrorReward, reward_named
+from symseek.search import Search
 from symseek.tokens import Library, short_number
 
 __all__ = ["Regression", "simple_programs"]
@@ -40,12 +43,12 @@ __all__ = ["Regression", "simple_programs"]
 Floats = NDArray[np.float64]
 
 _BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
-_LOOKED_AT = 2_000  # rows on which formulas are compared when they are simplified or rounded
+_LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 _ROUNDS = 4  # of leaving out addends, one from each formula at a time
 _DIGITS, _EXACT_DIGITS = 6, 9  # of numbers for reading; more are worth it where a formula is exact
 _SAME = 1e-14  # numbers that differ by less, relatively, are one
-_ROUNDING = 1e-8  # an error of this part of the spread of y, or less, ends a search
+_NEARLY_EXACT = 1e-9  # of the spread of y
 _FEW_SHORT = 400  # pairs of variables, for which every operator is tried
 _FINAL_FIT = FitConfig("least_squares", restarts=0, rescue=False)
 
@@ -89,11 +92,16 @@ class Regression:
         self.scales = self._scales()
         numbers = ["const"] if settings.constants else []
         self.library = Library([*settings.operators, *numbers], self.full.variables)
-        self.searched = self.train.sampled(settings.sample_rows, settings.seed).scaled(self.scales)
+        sampled = self.train.sampled(settings.sample_rows, settings.seed)
+        self.searched = sampled.scaled(self.scales)
         self.searched.refuse_constant_target("the normalised error of the rows sampled")
+        self.measure = Measure(self.train, self.reward, self.library)
+        self.ending = Ending(
+            Measure(sampled, self.reward, self.library, self.scales),
+            settings.patience,
+            self._polished,
+        )
         config = settings.search_config()
-        if settings.config is None:
-            config = replace(config, stop_reward=_exact_reward(self.reward, self.searched.spread))
         # As many constants as there are rows fit anything.
         most_constants = min(config.max_constants, len(self.searched.y) - 1)
         self.search = Search(
@@ -108,12 +116,10 @@ class Regression:
                 high=settings.max_length,
                 constants=most_constants,
             ),
-            stop_early=self._long_without_better,
+            stop_early=self.ending,
             seed=settings.seed,
             threads=settings.threads,
         )
-        self._patient_from = 0  # expressions
-        self._errors: dict[Program, float] = {}  # of programs on the front of the search
         self._simplified: dict[Program, Program] = {}  # programs of the search, by what they were
 
     def _scales(self) -> Scales:
@@ -129,36 +135,29 @@ class Regression:
     def run(self, callback: Callable[[Iteration], object] | None = None) -> Result:
         """Search until a budget is spent, or go on with one that was raised."""
         if self.search.iteration == 0:
-            simple = simple_programs(self.library)
-            self.search.consider(simple[: self.search.config.max_expressions])
-        return self.search.run(callback)
+            for first in (simple_programs(self.library), self._cyclic()):
+                self.search.consider(first[: self._left])
+        while True:
+            result = self.search.run(callback)
+            if result.stopped is not Stopped.EARLY:
+                return result
+            if not self.ending.too_soon(self.search.state, self.search.config.max_expressions):
+                return result
+            self.search.begin_anew()
 
-    def _long_without_better(self, state: SearchState) -> bool:
-        """Early stopping: whether the formula to pick was found long ago.
+    @property
+    def _left(self) -> int:
+        """Expressions that may still be graded."""
+        budget: int = self.search.config.max_expressions
+        return max(budget - self.search.expressions, 0)
 
-        It depends on the state alone, so that a resumed search ends where it would have.
-        """
-        patience, front = self.settings.patience, state.front
-        if patience is None or not len(front):
-            return False
-        picked = picking.elbow(
-            [self._search_error(each.program) for each in front],
-            [len(each.program) for each in front],
-            [len(each.program.constants) for each in front],
-            len(self.searched.y),
-            len(self.library),
-        )
-        found = front[picked].found_at
-        since = state.expressions - max(found, self._patient_from)
-        return since >= max(patience, 2 * found)
+    def _cyclic(self) -> Programs:
+        programs = cyclic_programs(self.library, self.searched)
+        return programs[programs.lengths <= self.settings.max_length]
 
-    def _search_error(self, program: Program) -> float:
-        if program not in self._errors:
-            self._errors[program] = self._loss(program, self.searched)
-        return self._errors[program]
-
-    def _loss(self, program: Program, data: Data) -> float:
-        return loss(Accuracy.of(program, data, self.reward), self.reward)
+    def _polished(self, program: Program) -> Program:
+        """A program of the search, its constants fitted to the last digit where that helps."""
+        return next(iter(self._refitted([self._simple(program)], self.searched)), program)
 
     def continues_as(self, other: Regression) -> bool:
         """Whether another regression is this one again: the same but for budgets and threads."""
@@ -169,7 +168,7 @@ class Regression:
     def raise_budget(self, settings: Settings) -> None:
         """Allow as much again as these settings say."""
         wanted = settings.search_config()
-        self._patient_from = self.search.expressions
+        self.ending.patient_from = self.search.expressions
         self.search.raise_budget(wanted.max_expressions, wanted.max_seconds)
 
     def learn_from(self, other: Regression) -> None:
@@ -182,9 +181,9 @@ class Regression:
         if final and programs:
             programs = self._refitted(self._tightened(programs), self.train.scaled(self.scales))
         if self.settings.constants or not programs:
-            programs = [self._mean(), *programs]
+            programs = [self._number(), *programs]
         programs = [
-            rescaled(each, self.full, self._few, self.scales.inputs.tolist(), self.scales.target)
+            rescaled(each, self.full, self.train.X, self.scales.inputs.tolist(), self.scales.target)
             for each in programs
         ]
         if final:
@@ -203,24 +202,14 @@ class Regression:
         picked, rule = self._pick(list(model.formulas))
         return replace(model, picked=picked, rule=rule)
 
-    @property
-    def _looked_at(self) -> slice:
-        """The training rows on which formulas are compared."""
-        return slice(None, None, -(-len(self.train.y) // _LOOKED_AT))
-
-    @property
-    def _few(self) -> Floats:
-        """Their inputs, in the user's units."""
-        return self.train.X[self._looked_at]
-
-    def _mean(self) -> Program:
-        """The simplest formula of all: a number."""
-        mean = float(np.average(self.train.y, weights=self.train.weights)) / self.scales.target
-        return Program(self.full, (self.full.index("const"),), (mean,))
+    def _number(self) -> Program:
+        """The simplest formula of all."""
+        value = self.measure.number / self.scales.target
+        return Program(self.full, (self.full.index("const"),), (value,))
 
     def _simple(self, program: Program) -> Program:
         if program not in self._simplified:
-            rows = self._few / self.scales.inputs
+            rows = self.train.X / self.scales.inputs
             self._simplified[program] = simplified(program, self.full, rows)
         return self._simplified[program]
 
@@ -268,51 +257,64 @@ class Regression:
 
     def _neat(self, program: Program) -> Program:
         """The formula with neat numbers where its error stays; a term that comes to 0 goes."""
-        rows, train = self._looked_at, self.train
+        train, measure, step = self.train, self.measure, -(-len(self.train.y) // _LOOKED_AT)
+        X, y, weights = (each[::step] for each in (train.X, train.y, train.weights))
+        exact, count = measure.exact(program), len(program.constants)
+        # The fit has followed the rounding of the target a little way: its mean square may grow.
+        growth = 3 * count / max(len(train.y) - count, 1) if exact else 0.0
         try:
-            neat = rounded(program, self._few, train.y[rows], weights=train.weights[rows]).program
+            neat = rounded(program, X, y, weights=weights, growth=growth).program
         except InputError:  # undefined on some row
             return program
-        neat = simplified(neat, self.full, self._few)
-        before, after = (self._loss(each, self.train) for each in (program, neat))
-        return neat if after <= max(before * (1 + 1e-9), picking.EXACT) else program
+        neat = simplified(neat, self.full, train.X)
+        if exact:
+            return neat if measure.exact(neat) else program
+        before, after = (measure.error(each) for each in (program, neat))
+        return neat if after <= max(before * (1 + 1e-9), measure.last_bits) else program
 
     def _formula(self, program: Program, data: Data, validation: Data | None) -> Formula:
         found = Accuracy.of(program, data, self.reward)
-        digits = _EXACT_DIGITS if found.nrmse <= picking.EXACT else _DIGITS
+        digits = _EXACT_DIGITS if found.nrmse <= _NEARLY_EXACT else _DIGITS
         text = infix(program, [_named(value, digits) for value in program.constants])
         r2 = None if validation is None else Accuracy.of(program, validation, self.reward).r2
-        return Formula(program, text, found.reward, found.nrmse, found.r2, r2)
+        exact = data is self.train and self.measure.exact(program)
+        return Formula(program, text, found.reward, found.nrmse, found.r2, r2, exact)
 
     def _front(self, formulas: list[Formula]) -> list[Formula]:
         """The formulas that nothing simpler matches, simplest first."""
-        losses = {id(each): loss(each, self.reward) for each in formulas}
+        errors = {id(each): self.measure.of(each) for each in formulas}
         kept: list[Formula] = []
-        for each in sorted(formulas, key=lambda each: (each.complexity, losses[id(each)])):
-            if not kept or max(losses[id(each)], picking.EXACT) < _BETTER * losses[id(kept[-1])]:
+        for each in sorted(formulas, key=lambda each: (each.complexity, errors[id(each)])):
+            error = self.measure.told(errors[id(each)])
+            if not kept or error < _BETTER * errors[id(kept[-1])]:
                 kept.append(each)
+            if each.exact:  # nothing is better
+                break
         return kept
 
     def _pick(self, formulas: list[Formula]) -> tuple[int, str]:
         rule = self.settings.pick
         if rule == "auto":
             rule = "elbow" if self.validation is None else "validation"
-        errors = [loss(each, self.reward) for each in formulas]
+        errors = [self.measure.told(self.measure.of(each)) for each in formulas]
         if rule == "accuracy":
             return picking.accuracy(errors), rule
+        programs = [each.program for each in formulas]
         if rule == "elbow":
-            lengths = [len(each.program) for each in formulas]
-            constants = [len(each.program.constants) for each in formulas]
-            rows, tokens = len(self.train.y), len(self.library)
-            return picking.elbow(errors, lengths, constants, rows, tokens), rule
-        held_out = self.validation
+            return self.measure.elbow(programs, errors), rule
+        return self._best_validated(programs), rule
+
+    def _best_validated(self, programs: list[Program]) -> int:
+        held_out, reward = self.validation, self.reward
         assert held_out is not None
+        if not isinstance(reward, ErrorReward):  # no row has an error of its own
+            rewards = [Accuracy.of(each, held_out, reward).reward for each in programs]
+            return picking.accuracy([-each for each in rewards])
         with np.errstate(all="ignore"):
-            squares = [
-                held_out.weights * (each.program.evaluate(held_out.X) - held_out.y) ** 2
-                for each in formulas
-            ]
-        return picking.validation(np.array(squares), held_out.spread), rule
+            errors = np.array([each.evaluate(held_out.X) - held_out.y for each in programs])
+        losses = held_out.weights * reward.row_losses(errors)
+        rounding = np.array([self.measure.last_bits * held_out.spread])
+        return picking.validation(losses, float(reward.row_losses(rounding)[0]))
 
 
 def _named(value: float, digits: int) -> str:
@@ -352,14 +354,6 @@ def simple_programs(library: Library) -> Programs:
             for arguments in product(library.variable_ids, repeat=arity)
         ]
     return Programs.from_list([Program(library, tuple(tokens)) for tokens in found])
-
-
-def _exact_reward(reward: Reward, spread: float) -> float | None:
-    """The reward of an error that only rounding explains, at which a search ends."""
-    if not isinstance(reward, ErrorReward):
-        return None
-    error = np.array([_ROUNDING * spread])
-    return float(reward(error**2, error, spread)[0])
 
 
 def _without_budgets(settings: Settings) -> Settings:

@@ -1,15 +1,15 @@
 """The report: everything about a fit, in one HTML file that opens anywhere.
 
-Pictures are embedded and formulas are MathML, so it needs neither a script nor a network. Every
+Pictures are SVG and formulas are MathML, so it needs neither a script nor a network. Every
 word that comes from the user's table is escaped.
 """
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,17 +20,14 @@ from symseek.loop import Iteration
 from symseek.model import Model
 from symseek.notation.mathml import escaped, mathml
 from symseek.notation.typeset import readable
-from symseek.report.page import document, embedded
+from symseek.report.page import document
+from symseek.report.pictures import pictures
 from symseek.report.text import brief, counted, r2_text
 from symseek.version import __version__
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["html", "report", "table_html"]
 
 History = Sequence[Iteration]
-Figures = Iterator[tuple["Axes", str]]
 
 UNLISTED = ("data", "command", "seed", "versions")  # entries of the summary with their own places
 
@@ -153,7 +150,7 @@ def _section(
     heading = f"<h2>{escaped(model.target)}</h2>\n" if several else ""
     if not model.formulas:
         return f"<section>{heading}<p>The search found no formula.</p></section>\n"
-    figures = "\n".join(_figure(ax, text) for ax, text in _figures(model, inputs, target, history))
+    figures = "\n".join(_figure(*each) for each in pictures(model, inputs, target, history))
     level = 3 if several else 2
     return f"""<section>
 {heading}{_picked(model)}
@@ -175,7 +172,7 @@ def _picked(model: Model) -> str:
 <div class="typeset">{mathml(readable(best), model.target)}</div>
 <p><code class="copy">{escaped(best.text)}</code></p>
 <p class="muted">row {model.picked} · {listed} · picked by {escaped(model.rule)}</p>
-</div>"""
+{f"<p>{escaped(model.doubt)}</p>" if model.doubt else ""}</div>"""
 
 
 def _headings(model: Model) -> list[str]:
@@ -186,7 +183,8 @@ def _headings(model: Model) -> list[str]:
 def _numbers(model: Model, row: int) -> list[str]:
     """The cells under the headings."""
     formula, rmse = model.formula(row), model.rmse(row)
-    texts = [str(formula.complexity), brief(formula.nrmse, padded=True)]
+    error = "exact" if formula.exact else brief(formula.nrmse, padded=True)
+    texts = [str(formula.complexity), error]
     if rmse is not None:
         texts.append(brief(rmse, padded=True))
     texts.append(r2_text(formula.r2))
@@ -220,61 +218,8 @@ def _front(model: Model) -> str:
 </table></div>"""
 
 
-def _figures(
-    model: Model, inputs: NDArray[np.float64], target: NDArray[np.float64], history: History
-) -> Figures:
-    """The pictures, each with a sentence about it."""
-    from symseek.report import plots
-
-    predicted = model.predict(inputs)
-    yield (
-        plots.front(model),
-        "Error against complexity: each point is the best formula of its size, the picked one is"
-        " orange.",
-    )
-    if inputs.shape[1] == 1:
-        yield plots.data(model, inputs, target), "The data and the curve of the picked formula."
-    else:
-        yield (
-            plots.parity(target, predicted),
-            "Predictions of the picked formula against the data: on the line both are equal.",
-        )
-    yield (
-        plots.residuals(target, predicted),
-        "The residuals of the picked formula, and their distribution; a pattern here is something"
-        " the formula misses.",
-    )
-    yield plots.tree(model.best.program), "The picked formula as the tree that is evaluated."
-    if not history:
-        return
-    yield (
-        plots.curves(history),
-        "Rewards during the search: the best so far, and the means of each batch of formulas.",
-    )
-    yield (
-        plots.rewards(history),
-        "How the rewards of a batch are distributed, and how that changes as the search learns.",
-    )
-    names = _library_names(history)
-    if names is not None:
-        yield plots.tokens(history, names), "Which tokens the search wrote, as shares of all."
-
-
-def _library_names(history: History) -> Sequence[str] | None:
-    """The names in the library of the search, taken from any program that was found."""
-    found = [now.best for now in history if now.best is not None]
-    return found[-1].program.library.names if found else None
-
-
-def _figure(ax: Axes, caption: str) -> str:
-    figure = ax.figure.figure
-    width, height = (round(96 * inches) for inches in figure.get_size_inches())
-    title = ax.get_title("left")
-    alt = escaped(f"{title}. {caption}" if title else caption)
-    return (
-        f'<figure><img src="{embedded(figure)}" width="{width}" height="{height}" alt="{alt}">'
-        f"<figcaption>{escaped(caption)}</figcaption></figure>"
-    )
+def _figure(picture: str, caption: str) -> str:
+    return f"<figure>{picture}<figcaption>{escaped(caption)}</figcaption></figure>"
 
 
 def _foot(settings: Mapping[str, Any], summary: Mapping[str, Any]) -> str:

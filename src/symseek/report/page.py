@@ -1,4 +1,4 @@
-"""The page around a report: its style, what it may load, and pictures inside it.
+"""The page around a report: its style, and what it may load.
 
 A page is one file that opens anywhere. Pictures are in it, there is no script, and its policy lets
 the browser load nothing from the network, whatever the page contains.
@@ -6,21 +6,11 @@ the browser load nothing from the network, whatever the page contains.
 
 from __future__ import annotations
 
-import base64
-import re
-from typing import TYPE_CHECKING
-
 from symseek.notation.mathml import escaped
-from symseek.report.plots.style import image
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+__all__ = ["document"]
 
-__all__ = ["document", "embedded"]
-
-LARGEST_SVG = 300_000  # bytes; a picture with more in it is smaller as pixels
-
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --muted: #59636e; --paper: #fff;
@@ -28,7 +18,6 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6e6e6; --muted: #9da7b1; --paper: #14171a; --card: #1e2226; --line: #3a4148;
     --mark: #ff8a3d; --picked: #33261c; }
-  figure img { filter: invert(0.92) hue-rotate(180deg); }
 }
 * { box-sizing: border-box; }
 body { margin: 0; color: var(--ink); background: var(--paper);
@@ -62,7 +51,10 @@ th { font-weight: 600; }
 .figures { display: grid; gap: 1.5rem;
   grid-template-columns: repeat(auto-fit, minmax(min(30rem, 100%), 1fr)); }
 figure { margin: 0; }
-figure img { display: block; width: 100%; height: auto; border-radius: 4px; }
+figure > svg { display: block; width: 100%; height: auto; }
+svg text { fill: var(--ink); font-family: inherit; }
+svg .grid { stroke: var(--line); stroke-width: .7; fill: none; }
+svg .frame { stroke: var(--muted); stroke-width: .9; fill: none; }
 figcaption { font-size: .9rem; margin-top: .4rem; }
 footer { margin-top: 3rem; font-size: .9rem; }
 @media print { figure, .formula, tr { break-inside: avoid; } }
@@ -87,16 +79,3 @@ def document(title: str, body: str) -> str:
 </body>
 </html>
 """
-
-
-def embedded(figure: Figure) -> str:
-    """The picture as a data URL: drawn by the browser, or as pixels where that is much smaller."""
-    kind, content = "svg+xml", _inline_svg(image(figure, "svg"))
-    if len(content) > LARGEST_SVG:
-        kind, content = "png", image(figure, "png")
-    return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
-
-
-def _inline_svg(content: bytes) -> bytes:
-    """The image without its comments, and without the head, which names a file on the network."""
-    return re.sub(rb"<!--.*?-->\s*", b"", content[content.index(b"<svg") :], flags=re.DOTALL)

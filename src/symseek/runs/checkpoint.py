@@ -25,10 +25,11 @@ from typing import Any
 import numpy as np
 
 from symseek.data import Data
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.evaluation import Graded
 from symseek.evolution import Population
 from symseek.files.atomic import write_whole
+from symseek.files.records import parse_json, plain_text, read_file
 from symseek.front import Entry, Front
 from symseek.loop import Iteration
 from symseek.objectives import Queue
@@ -41,6 +42,7 @@ from symseek.runs.encoding import (
     dataclasses_in,
     printed,
 )
+from symseek.runs.states import check_state
 from symseek.search import Search, SearchState
 
 __all__ = ["Checkpointer", "restore", "save"]
@@ -49,6 +51,8 @@ FORMAT = 2  # raise it when a change makes old files unreadable
 BUDGETS = ("max_expressions", "max_seconds", "stop_reward")  # may change when a search is resumed
 
 _RECORD = "record"  # the name of the JSON in the archive
+_MOST_BYTES = 1 << 32
+_MOST_SAID = 200  # characters of what is wrong
 _SHARE = 0.02  # of the time, at most, goes into saving
 
 Place = str | os.PathLike[str]
@@ -88,11 +92,12 @@ def restore(search: Search, path: Place) -> None:
     try:
         decoder = Decoder(arrays, search.library, _classes(search))
         state, known = decoder.value(record["state"]), decoder.value(record["known"])
-        _check_fits(search, state, known)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        check_state(search, state, known)
+    except _ODD as error:
+        what = "it is nested too deeply" if isinstance(error, RecursionError) else _sentence(error)
         raise InputError(
             f"the checkpoint {str(path)!r}, by symseek {record['symseek']}, is not such as this"
-            f" version writes ({error}); remove it to start again"
+            f" version writes ({what}); remove it to start again"
         ) from None
     search.state = state
     for memory, values in zip(search.grader.memories, known, strict=True):
@@ -153,14 +158,21 @@ class Checkpointer:
         self._due = now + pause
 
 
-def _check_fits(search: Search, state: SearchState, known: list[Any]) -> None:
-    """Refuse a state whose parts are not those of this search."""
-    arrays = (state.weights, state.adam.mean, state.adam.variance)
-    mine = search.state.weights
-    if {(each.shape, each.dtype) for each in arrays} != {(mine.shape, mine.dtype)}:
-        raise ValueError("the weights are those of another policy")
-    if len(known) != len(search.grader.memories):
-        raise ValueError("the scores are those of another grader")
+# What decoding something else than a state may raise.
+_ODD = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+
+
+def _sentence(error: BaseException) -> str:
+    text = str(error) or type(error).__name__
+    return text if len(text) <= _MOST_SAID else text[:_MOST_SAID] + "..."
 
 
 def _setup(search: Search) -> dict[str, str]:
@@ -195,13 +207,14 @@ def _data_digest(data: Data | None) -> str:
     return digest.hexdigest()
 
 
-def _refuse_other_setup(saved: dict[str, str], here: dict[str, str], path: Place) -> None:
+def _refuse_other_setup(saved: dict[str, Any], here: dict[str, str], path: Place) -> None:
     parts = []
     for name in here:
         there = saved.get(name)
         if there != here[name]:
             long = name in ("library", "data", "constraints")
-            parts.append(f"the {name}" + ("" if long else f" ({there} there, {here[name]} here)"))
+            other = there if isinstance(there, str) and len(there) < 200 else shown(there)
+            parts.append(f"the {name}" + ("" if long else f" ({other} there, {here[name]} here)"))
     if parts == ["the data"]:
         raise InputError(
             f"the data are not those of the checkpoint {str(path)!r}: they have changed since; give"
@@ -257,7 +270,7 @@ def _archive(record: dict[str, Any], arrays: dict[str, Any]) -> bytes:
 def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The JSON and the arrays of a file that is whole and of this format."""
     try:
-        data = path.read_bytes()
+        data = read_file(path, _MOST_BYTES)
     except FileNotFoundError:
         raise InputError(f"there is no checkpoint {str(path)!r}") from None
     except OSError as error:
@@ -265,8 +278,10 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise InputError(f"the checkpoint {str(path)!r} cannot be read: {why}") from None
     try:
         arrays = _arrays(data)
-        record = json.loads(arrays.pop(_RECORD).tobytes())
-        version = record["symseek"], record["format"]
+        record = parse_json(arrays.pop(_RECORD).tobytes())
+        version = plain_text(record["symseek"], "the version", 100), record["format"]
+        if not isinstance(record["setup"], dict) or not {"state", "known"} <= set(record):
+            raise ValueError("a part is missing")
     # A damaged archive fails in many ways; whichever it is, there is nothing to go on with.
     except Exception:
         raise InputError(
@@ -274,8 +289,8 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         ) from None
     if version[1] != FORMAT:
         raise InputError(
-            f"the checkpoint {str(path)!r}, by symseek {version[0]}, has format {version[1]}, and"
-            f" this version reads format {FORMAT}; remove it to start again"
+            f"the checkpoint {str(path)!r}, by symseek {version[0]}, has format"
+            f" {shown(version[1])}, and this version reads format {FORMAT}; remove it to start again"
         )
     return record, arrays
 
@@ -283,6 +298,9 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def _arrays(data: bytes) -> dict[str, Any]:
     """The arrays of an archive, after a look at its checksums."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        # Nothing is compressed, so that a small file cannot become a large one.
+        if any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist()):
+            raise ValueError("an array is compressed")
         if archive.testzip() is not None:
             raise ValueError("a checksum is wrong")
     with np.load(io.BytesIO(data), allow_pickle=False) as loaded:

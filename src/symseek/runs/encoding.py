@@ -192,8 +192,5 @@ class Decoder:
         return [cls(**dict(zip(names, row, strict=True))) for row in rows]
 
     def _programs(self, of: list[str]) -> Programs:
-        """A batch, each program checked: an engine does not check it again."""
-        programs = Programs(self.library, *(self.arrays[each] for each in of))
-        for program in programs:
-            Program(self.library, program.tokens)
-        return programs
+        """A batch, each program checked."""
+        return Programs(self.library, *(self.arrays[each] for each in of))

@@ -1,12 +1,15 @@
 """A run on disk: a folder with the request, the state of the search, and its results.
 
     settings.json   the data, the columns and every setting: written first
+    lock            who writes the folder, as long as someone does
     checkpoint      the state of the search, every few seconds
-    front.json      the model, which predicts and exports; front.csv is the same as a table
+    front.json      the model, which predicts and exports; every few seconds what it is so far
+    front.csv       the same as a table
     curve.csv       the course of the search
     report.html     everything at a glance
 
-Each file is written whole or not at all. A folder that exists is never written over unless asked.
+Each file is written whole or not at all. A folder that exists is never written over unless asked,
+and never while another process writes it.
 """
 
 from __future__ import annotations
@@ -20,20 +23,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.files.atomic import leftovers, write_whole
+from symseek.files.records import parse_json, read_file
 from symseek.files.tables import TrainingTable, read_table
 from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
-from symseek.runs.checkpoint import Checkpointer, restore
+from symseek.runs.checkpoint import restore
+from symseek.runs.lock import LOCK, FolderLock, held_error, holder
+from symseek.runs.recorder import CHECKPOINT, PROGRESS, Recorder, front_text, how_far
+from symseek.runs.request import read_request, read_settings
 from symseek.version import __version__
 
-__all__ = ["FitRequest", "RunFolder", "free_folder"]
+__all__ = ["FitRequest", "RunFolder", "new_folder"]
 
 FORMAT = 1  # of settings.json
-SAVE_EVERY = 5.0  # seconds between two checkpoints
 # In the order in which they are written.
 _RESULTS = ("checkpoint", "front.json", "front.csv", "curve.csv", "report.html")
 _FILES = ("settings.json", *_RESULTS)
@@ -86,44 +92,59 @@ class FitRequest:
     @classmethod
     def from_dict(cls, record: dict[str, Any], threads: int) -> FitRequest:
         """Read what `to_json` wrote."""
-        features = record["features"]
-        return cls(
-            Path(record["data"]),
-            str(record["target"]),
-            None if features is None else tuple(map(str, features)),
-            _text_or_none(record["weights"]),
-            _text_or_none(record["delimiter"]),
-            Settings.from_dict(record["settings"], threads),
-            record.get("drop_missing", False) is True,
-        )
+        return cls(**read_request(record), settings=read_settings(record["settings"], threads))
 
 
 class RunFolder:
-    """The folder of a run."""
+    """The folder of a run. Who writes it locks it first, by `create` or `lock`, and closes it."""
 
     def __init__(self, path: Path, request: FitRequest) -> None:
         self.path = path
         self.request = request
         self.write_errors: list[str] = []  # files that could not be written, a sentence each
+        self._lock: FolderLock | None = None
 
     @classmethod
     def create(cls, folder: Path, request: FitRequest, overwrite: bool = False) -> RunFolder:
-        """Make the folder and write settings.json."""
+        """Make the folder, lock it and write settings.json."""
         run = cls(folder, request)
         try:
             if folder.exists():
+                if who := holder(folder):
+                    raise held_error(folder, who)
                 _check_replaceable(folder, overwrite)
-                run.remove_leftovers()
-                for name in _FILES:
-                    (folder / name).unlink(missing_ok=True)
             folder.mkdir(parents=True, exist_ok=True)
+            run.lock()
+            _check_replaceable(folder, overwrite)  # who held the lock may have begun a run
+            run.remove_leftovers()
+            for name in _FILES:
+                (folder / name).unlink(missing_ok=True)
             write_whole(folder / "settings.json", request.to_json())
         except OSError as error:
-            raise InputError(
-                f"cannot write to the run folder {str(folder)!r}: {error.strerror or error};"
-                " choose another with `folder`"
-            ) from None
+            run.close()
+            raise _unwritable(folder, error) from None
+        except BaseException:
+            run.close()
+            raise
         return run
+
+    def lock(self) -> None:
+        """Keep other processes from writing the folder until `close`."""
+        try:
+            self._lock = FolderLock(self.path)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+
+    def close(self) -> None:
+        """Let other processes write the folder."""
+        if self._lock is not None:
+            self._lock.release()
+
+    def __enter__(self) -> RunFolder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
 
     @classmethod
     def open(cls, folder: Path, threads: int = 1) -> RunFolder:
@@ -132,8 +153,8 @@ class RunFolder:
         record = _read_json(folder, path)
         if record.get("format") != FORMAT:
             raise InputError(
-                f"the run {str(folder)!r} has format {record.get('format')!r}, and this version of"
-                f" symseek reads format {FORMAT}; run `fit` again"
+                f"the run {str(folder)!r} has format {shown(record.get('format'))}, and this"
+                f" version of symseek reads format {FORMAT}; run `fit` again"
             )
         try:
             return cls(folder, FitRequest.from_dict(record, threads))
@@ -143,11 +164,11 @@ class RunFolder:
     @property
     def checkpoint(self) -> Path:
         """Where the state of the search is kept."""
-        return self.path / "checkpoint"
+        return self.path / CHECKPOINT
 
-    def checkpointer(self, regression: Regression) -> Checkpointer:
-        """The callback that saves the search now and then."""
-        return Checkpointer(regression.search, self.checkpoint, SAVE_EVERY)
+    def recorder(self, regression: Regression) -> Recorder:
+        """The callback that saves the search and its front now and then."""
+        return Recorder(self.path, regression)
 
     def remove_leftovers(self) -> None:
         """Remove the files of a process that was killed while writing; no other may be writing."""
@@ -182,26 +203,53 @@ class RunFolder:
         return min(written) >= saved
 
     def model(self) -> Model:
-        """The model that was found."""
-        path = self.path / "front.json"
+        """The model that was found, or what has been found so far."""
+        return self.model_so_far()[0]
+
+    def model_so_far(self) -> tuple[Model, str | None]:
+        """The model, and if the run has not come to its end, a sentence about that."""
+        path, who = self.path / "front.json", holder(self.path)
         if not path.exists() and (self.path / "settings.json").exists():
             raise InputError(
-                f"the run {str(self.path)!r} has no front yet: it was stopped before its end;"
-                " go on with `resume`"
+                f"the run {str(self.path)!r} has no front yet: "
+                + (
+                    "it was stopped before its end; go on with `resume`"
+                    if who is None
+                    else f"{who} has just begun it; look again in a few seconds"
+                )
             )
-        return Model.from_dict(_read_json(self.path, path))
+        record = _read_json(self.path, path)
+        far = how_far(record.pop(PROGRESS, None))
+        model = Model.from_dict(record)
+        if who is not None:
+            return model, f"the run {str(self.path)!r} is being searched by {who}{far}"
+        if far:
+            return model, (
+                f"the run {str(self.path)!r} was stopped before its end{far}; go on with `resume`"
+            )
+        return model, None
 
     def finish(
-        self, model: Model, table: TrainingTable, result: Result, command: str | None = None
+        self,
+        model: Model,
+        table: TrainingTable,
+        result: Result,
+        command: str | None = None,
+        report: bool = True,
     ) -> None:
         """Write the results; what cannot be written is listed in `write_errors`.
 
-        `command` is what repeats the run, for the report.
+        `command` is what repeats the run, for the report. Without a report, none of an earlier
+        state stays either.
         """
-        self._write("front.json", lambda: json.dumps(model.to_dict(), indent=2, ensure_ascii=False))
-        self._write("front.csv", lambda: model.frame().to_csv())
+        self._write("front.json", lambda: front_text(model))
+        self._write("front.csv", lambda: _table(model))
         self._write("curve.csv", lambda: _curve(result.history))
-        self._write("report.html", lambda: self._report(model, table, result, command))
+        if report:
+            self._write("report.html", lambda: self._report(model, table, result, command))
+        else:
+            with suppress(OSError):
+                (self.path / "report.html").unlink(missing_ok=True)
 
     def _write(self, name: str, content: Callable[[], str]) -> None:
         path = self.path / name
@@ -228,20 +276,29 @@ class RunFolder:
         return html(model, table.X, table.y, result.history, settings, summary)
 
 
-def free_folder(data: Path) -> Path:
-    """A folder in the working directory that does not exist yet: data-run-1, -2, ..."""
+def new_folder(data: Path) -> Path:
+    """Make a folder in the working directory that was not there: data-run-1, -2, ...
+
+    Of several processes that ask at once, each gets one of its own.
+    """
     stem = data.name.split(".")[0] or "data"
     number = 1
-    while (folder := Path(f"{stem}-run-{number}")).exists():
-        number += 1
-    return folder
+    while True:
+        folder = Path(f"{stem}-run-{number}")
+        try:
+            folder.mkdir()
+            return folder
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise _unwritable(folder, error) from None
 
 
 def _check_replaceable(folder: Path, overwrite: bool) -> None:
-    """Refuse to write over anything but a run, and over a run unless asked."""
+    """Refuse to write over anything but a run that nobody else writes, and unless asked."""
     if not folder.is_dir():
         raise InputError(f"{str(folder)!r} is a file; choose another place with `folder`")
-    found = set(folder.iterdir()) - set(_leftovers(folder))
+    found = set(folder.iterdir()) - {*_leftovers(folder), folder / LOCK}
     if found and not overwrite:
         raise InputError(
             f"the run folder {str(folder)!r} exists; choose another with `folder`, go on with it by"
@@ -268,7 +325,7 @@ def _read_json(folder: Path, path: Path) -> dict[str, Any]:
     if not folder.is_dir():
         raise InputError(f"there is no run folder {str(folder)!r}; `fit` makes one")
     try:
-        record = json.loads(path.read_bytes())
+        record = parse_json(read_file(path))
     except FileNotFoundError:
         raise InputError(
             f"{str(folder)!r} is not a run folder: it has no {path.name}; name a folder that"
@@ -276,22 +333,36 @@ def _read_json(folder: Path, path: Path) -> dict[str, Any]:
         ) from None
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise _damaged(path, error) from None
     if not isinstance(record, dict):
         raise _damaged(path, "it is not an object")
     return record
 
 
-def _text_or_none(value: Any) -> str | None:
-    if not isinstance(value, str | None):
-        raise TypeError(f"{value!r} is not text")
-    return value
+def _unwritable(folder: Path, error: OSError) -> InputError:
+    return InputError(
+        f"cannot write to the run folder {str(folder)!r}: {error.strerror or error};"
+        " choose another with `folder`"
+    )
 
 
 def _damaged(path: Path, reason: object) -> InputError:
     text = str(reason).rstrip(".")
     return InputError(f"{str(path)!r} is damaged ({text}); run `fit` again")
+
+
+def _table(model: Model) -> str:
+    """The front as CSV; a cell without a value is empty."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = ("complexity", "reward", "nrmse", "r2", "validation_r2")
+    writer.writerow(["row", *names, "expression"])
+    for row, each in enumerate(model.formulas):
+        values = [getattr(each, name) for name in names]
+        cells = ["" if value is None or value != value else value for value in values]
+        writer.writerow([row, *cells, each.text])
+    return out.getvalue()
 
 
 def _curve(history: Sequence[Iteration]) -> str:

@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
     from symseek.model import Model
 
-__all__ = ["data", "parity", "residuals"]
+__all__ = [
+    "data",
+    "equation",
+    "explained",
+    "pairs",
+    "parity",
+    "r_squared",
+    "residual_title",
+    "residuals",
+    "root_mean_square",
+    "spanned",
+]
 
 Floats = NDArray[np.float64]
 
@@ -39,19 +50,19 @@ def parity(y: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
     Rows without a finite prediction, and predictions far beyond the data, are counted in a note.
     """
     ax = style.axes(ax)
-    truth, guess, missing = _pairs(y, predicted)
+    truth, guess, missing = pairs(y, predicted)
     if not len(truth):
         return style.message(ax, "There is no row with a finite prediction.")
-    low, high = _range(truth)
+    low, high = spanned(truth)
     inside = (guess >= low) & (guess <= high)
-    shown_low, shown_high = _range(np.append(truth, guess[inside]), 0.04)
-    r2 = _r2(truth, guess)
-    style.dress(ax, _explained(r2), "true value", "predicted value")
+    shown_low, shown_high = spanned(np.append(truth, guess[inside]), 0.04)
+    r2 = r_squared(truth, guess)
+    style.dress(ax, explained(r2), "true value", "predicted value")
     ax.axline((shown_low, shown_low), slope=1, color=style.ORANGE, linewidth=1.2, zorder=4)
     _cloud(ax, truth[inside], guess[inside])
     ax.set_xlim(shown_low, shown_high)
     ax.set_ylim(shown_low, shown_high)
-    style.note(ax, _equation(r2), 0.03, 0.93, color=style.INK, fontsize=style.LABEL + 2)
+    style.note(ax, equation(r2), 0.03, 0.93, color=style.INK, fontsize=style.LABEL + 2)
     style.note(ax, style.counted(len(truth), "row"), 0.03, 0.86)
     _note_hidden(ax, missing, int(np.count_nonzero(~inside)))
     style.note(ax, "equal", 0.985, 0.88, color=style.ORANGE, ha="right", va="top")
@@ -61,22 +72,20 @@ def parity(y: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
 def residuals(y: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axes:
     """Draw residuals against predictions, with their distribution at the side."""
     ax = style.axes(ax)
-    truth, guess, missing = _pairs(y, predicted)
+    truth, guess, missing = pairs(y, predicted)
     if not len(truth):
         return style.message(ax, "There is no row with a finite prediction.")
     left = truth - guess
-    with np.errstate(over="ignore"):
-        rms = math.sqrt(float(np.mean(left**2)))
-    mean = float(left.mean())
-    centre = f"mean {style.brief(mean, 2)}" if abs(mean) > 0.01 * rms else "centred on 0"
-    title = f"Residuals: root mean square {style.brief(rms)}, {centre}"
-    style.dress(ax, title, "predicted value", "residual (true − predicted)", grid="y")
-    low, high = _range(truth)
+    rms = root_mean_square(left)
+    style.dress(
+        ax, residual_title(left), "predicted value", "residual (true − predicted)", grid="y"
+    )
+    low, high = spanned(truth)
     inside = (guess >= low) & (guess <= high)
     _cloud(ax, guess[inside], left[inside])
     reach = 1.08 * float(np.abs(left[inside]).max(initial=0.0)) or 1.0
     ax.set_ylim(-reach, reach)
-    ax.set_xlim(*_range(guess[inside] if inside.any() else truth, 0.04))
+    ax.set_xlim(*spanned(guess[inside] if inside.any() else truth, 0.04))
     ax.axhline(0, color=style.ORANGE, linewidth=1.2, zorder=4)
     if rms < reach:
         ax.axhspan(-rms, rms, color=style.ORANGE, alpha=0.08, linewidth=0, zorder=0)
@@ -85,6 +94,19 @@ def residuals(y: ArrayLike, predicted: ArrayLike, ax: Axes | None = None) -> Axe
     _histogram(ax, left[inside])
     _note_hidden(ax, missing, int(np.count_nonzero(~inside)))
     return ax
+
+
+def root_mean_square(values: Floats) -> float:
+    """Infinite where squares overflow."""
+    with np.errstate(over="ignore"):
+        return math.sqrt(float(np.mean(values**2)))
+
+
+def residual_title(left: Floats) -> str:
+    """How large residuals are, and whether they are centred, in words."""
+    rms, mean = root_mean_square(left), float(left.mean())
+    centre = f"mean {style.brief(mean, 2)}" if abs(mean) > 0.01 * rms else "centred on 0"
+    return f"Residuals: root mean square {style.brief(rms)}, {centre}"
 
 
 def _histogram(ax: Axes, values: Floats) -> None:
@@ -120,8 +142,8 @@ def data(
     feature, target = model.features[column], model.target
     names = f"{style.shortened(target, 20)} against {style.shortened(feature, 20)}"
     style.dress(ax, f"Data and formula: {names}", feature, target)
-    ax.set_xlim(*_range(x, 0.03))
-    ax.set_ylim(*_range(truth, 0.08))
+    ax.set_xlim(*spanned(x, 0.03))
+    ax.set_ylim(*spanned(truth, 0.08))
     _cloud(ax, x, truth, "data", style.MUTED, size=1.6)
     if inputs.shape[1] == 1:
         _curve(ax, model, x, row)
@@ -171,7 +193,7 @@ def _strongest(model: Model, inputs: Floats, row: int | None) -> int:
     return int(np.argmax(changes))
 
 
-def _pairs(y: ArrayLike, predicted: ArrayLike) -> tuple[Floats, Floats, int]:
+def pairs(y: ArrayLike, predicted: ArrayLike) -> tuple[Floats, Floats, int]:
     """True and predicted values where both are finite, and how many rows are not."""
     truth = np.asarray(y, dtype=np.float64).ravel()
     guess = np.asarray(predicted, dtype=np.float64).ravel()
@@ -181,14 +203,14 @@ def _pairs(y: ArrayLike, predicted: ArrayLike) -> tuple[Floats, Floats, int]:
     return truth[finite], guess[finite], int(np.count_nonzero(~finite))
 
 
-def _range(values: Floats, room: float = _OUTLIER) -> tuple[float, float]:
+def spanned(values: Floats, room: float = _OUTLIER) -> tuple[float, float]:
     """The ends of the values with some room beyond them, in parts of their distance."""
     low, high = float(values.min()), float(values.max())
     span = (high - low) or abs(high) or 1.0
     return low - room * span, high + room * span
 
 
-def _r2(truth: Floats, guess: Floats) -> float:
+def r_squared(truth: Floats, guess: Floats) -> float:
     spread = float(np.sum((truth - truth.mean()) ** 2))
     if spread == 0:
         return math.nan
@@ -196,7 +218,7 @@ def _r2(truth: Floats, guess: Floats) -> float:
         return 1 - float(np.sum((truth - guess) ** 2)) / spread
 
 
-def _explained(r2: float) -> str:
+def explained(r2: float) -> str:
     """R² in words; the percentage is cut, not rounded, so that it is never 100 by rounding."""
     if not math.isfinite(r2):
         return "Predictions against data"
@@ -206,7 +228,7 @@ def _explained(r2: float) -> str:
     return f"Predictions explain {percent:.4g} % of the variance"
 
 
-def _equation(r2: float) -> str:
+def equation(r2: float) -> str:
     text = style.r2_text(r2)
     return f"R² {text}" if text[0] in ">u" else f"R² = {text}"
 

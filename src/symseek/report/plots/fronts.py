@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from symseek.model import Model
 
-__all__ = ["front"]
+__all__ = ["EXACT", "SPAN", "front", "title"]
 
 EXACT = 1e-12  # errors below this part of the spread of y are rounding
-_SPAN = 10.0  # a front whose errors differ by more is read on a logarithmic scale
+SPAN = 10.0  # a front whose errors differ by more is read on a logarithmic scale
 _KNEES = 4  # formulas named, in addition to the picked one
 _KNEE = 1.12  # a knee divides the error by at least this
 _NEXT_TO = 12.0  # points of type within which a label needs no line to its point
@@ -38,9 +38,8 @@ def front(model: Model, ax: Axes | None = None) -> Axes:
     if not rows:
         return style.message(ax, "There is no formula with a finite error.")
     sizes = np.array([model.formulas[i].complexity for i in rows], dtype=np.float64)
-    errors = np.array([model.formulas[i].nrmse for i in rows])
-    errors = np.where(errors < EXACT, 0.0, errors)
-    style.dress(ax, _title(model, len(rows)), "complexity", "error (NRMSE)", grid="y")
+    errors = errors_of(model, rows)
+    style.dress(ax, title(model, len(rows)), "complexity", "error (NRMSE)", grid="y")
     shown = _scale(ax, errors)
     _limits(ax, sizes)
     _draw(ax, sizes, shown, rows.index(model.picked) if model.picked in rows else None)
@@ -48,16 +47,23 @@ def front(model: Model, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _title(model: Model, count: int) -> str:
+def errors_of(model: Model, rows: list[int]) -> NDArray[np.float64]:
+    """The errors of some rows; those of exact formulas are rounding, and none."""
+    formulas = [model.formulas[row] for row in rows]
+    return np.array([0.0 if each.exact or each.nrmse < EXACT else each.nrmse for each in formulas])
+
+
+def title(model: Model, count: int) -> str:
     best = model.best
     error = "no error" if best.nrmse < EXACT else f"NRMSE {style.brief(best.nrmse, 2)}"
+    error = "exact" if best.exact else error
     return f"Picked of {style.counted(count, 'formula')}: complexity {best.complexity}, {error}"
 
 
 def _scale(ax: Axes, errors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Choose the scale of the errors; returns where on it each one stands."""
     positive = errors[errors > 0]
-    if not len(positive) or errors.max() / errors.min(initial=np.inf, where=errors > 0) < _SPAN:
+    if not len(positive) or errors.max() / errors.min(initial=np.inf, where=errors > 0) < SPAN:
         top = errors.max(initial=0.0)
         ax.set_ylim(-0.04 * top if top else -0.05, 1.15 * top if top else 1.0)
         return errors

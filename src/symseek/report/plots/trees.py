@@ -8,6 +8,7 @@ type, which is chosen so that the whole tree fits.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,17 +20,17 @@ if TYPE_CHECKING:
 
     from symseek.programs import Program
 
-__all__ = ["tree"]
+__all__ = ["COLOURS", "HEIGHT", "Node", "extent", "laid_out", "tree"]
 
 # kind: (colour of the outline, of the inside)
-_COLOURS = {
+COLOURS = {
     "operator": (style.BLUE, "#E3EFF7"),
     "function": (style.SKY, "#EEF7FD"),
     "column": (style.GREEN, "#E2F4EE"),
     "number": (style.ORANGE, "#FBEADF"),
 }
 _GAP = 0.7  # between siblings, in heights of the type, like the next ones
-_HEIGHT = 1.9  # of a node
+HEIGHT = 1.9  # of a node
 _PADDING = 0.9  # in a node, both sides together
 _LEVEL, _CLOSEST = 3.2, 2.3  # from one level to the next, at best and where room is short
 _LARGEST, _WANTED = 14.0, 11.0  # points of type: at most, and in a figure that grows
@@ -66,13 +67,20 @@ def tree(program: Program, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def laid_out(program: Program) -> list[Node]:
-    """The nodes in pre-order, each with its place: x, and its depth below the root."""
+def laid_out(program: Program, width: Callable[[str], float] | None = None) -> list[Node]:
+    """The nodes in pre-order, each with its place: x, and its depth below the root.
+
+    `width` says how wide a text is, in heights of its type; by default, as Matplotlib draws it,
+    with a box for what it cannot draw.
+    """
 
     def combine(token: int, constant: float | None, children: list[Node]) -> Node:
         this = program.library.tokens[token]
         text = _text(this, constant)
-        node = Node(text, _kind(this), max(_HEIGHT, _width(text) + _PADDING), children)
+        if width is None:
+            text = style.drawable(text)
+        wide = _width(text) if width is None else width(text)
+        node = Node(text, _kind(this), max(HEIGHT, wide + _PADDING), children)
         _arrange(node)
         return node
 
@@ -106,8 +114,8 @@ def _text(token: Token, constant: float | None) -> str:
     if constant is None and token.value is not None and token.name == number_name(token.value):
         constant = token.value
     if constant is not None:
-        return style.drawable(style.brief(constant, 4))
-    return style.drawable(token.forms.label or style.shortened(token.name, _LONGEST))
+        return style.brief(constant, 4)
+    return token.forms.label or style.shortened(token.name, _LONGEST)
 
 
 def _kind(token: Token) -> str:
@@ -125,14 +133,14 @@ def _width(text: str) -> float:
     return measured[0] / 10
 
 
-def _extent(nodes: list[Node]) -> tuple[float, float, int]:
+def extent(nodes: list[Node]) -> tuple[float, float, int]:
     """The left and right end of the tree, and its levels."""
     return min(nodes[0].left), max(nodes[0].right), len(nodes[0].left)
 
 
 def _size(nodes: list[Node]) -> tuple[float, float]:
     """Inches that show the tree in readable type."""
-    left, right, levels = _extent(nodes)
+    left, right, levels = extent(nodes)
     width, height = (right - left + 2) * _WANTED / 72, (levels * _CLOSEST + 4) * _WANTED / 72
     return min(max(style.SIZE[0], width), _MOST), min(max(style.SIZE[1], height), _MOST)
 
@@ -143,10 +151,10 @@ def _fit(ax: Axes, nodes: list[Node]) -> tuple[float, float]:
     figure.draw_without_rendering()
     box = ax.get_window_extent()
     width, height = box.width * 72 / figure.dpi, box.height * 72 / figure.dpi
-    left, right, levels = _extent(nodes)
-    needed = (levels - 1) * _CLOSEST + _HEIGHT + 0.4
+    left, right, levels = extent(nodes)
+    needed = (levels - 1) * _CLOSEST + HEIGHT + 0.4
     size = min(_LARGEST, width / (right - left + 0.4), height / needed)
-    level = min(_LEVEL, (height / size - _HEIGHT - 0.4) / max(levels - 1, 1))
+    level = min(_LEVEL, (height / size - HEIGHT - 0.4) / max(levels - 1, 1))
     middle, spare = (left + right) / 2, height / size - (levels - 1) * level
     ax.set_xlim(middle - width / size / 2, middle + width / size / 2)
     ax.set_ylim(-(levels - 1) * level - spare / 2, spare / 2)
@@ -158,14 +166,14 @@ def _draw(ax: Axes, node: Node, size: float, level: float) -> None:
 
     y = -node.depth * level
     for child in node.children:
-        ends = [y - _HEIGHT / 2, y - level + _HEIGHT / 2]
+        ends = [y - HEIGHT / 2, y - level + HEIGHT / 2]
         ax.plot([node.x, child.x], ends, color=style.MUTED, linewidth=0.9, zorder=1)
-    outline, inside = _COLOURS[node.kind]
-    corner = (node.x - node.width / 2, y - _HEIGHT / 2)
+    outline, inside = COLOURS[node.kind]
+    corner = (node.x - node.width / 2, y - HEIGHT / 2)
     box = FancyBboxPatch(
         corner,
         node.width,
-        _HEIGHT,
+        HEIGHT,
         boxstyle="round,pad=0,rounding_size=0.6",
         facecolor=inside,
         edgecolor=outline,
@@ -179,8 +187,8 @@ def _draw(ax: Axes, node: Node, size: float, level: float) -> None:
 
 def _legend(ax: Axes, nodes: list[Node]) -> None:
     """What the colours stand for, as far as they occur."""
-    kinds = [kind for kind in _COLOURS if any(node.kind == kind for node in nodes)]
+    kinds = [kind for kind in COLOURS if any(node.kind == kind for node in nodes)]
     for kind in kinds:
-        outline, inside = _COLOURS[kind]
+        outline, inside = COLOURS[kind]
         ax.scatter([], [], s=70, marker="s", color=inside, edgecolor=outline, label=kind)
     style.legend(ax, len(kinds))

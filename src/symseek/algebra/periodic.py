@@ -1,0 +1,90 @@
+"""Sines and cosines at the lowest frequency that has the same values.
+
+On whole numbers cos(5.76*x) is cos(0.523*x), since 2*pi*x is a whole number of turns; the same on
+any rows that lie on a grid of equal steps. Of all these frequencies a person means the lowest.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from symseek.algebra.normal_form import Algebra, Call, Product, Sum, number
+from symseek.algebra.precision import Floats, Rows
+from symseek.algebra.writing import digits
+
+__all__ = ["grid", "lowest"]
+
+_TURN = 2 * math.pi
+_PERIODIC = {"sin": 2, "cos": 2, "tan": 1}  # half turns
+_EPSILON = float(np.finfo(np.float64).eps)
+_FEWEST = 4  # different values: any two lie on a grid
+_MOST_STEPS = 1e6  # between the lowest and the highest; finer grids are those of all floats
+
+
+def lowest(call: Call, algebra: Algebra, rows: Rows) -> Sum:
+    """The call, with the lowest frequency and the smallest phase; never longer than it was."""
+    if call.name not in _PERIODIC or len(call.arguments) != 1:
+        return algebra.called(call, call.arguments)
+    (argument,) = call.arguments
+    turn = _PERIODIC[call.name] * math.pi
+    angle = argument
+    for at, (coefficient, product) in enumerate(argument.terms):
+        angle = _slower(angle, at, coefficient, product, turn, rows)
+    offset = angle.offset - turn * round(angle.offset / turn)
+    near = 16 * _EPSILON * max(1.0, abs(argument.offset), _size(argument, rows))
+    if abs(offset) <= near:
+        offset = 0.0
+    elif digits(offset) > digits(angle.offset):
+        offset = angle.offset  # sin(x + 7), not sin(x + 0.716814692820414)
+    if angle.terms != argument.terms and offset and not argument.offset:
+        angle, offset = argument, 0.0
+    return algebra.called(call, [Sum(number(offset), angle.terms)])
+
+
+def _slower(
+    angle: Sum, at: int, coefficient: float, product: Product, turn: float, rows: Rows
+) -> Sum:
+    """The angle with whole turns a step taken from one of its terms."""
+    found = grid(rows.values(product)) if abs(coefficient) < 1 / _EPSILON else None
+    if found is None:
+        return angle
+    start, step = found
+    turns = round(coefficient * step / turn)
+    left = coefficient - turns * turn / step
+    if turns == 0 or abs(left) <= 16 * _EPSILON * abs(coefficient):
+        return angle
+    # The turns of whole steps are whole; those before the first step are a phase.
+    phase = turn * math.fmod(turns * start / step, 1.0)
+    terms = (*angle.terms[:at], (number(left), product), *angle.terms[at + 1 :])
+    return Sum(number(angle.offset + phase), terms)
+
+
+def _size(total: Sum, rows: Rows) -> float:
+    """The largest angle there is."""
+    return float(max(np.abs(c * rows.values(product)).max() for c, product in total.terms))
+
+
+def grid(values: Floats) -> tuple[float, float] | None:
+    """The first value and the step of the grid that values lie on, if there is one.
+
+    >>> grid(np.array([3.0, 5.0, 9.0, 11.0]))
+    (3.0, 2.0)
+    """
+    different = np.unique(values)
+    if len(different) < _FEWEST or not np.isfinite(different).all():
+        return None
+    start, length = float(different[0]), float(different[-1] - different[0])
+    steps = different - start
+    rounding = 8 * _EPSILON * float(np.abs(different).max())
+    step = float(np.diff(different).min())
+    while step * _MOST_STEPS >= length:
+        off = np.abs(steps - step * np.round(steps / step))
+        # A step that is off by rounding is off by that times its number, at the far end.
+        if off.max() <= max(rounding * length / step, 0.0) and off.max() <= step / 4:
+            step = length / round(length / step)
+            exact = np.abs(steps - step * np.round(steps / step)).max() <= rounding
+            return (start, step) if exact else None
+        step = float(off[off > rounding].min()) if (off > rounding).any() else 0.0
+    return None

@@ -1,0 +1,119 @@
+"""Cycles: the frequency of a sine cannot be fitted from afar, so it is read off the data first.
+
+A fit of sin(c*x) goes downhill from where it starts, and between two frequencies there is a hill
+for every wave that they differ by. So the frequencies along each column come from a periodogram of
+what a trend leaves (Lomb's, by least squares, which needs no even spacing), and a trend with such a
+cycle is among the first formulas of a search.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.data import Data
+from symseek.programs import Program, Programs
+from symseek.tokens import Library
+
+__all__ = ["cyclic_programs", "frequencies"]
+
+Floats = NDArray[np.float64]
+
+_FEWEST = 12  # rows: with fewer, some frequency always fits
+_MOST = 2_000  # rows that are looked at
+_FINENESS = 4  # frequencies tried for each that the rows tell apart
+_NEAR = 101  # frequencies tried around a peak
+_CLEAR = 25.0  # the chance that noise has such a peak is less than exp(-25/2)
+_PEAKS = 2  # that are tried along a column
+
+
+def frequencies(x: Floats, y: Floats) -> list[float]:
+    """The clear angular frequencies of y along x, the strongest first.
+
+    >>> x = np.arange(120.0)
+    >>> round(frequencies(x, 0.1 * x + np.sin(2 * np.pi * x / 12))[0], 3)
+    0.524
+    """
+    every = slice(None, None, -(-len(x) // _MOST))
+    x, y = x[every], y[every]
+    gaps = np.diff(np.unique(x))
+    if len(gaps) + 1 < _FEWEST:
+        return []
+    span = float(gaps.sum())
+    place = 2 * (x - x.min()) / span - 1
+    trend = np.vander(place, 3)
+    left = y - trend @ np.linalg.lstsq(trend, y, rcond=None)[0]
+    # One wave over all rows is a trend; two rows a wave is the most that even spacing tells.
+    most = min(math.pi / float(np.median(gaps)), math.pi * len(gaps) / span * 2)
+    step = 2 * math.pi / span / _FINENESS
+    tried = np.arange(1.5 * 2 * math.pi / span, most, step)
+    found: list[float] = []
+    for _ in range(_PEAKS):
+        powers = _powers(x, left, tried)
+        if not len(tried) or powers.max() * len(x) < _CLEAR + 2 * math.log(len(tried)):
+            break
+        near = tried[int(powers.argmax())] + step * np.linspace(-1, 1, _NEAR)
+        strongest = float(near[int(_powers(x, left, near).argmax())])
+        found.append(strongest)
+        wave = np.column_stack([np.sin(strongest * x), np.cos(strongest * x), trend])
+        left = left - wave @ np.linalg.lstsq(wave, left, rcond=None)[0]
+    return found
+
+
+def _powers(x: Floats, left: Floats, tried: Floats) -> Floats:
+    """The part of the variance that a sine and a cosine of each frequency explain."""
+    total = float(left @ left)
+    if not total > 0:
+        return np.zeros(len(tried))
+    powers = np.empty(len(tried))
+    for at, frequency in enumerate(tried.tolist()):
+        sine, cosine = np.sin(frequency * x), np.cos(frequency * x)
+        ss, cc, sc = sine @ sine, cosine @ cosine, sine @ cosine
+        s, c = sine @ left, cosine @ left
+        determinant = ss * cc - sc * sc
+        explained = (s * s * cc + c * c * ss - 2 * s * c * sc) / max(determinant, 1e-9 * ss * cc)
+        powers[at] = explained / total
+    return powers
+
+
+def cyclic_programs(library: Library, data: Data) -> Programs:
+    """Trends with a cycle, or two, for every column along which there is a clear one.
+
+    Their constants start where a fit finds the frequencies.
+
+    >>> x = np.arange(120.0)
+    >>> data = Data(x[:, None], 0.1 * x + np.sin(2 * np.pi * x / 12), np.ones(120))
+    >>> library = Library(["add", "mul", "sin", "const"], ["x"])
+    >>> print(next(iter(cyclic_programs(library, data))).preorder().split()[:6])
+    ['add', 'mul', 'sin', 'add', 'mul', 'x']
+    """
+    found: list[Program] = []
+    if {"add", "mul", "sin", "const"} <= set(library.names):
+        for column, name in zip(data.X.T, library.variables, strict=True):
+            known = frequencies(column, data.y)
+            for count in range(1, len(known) + 1):
+                for degree in (0, 1, 2):
+                    words = _fitted(column, data.y, name, degree, known[:count])
+                    found.append(Program.from_preorder(words, library))
+    return Programs.from_list(found, library)
+
+
+def _fitted(
+    x: Floats, y: Floats, name: str, degree: int, frequencies: list[float]
+) -> list[str | float]:
+    """A polynomial of x and waves of these frequencies, their constants by least squares."""
+    waves = [wave(each * x) for each in frequencies for wave in (np.sin, np.cos)]
+    table = np.column_stack([*waves, np.vander(x, degree + 1)])
+    numbers = np.linalg.lstsq(table, y, rcond=None)[0].tolist()
+    words: list[str | float] = []
+    for at, frequency in enumerate(frequencies):
+        sine, cosine = numbers[2 * at : 2 * at + 2]
+        size, shift = math.hypot(sine, cosine), math.atan2(cosine, sine)
+        words += ["add", "mul", "sin", "add", "mul", name, frequency, shift, size]
+    highest, *rest = numbers[2 * len(frequencies) :]
+    trend: list[str | float] = [highest]
+    for number in rest:  # Horner's form
+        trend = ["add", "mul", name, *trend, number]
+    return words + trend

@@ -1,0 +1,88 @@
+"""What a search leaves on disk while it runs: its state, and the front so far.
+
+A front so far is the front.json of a run with one key more, which says how far the search has come.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from symseek.files.atomic import write_whole
+from symseek.loop import Iteration
+from symseek.model import Model
+from symseek.regression.regression import Regression
+from symseek.runs.checkpoint import Checkpointer
+
+__all__ = ["CHECKPOINT", "PROGRESS", "Recorder", "front_text", "how_far"]
+
+CHECKPOINT = "checkpoint"  # the name of the file
+PROGRESS = "progress"  # the key that only a front so far has
+SAVE_EVERY = 5.0  # seconds between two checkpoints
+FRONT_FIRST, FRONT_EVERY = 1.0, 5.0  # seconds to the first front so far, and between two
+
+_SHARE = 0.02  # of the time, at most, goes into the front so far
+
+
+class Recorder:
+    """Saves the search and its front every few seconds: call it after each iteration.
+
+    `finish` at the end saves the search once more. If a checkpoint cannot be written, `error` says
+    why and the search goes on. A front so far that cannot be written is left out.
+    """
+
+    def __init__(self, folder: Path, regression: Regression) -> None:
+        self.regression = regression
+        self._front = folder / "front.json"
+        self._checkpointer = Checkpointer(regression.search, folder / CHECKPOINT, SAVE_EVERY)
+        self._due = time.monotonic() + min(FRONT_FIRST, FRONT_EVERY)
+
+    @property
+    def error(self) -> str | None:
+        """Why the last checkpoint could not be written."""
+        return self._checkpointer.error
+
+    def __call__(self, now: Iteration) -> None:
+        """Save what is due."""
+        self._checkpointer(now)
+        began = time.monotonic()
+        if began < self._due:
+            return
+        with suppress(OSError):
+            write_whole(self._front, self._so_far(now))
+        took = time.monotonic() - began
+        self._due = time.monotonic() + max(FRONT_EVERY, took / _SHARE if FRONT_EVERY else 0.0)
+
+    def finish(self) -> None:
+        """Save what has changed of the search since the last time."""
+        self._checkpointer.finish()
+
+    def _so_far(self, now: Iteration) -> str:
+        progress = {
+            "expressions": now.expressions,
+            "most": self.regression.search.config.max_expressions,
+            "seconds": round(now.seconds, 1),
+        }
+        return front_text(self.regression.model(final=False), progress)
+
+
+def front_text(model: Model, progress: Mapping[str, Any] | None = None) -> str:
+    """The content of front.json."""
+    record = model.to_dict()
+    if progress is not None:
+        record[PROGRESS] = dict(progress)
+    return json.dumps(record, indent=2, ensure_ascii=False)
+
+
+def how_far(progress: Any) -> str:
+    """How far a search had come when it wrote its front, as the end of a sentence."""
+    if not isinstance(progress, dict):
+        return ""
+    done, most, seconds = (progress.get(name) for name in ("expressions", "most", "seconds"))
+    if type(done) is not int or type(most) is not int or type(seconds) not in (int, float):
+        return " (how far it had come cannot be read)"
+    return f": {done:,} of at most {most:,} expressions in {seconds:,.1f} s"

@@ -49,6 +49,23 @@ def test_whole_numbers(text: str, short: str) -> None:
     assert found.tokens == meant.tokens
 
 
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("-1.98*cos(0.523*x + 9.731297866324029)", "1.98*cos(0.523*x + 0.3065199055)"),
+        ("1.98*cos(0.523*x + 9.731297866324029)", "1.98*cos(0.523*x - 2.8350727481)"),
+        ("x - 1.98*sin(0.523*x - 2.001234567)", "x + 1.98*sin(0.523*x + 1.1403580866)"),
+        ("-1.98*sin(0.523*x + 1.0)", "-1.98*sin(0.523*x + 1.0)"),
+        ("-1.98*sin(0.523*x)", "-1.98*sin(0.523*x)"),
+    ],
+)
+def test_phases_are_small_and_signs_plain(text: str, short: str) -> None:
+    rows = np.sort(np.random.default_rng(0).uniform(0, 30, 60))[:, None]
+    found, meant = shortened(text, rows), Program.parse(short, LIBRARY)
+    assert found.constants == pytest.approx(meant.constants, rel=1e-9)
+    assert found.tokens == meant.tokens
+
+
 def test_a_monthly_series_in_years() -> None:
     years = 1958.25 + np.arange(300)[:, None] / 12
     found = shortened(f"3.0*cos({13 * TURN}*x + 0.4)", years)

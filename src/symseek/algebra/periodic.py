@@ -10,11 +10,11 @@ import math
 
 import numpy as np
 
-from symseek.algebra.normal_form import Algebra, Call, Product, Sum, number
+from symseek.algebra.normal_form import Algebra, Call, Product, Sum, merged, number, scaled
 from symseek.algebra.precision import Floats, Rows
 from symseek.algebra.writing import digits
 
-__all__ = ["grid", "lowest"]
+__all__ = ["grid", "lowest", "without_minus"]
 
 _TURN = 2 * math.pi
 _PERIODIC = {"sin": 2, "cos": 2, "tan": 1}  # half turns
@@ -36,11 +36,31 @@ def lowest(call: Call, algebra: Algebra, rows: Rows) -> Sum:
     near = 16 * _EPSILON * max(1.0, abs(argument.offset), _size(argument, rows))
     if abs(offset) <= near:
         offset = 0.0
-    elif digits(offset) > digits(angle.offset):
+    elif digits(abs(offset)) > digits(abs(angle.offset)):
         offset = angle.offset  # sin(x + 7), not sin(x + 0.716814692820414)
     if angle.terms != argument.terms and offset and not argument.offset:
         angle, offset = argument, 0.0
     return algebra.called(call, [Sum(number(offset), angle.terms)])
+
+
+def without_minus(total: Sum, algebra: Algebra) -> Sum:
+    """One term, with half a turn in the phase of a sine or cosine instead of a minus before it.
+
+    A phase that has a short name, as in -sin(x + 1), stays.
+    """
+    ((coefficient, product),) = total.terms
+    for at, (base, power) in enumerate(product):
+        if coefficient >= 0 or power != 1.0 or not isinstance(base, Call):
+            continue
+        if base.name not in ("sin", "cos") or len(base.arguments) != 1:
+            continue
+        (angle,) = base.arguments
+        offset = angle.offset - math.copysign(math.pi, angle.offset)
+        if digits(abs(angle.offset)) >= digits(abs(offset)) and angle.offset:
+            call = algebra.called(base, [Sum(number(offset), angle.terms)])
+            rest = merged(product[:at] + product[at + 1 :])
+            return scaled(algebra.multiplied(call, rest), -coefficient)
+    return total
 
 
 def _slower(

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.algebra.normal_form import Base, Group, Sum, Variable, added, scaled, undone
-from symseek.algebra.periodic import lowest
+from symseek.algebra.periodic import lowest, without_minus
 from symseek.algebra.precision import Rows, agree, measured
 from symseek.algebra.reductions import reductions
 from symseek.algebra.rewriting import Rewriter
@@ -198,6 +198,8 @@ class _Shortest:
             with suppress(*undone):
                 factors = [self._raised(base, power) for base, power in product]
                 term = scaled(self.algebra.multiplied(*factors), coefficient)
+                if len(term.terms) == 1 and not term.offset:
+                    term = without_minus(term, self.algebra)
             sums.append(term)
         try:
             return self.rewriter.without_negligible(added(*sums))

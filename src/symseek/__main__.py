@@ -1,6 +1,6 @@
 """`python -m symseek` is the `symseek` command."""
 
-from symseek.cli import main
+from symseek_command import main
 
 if __name__ == "__main__":
     raise SystemExit(main())

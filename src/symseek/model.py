@@ -176,7 +176,12 @@ class Model:
         """The table as a DataFrame."""
         import pandas
 
-        columns = {
+        frame = pandas.DataFrame(self.columns())
+        return frame.astype({"rmse": float, "validation_r2": float}).rename_axis("row")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The columns of the table, by name."""
+        return {
             "complexity": [each.complexity for each in self.formulas],
             "reward": [each.reward for each in self.formulas],
             "nrmse": [each.nrmse for each in self.formulas],
@@ -186,8 +191,6 @@ class Model:
             "validation_r2": [each.validation_r2 for each in self.formulas],
             "expression": [each.text for each in self.formulas],
         }
-        frame = pandas.DataFrame(columns)
-        return frame.astype({"rmse": float, "validation_r2": float}).rename_axis("row")
 
     def __str__(self) -> str:
         validated = any(each.validation_r2 is not None for each in self.formulas)

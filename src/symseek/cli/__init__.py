@@ -10,6 +10,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from symseek.cli import bench, export, fit, paper, predict, resume, show
 from symseek.cli.options import (
@@ -61,8 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Nguyen-8  sqrt(x)  U(0, 4, 20)  U(0, 4, 20)  x          add sub mul div sin cos exp log
     0
     """
-    if hasattr(sys.stdout, "reconfigure"):  # columns may have names that a terminal cannot show
-        sys.stdout.reconfigure(errors="backslashreplace")
+    _prepare_output()
     parser, commands = _parsers()
     options, rest = parser.parse_known_args(arguments)
     if rest:
@@ -76,10 +76,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         say(in_command_line_terms(str(error), options.parser, commands.choices))
         return BAD_INPUT
     except KeyboardInterrupt:
+        say("stopped by Ctrl-C")
         return INTERRUPTED
     except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return FAILED
+    except OSError as error:  # such as a full disk under the output
+        where = "" if error.filename is None else f" {str(error.filename)!r}"
+        say(f"cannot read or write{where}: {error.strerror or error}")
+        _drop_output()
+        return FAILED
+
+
+def _prepare_output() -> None:
+    """Let every name be shown; a column's need not be such that a terminal can show it."""
+    for name in ("stdout", "stderr"):  # closed, as by `>&-`
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, it is used until the end
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Write nothing more: what is left would fail again when Python ends."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parsers() -> tuple[Parser, Commands]:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from symseek.cli.options import FAILED, INTERRUPTED, Commands, Parser, names, new_command, say
+from symseek.cli.options import (
+    FAILED,
+    INTERRUPTED,
+    Commands,
+    Parser,
+    names,
+    new_command,
+    say,
+    shell_words,
+)
 from symseek.cli.settings import add_settings, fit_command, given_settings, vocabulary
 
 if TYPE_CHECKING:
@@ -182,7 +190,7 @@ def _summary(run: RunFolder, result: Result, command: str | None, report: bool) 
     if command is not None:
         lines.append(f"repeat it: {command}")
     if result.stopped is Stopped.INTERRUPTED:
-        lines.append(f"go on: {shlex.join(['symseek', 'resume', str(run.path)])}")
-    use = f"use it: {shlex.join(['symseek', 'predict', str(run.path)])} NEW.csv"
+        lines.append(f"go on: {shell_words(['symseek', 'resume', str(run.path)])}")
+    use = f"use it: {shell_words(['symseek', 'predict', str(run.path)])} NEW.csv"
     lines.append(f"report: {run.path / 'report.html'}; {use}" if report else use)
     return "\n".join(lines)

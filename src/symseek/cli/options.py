@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,6 +32,7 @@ __all__ = [
     "positive",
     "read_model",
     "say",
+    "shell_words",
     "write_text",
 ]
 
@@ -175,6 +177,25 @@ def read_model(options: argparse.Namespace) -> Model:
 
 
 # --- output
+
+
+def shell_words(words: Iterable[str]) -> str:
+    """The words as one types them; bytes that are no text are written as shells write them.
+
+    >>> print(shell_words(["show", "my run", "d\\udcff.csv"]))
+    show 'my run' $'d\\xff.csv'
+    """
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    if not any("\ud800" <= each <= "\udfff" for each in word):
+        return shlex.quote(word)
+    data = word.encode(errors="surrogateescape")
+    written = [
+        chr(each) if 32 <= each < 127 and each not in b"\\'" else f"\\x{each:02x}" for each in data
+    ]
+    return f"$'{''.join(written)}'"
 
 
 def say(text: str) -> None:

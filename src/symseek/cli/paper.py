@@ -147,8 +147,11 @@ def _run(experiment: Experiment, request: Request, options: argparse.Namespace) 
         check(specs, with_libraries=options.cluster is None)
     with ExitStack() as stack:  # whatever may be refused is refused before anything is made
         others = [stack.enter_context(Store(path, create=False)) for path in options.take]
+        for other in others:
+            other.records()
         create = bool(others) or not options.report
         store = stack.enter_context(Store(options.store, create=create))
+        store.records(specs)
         _check_folder(options.out)
         for other in others:
             print(f"{other.path}: {store.copy_from(other):,} runs were new", file=sys.stderr)

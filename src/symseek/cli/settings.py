@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import shlex
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from symseek.cli.options import Parser, names
+from symseek.cli.options import Parser, names, shell_words
 
 if TYPE_CHECKING:
     from symseek.loop import Result
@@ -83,7 +82,7 @@ def fit_command(request: FitRequest, result: Result | None = None) -> str:
     for name, value in settings.to_dict().items():
         if value != default[name]:
             words += option_words(name, value)
-    return shlex.join(words)
+    return shell_words(words)
 
 
 def option_words(name: str, value: Any) -> list[str]:

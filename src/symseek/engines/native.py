@@ -7,6 +7,7 @@ machine's vector instructions.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -35,7 +36,7 @@ from symseek.engines.interface import (
     unfitted_constants,
 )
 from symseek.engines.packing import instructions, operations, packed_rules
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.policy import AdamState
 from symseek.programs import Programs
 from symseek.tokens import Library
@@ -46,6 +47,7 @@ __all__ = [
     "NativeEngine",
     "NativeEvaluator",
     "NativePolicy",
+    "check_simd",
     "operations",
     "simd",
     "simd_variants",
@@ -65,6 +67,16 @@ def simd() -> str:
 def simd_variants() -> list[str]:
     """The instruction sets this machine can run, best first; SYMSEEK_SIMD picks one."""
     return list(_native.simd_variants())
+
+
+def check_simd() -> None:
+    """Refuse an instruction set in SYMSEEK_SIMD that this machine does not have."""
+    wanted, known = os.environ.get("SYMSEEK_SIMD"), simd_variants()
+    if wanted and wanted not in known:
+        raise InputError(
+            f"SYMSEEK_SIMD is {shown(wanted)}, but this machine runs only: {', '.join(known)};"
+            " unset it, or name one of these"
+        )
 
 
 def _check_contract() -> None:
@@ -97,6 +109,7 @@ class NativeEngine:
     name = "native"
 
     def __init__(self, threads: int = 1) -> None:
+        check_simd()
         self._pool = _native.Pool(threads)
         self._known: WeakKeyDictionary[RuleTables, _native.Rules] = WeakKeyDictionary()
 

@@ -18,6 +18,9 @@ _MARK, _END = 4, ".part"  # bytes that tell writers apart, and how a file under 
 def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
     """Write the file whole or not at all; text is written as UTF-8.
 
+    A file's name need not be text. Where such a name stands in the text, what UTF-8 cannot hold is
+    written as "\\udcff": so JSON, and a person, read it.
+
     The content goes to a new file in the same folder, reaches the disk, and then takes the old
     file's name and permissions. Whatever fails on the way (an `OSError`, such as a full disk),
     the old file is as it was and nothing else is left behind.
@@ -28,7 +31,7 @@ def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
     ...     print(os.listdir(folder), Path(folder, "model.json").read_text())
     ['model.json'] {}
     """
-    content = data.encode() if isinstance(data, str) else data
+    content = data.encode(errors="backslashreplace") if isinstance(data, str) else data
     target = Path(os.path.realpath(path))  # a link stays a link, and its file is replaced
     mode = target.stat().st_mode if target.exists() else None
     if mode is not None and not stat.S_ISREG(mode):

@@ -112,7 +112,7 @@ def _explodes(token: Token, arguments: list[Any]) -> bool:
     base = arguments[0]
     if token.name != "pow" and token.exponent is None:
         return bool(abs(base) > _MOST_BITS)
-    power = abs(arguments[1] if token.name == "pow" else token.exponent)
+    power = abs(arguments[1]) if token.exponent is None else abs(token.exponent)
     if base.is_zero:
         return False
     if base.is_Rational:

@@ -290,7 +290,8 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     if version[1] != FORMAT:
         raise InputError(
             f"the checkpoint {str(path)!r}, by symseek {version[0]}, has format"
-            f" {shown(version[1])}, and this version reads format {FORMAT}; remove it to start again"
+            f" {shown(version[1])}, and this version reads format {FORMAT}; remove it to start"
+            " again"
         )
     return record, arrays
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from symseek.errors import InputError, shown, unknown_name
+from symseek.files.conforming import check_type
 from symseek.files.records import Record, plain_text
 from symseek.regression.settings import Settings
-from symseek.runs.conforming import check_type
 
 __all__ = ["read_request", "read_settings"]
 

@@ -13,10 +13,10 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
+from symseek.files.conforming import check_type
 from symseek.front import Entry
 from symseek.loop import Iteration
 from symseek.programs import Program, Programs
-from symseek.runs.conforming import check_type
 from symseek.search import Search, SearchState
 
 __all__ = ["check_state"]

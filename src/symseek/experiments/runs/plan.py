@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from symseek.engines.interface import engine_named
 from symseek.errors import InputError, unknown_name
 from symseek.experiments.runs.spec import Spec, canonical
 
@@ -134,6 +135,8 @@ def check(specs: Iterable[Spec], with_libraries: bool = True) -> None:
     ...
     symseek.errors.InputError: noise is -0.1; it must be 0 or more
     """
+    if with_libraries:
+        engine_named("native", threads=1)  # which may be told to use what this machine has not
     for spec in {(spec.method, canonical(dict(spec.settings))): spec for spec in specs}.values():
         plan = Plan.of(spec)
         if spec.method != "gp":

@@ -18,13 +18,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.experiments.runs.database import Database, StoreError
 from symseek.experiments.runs.owner import Owner
 from symseek.experiments.runs.record import Record, Status
 from symseek.experiments.runs.spec import Spec
+from symseek.files.conforming import check_type
+from symseek.files.records import parse_json
 
 __all__ = ["Counts", "Store", "StoreError"]
 
@@ -178,21 +180,21 @@ class Store:
             rows = self._db.execute(
                 f"SELECT key, record FROM runs WHERE {where}", (*given.values(),)
             )
-            found = [self._read(text) for key, text in rows if keys is None or key in keys]
+            found = [self._read(key, text) for key, text in rows if keys is None or key in keys]
         return sorted(found, key=_place_in_a_table)
 
     def record(self, key: str) -> Record:
         """The finished run whose key begins so."""
         with self._db.errors_in_words():
             pattern = key.replace("*", "") + "*"
-            query = "SELECT record FROM runs WHERE record IS NOT NULL AND key GLOB ? LIMIT 2"
+            query = "SELECT key, record FROM runs WHERE record IS NOT NULL AND key GLOB ? LIMIT 2"
             rows = self._db.execute(query, (pattern,)).fetchall()
         if len(rows) != 1:
             why = "several of its runs have" if rows else "none of its finished runs has"
             raise InputError(
                 f"the store {str(self.path)!r} was asked for {key!r}: {why} such a key"
             )
-        return self._read(rows[0][0])
+        return self._read(*rows[0])
 
     def counts(self, specs: Iterable[Spec] | None = None) -> Counts:
         """How many of these runs, or of all in the store, have which state."""
@@ -200,8 +202,8 @@ class Store:
             return self.survey(specs)[0]
         with self._db.errors_in_words():
             living = self._living()
-            rows = self._db.execute("SELECT status, owner, finished FROM runs").fetchall()
-        return _counted(rows, living)
+            rows = self._db.execute("SELECT key, status, owner, finished FROM runs").fetchall()
+        return _counted([self._checked_row(*row) for row in rows], living)
 
     def missing(self, specs: Iterable[Spec], *, failed_before: float | None = None) -> list[Spec]:
         """The runs that have no record yet, claimed or not; each once, in the order given.
@@ -225,13 +227,30 @@ class Store:
         query = "SELECT key, method, problem, wall FROM runs WHERE status = 'done' AND wall NOTNULL"
         keys = {spec.key for spec in specs}
         with self._db.errors_in_words():
-            return [tuple(row) for key, *row in self._db.execute(query) if key in keys]
+            rows = [(key, tuple(row)) for key, *row in self._db.execute(query) if key in keys]
+        for key, row in rows:
+            self._check(key, row, tuple[str, str, float])
+        return [row for _, row in rows]
 
-    def _read(self, text: str) -> Record:
+    def _read(self, key: Any, text: Any) -> Record:
+        """The record of a row, if it is one."""
         try:
-            return Record.from_dict(json.loads(text))
-        except (ValueError, TypeError) as error:
-            raise self._db.damaged(str(error)) from None
+            record = Record.from_dict(parse_json(text.encode()))
+            check_type(record, Record, "the record")
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise self._odd(key, str(error)) from None
+        if record.spec.key != key:
+            raise self._odd(key, "its record is that of another run")
+        return record
+
+    def _check(self, key: Any, value: Any, hint: Any) -> None:
+        try:
+            check_type(value, hint, "its row")
+        except TypeError as error:
+            raise self._odd(key, str(error)) from None
+
+    def _odd(self, key: Any, why: str) -> StoreError:
+        return self._db.damaged(f"run {shown(key)}: {why[:200]}")
 
     # --- rows
 
@@ -242,10 +261,18 @@ class Store:
             marks = ", ".join("?" * len(chunk))
             query = f"SELECT key, status, owner, finished FROM runs WHERE key IN ({marks})"
             rows = self._db.execute(query, [spec.key for spec in chunk])
-            found = {key: row for key, *row in rows}
+            found = {key: self._checked_row(key, *row) for key, *row in rows}
             for spec in chunk:
-                row = found.get(spec.key)
-                yield spec, None if row is None else tuple(row)
+                yield spec, found.get(spec.key)
+
+    def _checked_row(self, key: Any, status: Any, owner: Any, finished: Any) -> tuple[Any, ...]:
+        """The status, owner and finish of a row, such as they may be."""
+        row = status, owner, finished
+        if status is None:
+            self._check(key, row, tuple[None, str | None, None])
+        else:
+            self._check(key, row, tuple[Literal["done", "failed"], str | None, float])
+        return row
 
     def _write_heartbeat(self) -> None:
         """Write the owner's row, or the time into it."""
@@ -262,6 +289,9 @@ class Store:
         query = "SELECT token, host, pid, started, beat FROM owners"
         for *row, beat in self._db.execute(query).fetchall():
             owner = Owner(*row)
+            self._check("of an owner", (*row, beat), tuple[str, str, int, str, float])
+            if not 0 < owner.pid < 2**31:
+                raise self._odd("of an owner", f"process {shown(owner.pid)}")
             yield owner, owner.alive(silent_for=time.time() - beat)
 
     def _living(self) -> set[str]:

@@ -7,10 +7,9 @@ without a word more.
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -37,6 +36,8 @@ def check_type(value: Any, hint: Any, what: str) -> None:
 
 def _is(value: Any, hint: Any, what: str) -> bool:
     origin = get_origin(hint)
+    if origin is Literal:
+        return any(type(value) is type(each) and value == each for each in get_args(hint))
     if hint is Any or (origin is None and not isinstance(hint, type) and hint is not None):
         return True
     if origin in (Union, types.UnionType):
@@ -53,7 +54,7 @@ def _is(value: Any, hint: Any, what: str) -> bool:
     if origin is not None and issubclass(origin, Mapping):
         key, item = get_args(hint)
         return (
-            isinstance(value, dict)
+            isinstance(value, Mapping)
             and _each(value, key, what)
             and _each(value.values(), item, what)
         )
@@ -65,11 +66,14 @@ def _is(value: Any, hint: Any, what: str) -> bool:
         return type(value) is int and abs(value) <= _LARGEST
     if hint in (bool, str, bytes):
         return type(value) is hint
+    if origin is Sequence:
+        return isinstance(value, (list, tuple)) and _each(value, get_args(hint)[0], what)
     if not isinstance(value, origin or hint):
         return False
     if is_dataclass(value) and not isinstance(value, (Program, Programs)):
-        for name, each in hints_of(type(value)).items():
-            check_type(getattr(value, name), each, f"{name!r} of {type(value).__name__}")
+        cls: type[Any] = type(value)
+        for name, each in hints_of(cls).items():
+            check_type(getattr(value, name), each, f"{name!r} of {cls.__name__}")
     return True
 
 
@@ -105,11 +109,18 @@ def _each(values: Any, hint: Any, what: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=256)
+_known: dict[str, dict[str, Any]] = {}
+
+
 def hints_of(cls: type[Any]) -> dict[str, Any]:
     """The types of a dataclass's fields; none where they cannot be found, as in a local class."""
-    try:
-        hints = get_type_hints(cls)
-    except (NameError, TypeError, AttributeError):
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    if "<locals>" in name:
         return {}
-    return {each.name: hints[each.name] for each in fields(cls)}
+    if name not in _known:
+        try:
+            hints = get_type_hints(cls)
+        except (NameError, TypeError, AttributeError):
+            hints = {}
+        _known[name] = {each.name: hints[each.name] for each in fields(cls) if each.name in hints}
+    return _known[name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -114,6 +114,10 @@ class Layout:
         whole = all(type(each) is int for each in (*self.columns, self.first_row))
         if not whole or min(self.columns, default=0) < 0 or self.first_row < 1:
             raise InputError(f"{self} is no layout; give columns from 0 and a row from 1")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"columns": list(self.columns), "first_row": self.first_row}
 
 
 @dataclass(frozen=True)
@@ -232,7 +236,7 @@ class Model:
             "operators": [_described(token) for token in _own_tokens(self.formulas)],
             "picked": self.picked,
             "rule": self.rule,
-            "layout": None if self.layout is None else asdict(self.layout),
+            "layout": None if self.layout is None else self.layout.to_dict(),
             "spread": self.spread,
             "formulas": [
                 {

@@ -9,9 +9,12 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import symseek.files
 from run_helpers import answer
@@ -94,7 +97,11 @@ UNITS = "took line 2 for units: a in m, b in s, y in kg"
     ],
 )
 @pytest.mark.parametrize("name", ["data.dat", "data.txt", "data.csv", "data.asc", "data.dat.gz"])
-def test_a_table_reads_the_same_in_every_form(content: str, notes: list[str], name: str) -> None:
+@pytest.mark.parametrize("small", [-1, delimited.SMALL])
+def test_a_table_reads_the_same_in_every_form(
+    content: str, notes: list[str], name: str, small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "SMALL", small)  # pandas reads what is larger
     text = content.encode()
     path = write(gzip.compress(text, mtime=0) if name.endswith(".gz") else text, name)
     table = read_table(path, "y")
@@ -121,6 +128,25 @@ def test_long_aligned_columns_with_a_comment_far_down(monkeypatch: pytest.Monkey
         np.testing.assert_array_equal(table.X[:, 0], np.arange(1000))
         np.testing.assert_array_equal(table.y, np.arange(1000) + 0.5)
         assert table.notes == (COMMENTED,)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    body=st.text(st.sampled_from("01234.-+eD#\r\n \t\tx"), max_size=40),
+    small=st.sampled_from([-1, delimited.SMALL]),
+)
+def test_what_is_read_between_blanks_is_what_a_plain_reader_finds(body: str, small: int) -> None:
+    path = write("x y\n" + body)
+    try:
+        with mock.patch.object(delimited, "SMALL", small):
+            inputs = read_inputs(path, ["x", "y"], delimiter=" ")
+    except InputError:
+        return
+    rows = [line.split() for line in re.split("[\r\n]", body)]
+    filled = [row for row in rows if row and not row[0].startswith("#")]
+    # A first column that has no name is that of R, which numbers the rows.
+    numbers = [[float(cell.replace("D", "e")) for cell in row[-2:]] for row in filled]
+    assert inputs.X.tolist() == numbers
 
 
 def test_lines_in_quotation_marks_are_no_comments() -> None:
@@ -490,9 +516,9 @@ def test_every_advice_is_followed_here() -> None:
     """Each sentence in the sources that advises something is among those above."""
     said = " ".join(advice for _, advice, _ in ADVICE)
     missing = []
-    sources = set(Path(symseek.files.__file__).parent.glob("*.py"))
-    for source in sorted(each for each in sources if each.name != "records.py"):  # of no tables
-        for node in ast.walk(ast.parse(source.read_text())):
+    folder = Path(symseek.files.__file__).parent
+    for name in ("lines", "cells", "heading", "delimited", "parquet", "checks", "tables"):
+        for node in ast.walk(ast.parse((folder / f"{name}.py").read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "InputError":
                 sentence = written(node.args[0])
                 advice = sentence.split("; ")[-1]

@@ -86,6 +86,7 @@ def test_a_run_leaves_its_files(capsys: Capture) -> None:
     front = Model.from_dict(json.loads((folder / "front.json").read_text()))
     rows = list(csv.DictReader((folder / "front.csv").read_text().splitlines()))
     assert [row["expression"] for row in rows] == [each.text for each in front.formulas]
+    assert (folder / "front.csv").read_text() == front.frame().to_csv()
     assert [float(row["nrmse"]) for row in rows] == [each.nrmse for each in front.formulas]
     curve = list(csv.DictReader((folder / "curve.csv").read_text().splitlines()))
     assert float(curve[-1]["best_so_far"]) == max(float(row["best_so_far"]) for row in curve)

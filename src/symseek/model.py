@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -115,6 +115,10 @@ class Layout:
         if not whole or min(self.columns, default=0) < 0 or self.first_row < 1:
             raise InputError(f"{self} is no layout; give columns from 0 and a row from 1")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"columns": list(self.columns), "first_row": self.first_row}
+
 
 @dataclass(frozen=True)
 class Model:
@@ -172,7 +176,12 @@ class Model:
         """The table as a DataFrame."""
         import pandas
 
-        columns = {
+        frame = pandas.DataFrame(self.columns())
+        return frame.astype({"rmse": float, "validation_r2": float}).rename_axis("row")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The columns of the table, by name."""
+        return {
             "complexity": [each.complexity for each in self.formulas],
             "reward": [each.reward for each in self.formulas],
             "nrmse": [each.nrmse for each in self.formulas],
@@ -182,8 +191,6 @@ class Model:
             "validation_r2": [each.validation_r2 for each in self.formulas],
             "expression": [each.text for each in self.formulas],
         }
-        frame = pandas.DataFrame(columns)
-        return frame.astype({"rmse": float, "validation_r2": float}).rename_axis("row")
 
     def __str__(self) -> str:
         validated = any(each.validation_r2 is not None for each in self.formulas)
@@ -229,7 +236,7 @@ class Model:
             "operators": [_described(token) for token in _own_tokens(self.formulas)],
             "picked": self.picked,
             "rule": self.rule,
-            "layout": None if self.layout is None else asdict(self.layout),
+            "layout": None if self.layout is None else self.layout.to_dict(),
             "spread": self.spread,
             "formulas": [
                 {

@@ -8,10 +8,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import combinations
+from math import copysign, sqrt
 
 import numpy as np
 
-from symseek.algebra.matching import Binding, factors_match, names, terms_match
+from symseek.algebra.matching import Binding, close, factors_match, names, terms_match
 from symseek.algebra.normal_form import (
     Algebra,
     Base,
@@ -62,6 +64,7 @@ class Rewriter:
                 if rule.calls <= its_calls:
                     yield from self._in_place(total, at, self._products(rule, *total.terms[at]))
         yield from self._with_common_factors(total)
+        yield from self._with_squares(total)
         for at, (coefficient, product) in enumerate(total.terms):
             yield from self._in_place(total, at, self._other_products(coefficient, product))
 
@@ -167,21 +170,55 @@ class Rewriter:
                 rest = tuple(term for at, term in enumerate(total.terms) if at not in chosen)
                 yield added(self.algebra.multiplied(factor, inside), Sum(total.offset, rest))
 
+    def _with_squares(self, total: Sum) -> Iterator[Sum]:
+        """a**2 + 2*a*b + b**2 = (a + b)**2, and a**2 - b**2 = (a + b)*(a - b)."""
+        parts = [*(Sum(0.0, (term,)) for term in total.terms), Sum(total.offset)]
+        roots = [(at, *root) for at, part in enumerate(parts) if (root := _square_root(part))]
+        for (i, sign, one), (j, its_sign, other) in combinations(roots, 2):
+            with suppress(*undone):
+                rest = [part for at, part in enumerate(parts) if at not in (i, j)]
+                plus, minus = added(one, other), added(one, scaled(other, -1.0))
+                if sign != its_sign and len(total.terms) == 2 - (j == len(parts) - 1):
+                    yield scaled(self.algebra.multiplied(plus, minus), sign)
+                if sign != its_sign:
+                    continue
+                double = scaled(self.algebra.multiplied(one, other), 2.0 * sign)
+                for whole, cross in ((plus, double), (minus, scaled(double, -1.0))):
+                    if any(close(part, cross) for part in rest):
+                        square = scaled(self.algebra.raised(whole, 2.0), sign)
+                        yield added(square, *(part for part in rest if not close(part, cross)))
+
     def _other_products(self, coefficient: float, product: Product) -> Iterator[Sum]:
         for at, (base, power) in enumerate(product):
-            rest = scaled(merged(product[:at] + product[at + 1 :]), coefficient)
-            with suppress(*undone):
-                if isinstance(base, Group) and power in (1.0, 2.0):
-                    yield from self._expanded(base.inside, power, rest)
+            others = product[:at] + product[at + 1 :]
+            rest = scaled(merged(others), coefficient)
             if isinstance(base, Group):
-                for below in _denominators(base.inside):
-                    with suppress(*undone):
-                        yield self._without(below, base, power, rest)
+                yield from self._with_bracket(base, power, others, rest)
             if isinstance(base, Call):
                 value = self._always(base)
                 with suppress(*undone):
                     if value is not None:
                         yield scaled(rest, number(value**power))
+
+    def _with_bracket(
+        self, group: Group, power: float, others: Product, rest: Sum
+    ) -> Iterator[Sum]:
+        """What a bracket becomes when other factors come into it, or go out of it."""
+        with suppress(*undone):
+            if power in (1.0, 2.0):
+                yield from self._expanded(group.inside, power, rest)
+        # exp(x)/(exp(x) + 1) = 1/(exp(-x) + 1), but x/(x + 1) is what people write.
+        grown = [(b, -its / power) for b, its in others if isinstance(b, Call) and b.name == "exp"]
+        for factor in _denominators(group.inside) + grown:
+            with suppress(*undone):
+                yield self._without(factor, group, power, rest)
+        if others:  # which might cancel
+            for way in (self._with_common_factors, self._with_squares):
+                for inside in way(group.inside):
+                    if len(inside.terms) == 1 and inside.offset == 0.0:
+                        with suppress(*undone):
+                            raised = self.algebra.raised(inside, power)
+                            yield self.algebra.multiplied(raised, rest)
 
     def _expanded(self, inside: Sum, power: float, rest: Sum) -> Iterator[Sum]:
         """(a + b)*c = a*c + b*c, and the same for a square."""
@@ -193,7 +230,7 @@ class Rewriter:
             yield added(*(self.algebra.multiplied(part, rest) for part in parts))
 
     def _without(self, below: tuple[Base, float], group: Group, power: float, rest: Sum) -> Sum:
-        """(1/a + b)**p = (1 + a*b)**p / a**p."""
+        """(1/a + b)**p = (1 + a*b)**p / a**p, and the same for any power of a."""
         base, exponent = below
         cleared = added(
             *(
@@ -234,6 +271,17 @@ class Rewriter:
 def _calls(product: Product) -> frozenset[str]:
     """The functions in a product, at any depth below its own calls."""
     return names(Sum(0.0, ((1.0, product),)))
+
+
+def _square_root(part: Sum) -> tuple[float, Sum] | None:
+    """The sign of an addend and the square root of its size, if that is no worse than it is."""
+    if part.constant:
+        return (copysign(1.0, part.offset), Sum(sqrt(abs(part.offset)))) if part.offset else None
+    ((coefficient, product),) = part.terms
+    if not all(power % 2 == 0 for _, power in product):
+        return None
+    root = tuple((base, power / 2) for base, power in product)
+    return copysign(1.0, coefficient), Sum(0.0, ((sqrt(abs(coefficient)), root),))
 
 
 def _alike(pattern: Base, base: Base) -> bool:

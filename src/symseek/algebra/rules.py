@@ -132,6 +132,9 @@ RULES = (
     Rule("sinh(a)/cosh(a)", "tanh(a)"),
     Rule("tanh(a)*cosh(a)", "sinh(a)"),
     Rule("sinh(a)/tanh(a)", "cosh(a)"),
+    Rule("(exp(2*a) - 1)/(exp(2*a) + 1)", "tanh(a)"),
+    Rule("1 - 2/(exp(2*a) + 1)", "tanh(a)"),
+    Rule("2/(exp(-2*a) + 1) - 1", "tanh(a)"),
     Rule("sinh(asinh(a))", "a"),
     Rule("asinh(sinh(a))", "a"),
     # Signs, and the larger of two.

@@ -34,7 +34,7 @@ from symseek.tokens import Kind, Library, Token
 __all__ = ["exponents_held", "reductions", "rescaled", "simplified", "translated"]
 
 # A sum is rewritten so many times, and a whole formula in so many ways, at most.
-_EXPANDED, _WAYS = 8, 200
+_EXPANDED, _WAYS = 8, 150
 # A way to write a sum may be so much longer than the shortest, for what it may lead to.
 _DETOUR = 4
 _LOOKED_AT = 2_000  # rows on which the ways to write a formula are compared; more, if those differ

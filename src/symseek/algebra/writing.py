@@ -33,6 +33,7 @@ __all__ = ["Writer", "Written", "digits"]
 
 _BRACKET, _FUNCTION, _ROOT = 10**6, 10**6 + 1, 10**6 + 2  # among factors; letters come before
 _MANY_DIGITS = 7  # a number of more characters counts as one of so many: it is a fitted one
+_LARGEST_SHIFT = 10.0  # of the argument of exp
 _SMALLEST = 1e-300  # its inverse is still a float
 _DENOMINATORS, _LARGEST_NUMERATOR, _SAME = range(1, 13), 99, 1e-14
 
@@ -299,5 +300,7 @@ def _taken_in(base: Base, power: float, coefficient: float) -> Base | None:
         if isinstance(base, Call) and base.name == "exp" and power == 1.0:
             (exponent,) = base.arguments
             offset = number(exponent.offset + math.log(coefficient))
-            return Call("exp", (Sum(offset, exponent.terms),))
+            # Before exp(x), 1.5e-14 shows that the term hardly counts; exp(x - 31.8) hides it.
+            if abs(offset) <= _LARGEST_SHIFT:
+                return Call("exp", (Sum(offset, exponent.terms),))
     return None

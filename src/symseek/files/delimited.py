@@ -1,8 +1,8 @@
 """Text tables: the numbers under their heading.
 
 pandas reads the numbers of a large plain file at full speed. A small one is read before pandas is
-loaded, and one with comments, with columns aligned by blanks, or with cells that pandas does not
-take for numbers is read record by record too, which also names the line of what is wrong.
+loaded, and one with comments, or with cells that pandas does not take for numbers, is read record
+by record too, which also names the line of what is wrong.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ class Delimited:
         heading = Heading.read(path, delimiter)
         commented = has_hash(path)
         comments = _comments(path, heading.line) if commented else 0
-        plain = not commented and heading.delimiter != BLANKS
-        table = cls(path, heading, comments, plain)
+        table = cls(path, heading, comments, plain=not commented)
         for line, record in table.heading.sample:
             table._refuse_ragged(line, record)
         return table
@@ -135,7 +134,7 @@ class Delimited:
         version = tuple(int(part) for part in pandas.__version__.split(".")[:2])
         chunks = pandas.read_csv(
             text,
-            sep=heading.delimiter,
+            sep=r"\s+" if heading.delimiter == BLANKS else heading.delimiter,
             decimal=heading.decimal,
             skipinitialspace=True,
             header=None,

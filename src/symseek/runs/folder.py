@@ -356,12 +356,10 @@ def _table(model: Model) -> str:
     """The front as CSV; a cell without a value is empty."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    names = ("complexity", "reward", "nrmse", "r2", "validation_r2")
-    writer.writerow(["row", *names, "expression"])
-    for row, each in enumerate(model.formulas):
-        values = [getattr(each, name) for name in names]
-        cells = ["" if value is None or value != value else value for value in values]
-        writer.writerow([row, *cells, each.text])
+    columns = model.columns()
+    writer.writerow(["row", *columns])
+    for row, cells in enumerate(zip(*columns.values(), strict=True)):
+        writer.writerow([row, *("" if cell is None or cell != cell else cell for cell in cells)])
     return out.getvalue()
 
 

@@ -188,9 +188,7 @@ class Regression:
         ]
         if final:
             programs = [self._neat(each) for each in programs]
-        formulas = self._front(
-            [self._formula(each, self.train, self.validation) for each in programs]
-        )
+        formulas = self._front([self._formula(each) for each in programs])
         picked, rule = self._pick(formulas)
         found = tuple(formulas)
         about = self.layout, self.train.spread
@@ -221,8 +219,7 @@ class Regression:
         known = dict.fromkeys(programs)
         for _ in range(_ROUNDS):
             programs = self._refitted(list(known), self.searched)
-            graded = [self._formula(each, self.searched, None) for each in programs]
-            kept = self._front(graded)
+            kept = self._front([self._graded(each, self.searched) for each in programs])
             shorter = [
                 reduced
                 for each in kept
@@ -272,13 +269,20 @@ class Regression:
         before, after = (measure.error(each) for each in (program, neat))
         return neat if after <= max(before * (1 + 1e-9), measure.last_bits) else program
 
-    def _formula(self, program: Program, data: Data, validation: Data | None) -> Formula:
+    def _graded(self, program: Program, data: Data) -> Formula:
+        """A formula without its text, which takes longer than the rest."""
         found = Accuracy.of(program, data, self.reward)
+        return Formula(program, "", found.reward, found.nrmse, found.r2)
+
+    def _formula(self, program: Program) -> Formula:
+        found, validation = self._graded(program, self.train), self.validation
         digits = _EXACT_DIGITS if found.nrmse <= _NEARLY_EXACT else _DIGITS
-        text = infix(program, [_named(value, digits) for value in program.constants])
-        r2 = None if validation is None else Accuracy.of(program, validation, self.reward).r2
-        exact = data is self.train and self.measure.exact(program)
-        return Formula(program, text, found.reward, found.nrmse, found.r2, r2, exact)
+        return replace(
+            found,
+            text=infix(program, [_named(value, digits) for value in program.constants]),
+            validation_r2=None if validation is None else self._graded(program, validation).r2,
+            exact=self.measure.exact(program),
+        )
 
     def _front(self, formulas: list[Formula]) -> list[Formula]:
         """The formulas that nothing simpler matches, simplest first."""

@@ -132,7 +132,8 @@ def test_time_is_kept_within_an_evolution() -> None:
     )
     result = search.run()
     assert result.stopped is Stopped.TIME
-    assert len(result.history) == 1
+    assert len(result.history) <= 2  # what is left of the last batch may be an iteration of its own
+    assert result.expressions < 10**8
 
 
 def test_an_evolution_ends_with_its_first_perfect_fit_but_later_ones_go_on() -> None:

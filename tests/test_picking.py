@@ -39,6 +39,16 @@ def test_an_assay_to_four_digits() -> None:
     assert best.complexity <= 12
 
 
+def test_a_tiny_error_by_chance_is_neither_picked_nor_exact() -> None:
+    """BOD: six rows, which formulas with six numbers meet however noisy they are."""
+    x = np.array([1, 2, 3, 4, 5, 7.0])
+    y = np.array([8.3, 10.3, 19.0, 16.0, 15.6, 19.8])
+    model = fitted(x, y, max_expressions=100_000)
+    assert model.formulas[-1].nrmse < 0.01
+    assert not any(each.exact for each in model.formulas)
+    assert model.best.complexity <= 8
+
+
 def test_planets_to_three_digits() -> None:
     """What formulas could tell apart is less than the digits of the distances."""
     x = np.array([0.387, 0.723, 1, 1.524, 5.203, 9.537, 19.19, 30.07])

@@ -52,7 +52,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             give the same result on any machine, as long as `max_seconds` does not end it first.
         max_seconds: the budget in seconds, for each target; None for no limit.
         patience: stop when this many formulas, and twice as many as it took to find the one to
-            pick, brought no better one; None to spend the budget.
+            pick, brought no better one and what is left looks like noise; None to spend the budget.
         reward: what is maximised: a name, a reward object, or a function of predictions.
         validation: the share of the rows that is used for validation, not training, such as 0.2.
         pick: which formula predicts: "accuracy" (smallest training error), "elbow" (shortest

@@ -80,7 +80,7 @@ class Settings:
     patience: int | None = _option(
         200_000,
         "stop when this many formulas, and twice as many as it took to find the one to pick,"
-        " brought no better; or none",
+        " brought no better and what is left looks like noise; or none",
     )
     reward: Any = field(  # a name, a reward object or a function of predictions
         default="inverse_nrmse",

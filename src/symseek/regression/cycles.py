@@ -23,6 +23,7 @@ Floats = NDArray[np.float64]
 
 _FEWEST = 12  # rows: with fewer, some frequency always fits
 _MOST = 2_000  # rows that are looked at
+_FEWEST_WAVES = 1.5  # over all rows
 _FINENESS = 4  # frequencies tried for each that the rows tell apart
 _NEAR = 101  # frequencies tried around a peak
 _CLEAR = 25.0  # the chance that noise has such a peak is less than exp(-25/2)
@@ -46,20 +47,34 @@ def frequencies(x: Floats, y: Floats) -> list[float]:
     trend = np.vander(place, 3)
     left = y - trend @ np.linalg.lstsq(trend, y, rcond=None)[0]
     # One wave over all rows is a trend; two rows a wave is the most that even spacing tells.
-    most = min(math.pi / float(np.median(gaps)), math.pi * len(gaps) / span * 2)
-    step = 2 * math.pi / span / _FINENESS
-    tried = np.arange(1.5 * 2 * math.pi / span, most, step)
+    most = min(0.5 * span / float(np.median(gaps)), float(len(gaps)))
     found: list[float] = []
     for _ in range(_PEAKS):
-        powers = _powers(x, left, tried)
-        if not len(tried) or powers.max() * len(x) < _CLEAR + 2 * math.log(len(tried)):
+        strongest, power = _strongest(x - x.min(), left, span, most)
+        tried = _FINENESS * most
+        if power * len(x) < _CLEAR + 2 * math.log(max(tried, 1.0)):
             break
-        near = tried[int(powers.argmax())] + step * np.linspace(-1, 1, _NEAR)
-        strongest = float(near[int(_powers(x, left, near).argmax())])
         found.append(strongest)
         wave = np.column_stack([np.sin(strongest * x), np.cos(strongest * x), trend])
         left = left - wave @ np.linalg.lstsq(wave, left, rcond=None)[0]
     return found
+
+
+def _strongest(x: Floats, left: Floats, span: float, most: float) -> tuple[float, float]:
+    """The frequency of up to so many waves over the span that explains most, and how much.
+
+    A Fourier transform of the rows in narrow cells shows where to look closely.
+    """
+    cells = 8 * max(int(most), 2)
+    heights = np.bincount(np.minimum((x / span * cells).astype(np.int64), cells - 1), left, cells)
+    spectrum = np.abs(np.fft.rfft(heights, cells * _FINENESS))
+    spectrum = spectrum[: int(_FINENESS * most) + 1]
+    spectrum[: math.ceil(_FINENESS * _FEWEST_WAVES)] = 0.0
+    step = 2 * math.pi / span / _FINENESS
+    near = step * (int(spectrum.argmax()) + np.linspace(-1, 1, _NEAR))
+    powers = _powers(x, left, near)
+    best = int(powers.argmax())
+    return float(near[best]), float(powers[best])
 
 
 def _powers(x: Floats, left: Floats, tried: Floats) -> Floats:

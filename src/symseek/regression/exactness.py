@@ -28,7 +28,7 @@ _MOST_DIGITS = 12  # a number with more significant digits is taken as a full fl
 _MARGIN = 10.0  # nats by which the digits must outweigh the formula: chances of 1 in 20,000
 _UNLIKELY = 2.33  # standard deviations: chances of 1 in 100
 _FEWEST = 8  # rows, with fewer of which nothing can be said of residuals
-_MOST = 2_000  # rows that are compared with each other
+_MOST = 2_000  # rows that are looked at, where some tell as much as all
 _READ = 10_000  # numbers whose digits are counted
 _UNIFORM = 1 / 12  # the mean square of a rounding error, in units of the last digit
 
@@ -95,11 +95,14 @@ class Digits:
     def error_of(self, program: Program, X: Floats) -> float:
         """The same with the rounding of the inputs, which reaches y through a formula."""
         parts = [self.error]
-        for at in np.flatnonzero(self.inputs.any(axis=0)):
+        some = slice(None, None, -(-len(X) // _MOST))
+        X, inputs = X[some], self.inputs[some]
+        values = program.evaluate(X)
+        for at in np.flatnonzero(inputs.any(axis=0)):
             moved = X.copy()
-            moved[:, at] += math.sqrt(_UNIFORM) * self.inputs[:, at]
+            moved[:, at] += math.sqrt(_UNIFORM) * inputs[:, at]
             with np.errstate(all="ignore"):
-                change = program.evaluate(moved) - program.evaluate(X)
+                change = program.evaluate(moved) - values
             # A pole within rounding is no reason to believe in large errors everywhere.
             change = np.where(np.isfinite(change), change, 0.0)
             parts.append(_root_mean_square(change) / self.spread)

@@ -5,12 +5,18 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from run_helpers import Capture, fit, write_table
+from symseek.runs.folder import RunFolder
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -27,3 +33,25 @@ def no_trace_of_drawing() -> Iterator[None]:
     assert dict(matplotlib.rcParams) == before
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or not pyplot.get_fignums()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a table; reports, which take a while, are tested once and elsewhere."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(RunFolder, "_report", lambda *_: "<!doctype html>")
+    write_table(tmp_path / "data.csv")
+    return tmp_path
+
+
+@pytest.fixture
+def folder(here: Path, capsys: Capture, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, a copy of one that all tests share."""
+    shared = tmp_path_factory.getbasetemp() / "shared"
+    if not shared.exists():
+        fit(capsys, out=str(shared))
+    shutil.copytree(shared, "run")
+    record = json.loads((shared / "settings.json").read_text())
+    record["data"] = str(here / "data.csv")
+    Path("run/settings.json").write_text(json.dumps(record, indent=2) + "\n")
+    return Path("run")

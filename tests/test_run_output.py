@@ -1,0 +1,286 @@
+"""What a run says: the command that repeats it, progress, and a disk that fails."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import os
+import shlex
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from run_helpers import (
+    FILES,
+    SHORT,
+    Capture,
+    answer,
+    fit,
+    read_rows,
+    request,
+    search,
+)
+from symseek.cli.settings import fit_command, option_words
+from symseek.regression import progress
+from symseek.regression.progress import SearchProgress, run_with_progress
+from symseek.report.text import clock
+from symseek.runs import recorder
+from symseek.runs.folder import FitRequest, RunFolder
+
+pytestmark = pytest.mark.usefixtures("here")
+
+
+# --- the command that repeats a run
+
+
+def printed_command(out: str) -> list[str]:
+    """The words of the command that a fit printed."""
+    (line,) = [line for line in out.splitlines() if line.startswith("repeat it: ")]
+    return shlex.split(line.removeprefix("repeat it: "))
+
+
+def test_a_run_prints_the_command_that_repeats_it(capsys: Capture, here: Path) -> None:
+    shutil.copy("data.csv", "my data.csv")
+    said = answer(capsys, "fit", "my data.csv", "--target", "y", "--seed", 4, *SHORT)
+    says = "repeat it: symseek fit 'my data.csv' --target y --max-expressions 2000 --seed 4\n"
+    assert says in said.out
+    assert answer(capsys, *printed_command(said.out)[1:], "--out", "again").code == 0
+    assert Path("again/front.json").read_bytes() == Path("my data-run-1/front.json").read_bytes()
+
+
+@pytest.mark.parametrize("method", ["hybrid", "evolution", "dsr"])
+@pytest.mark.parametrize("seconds", [0.1, 0.17, 0.31])
+def test_a_run_that_the_clock_ended_is_repeated_by_its_count(
+    method: str, seconds: float, capsys: Capture
+) -> None:
+    words = ("--max-seconds", seconds, "--patience", "none", "--quiet", "--method", method)
+    said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", "timed", *words)
+    assert "the time is up" in said.out
+    command = printed_command(said.out)
+    assert command[command.index("--max-seconds") + 1] == "none"
+    again = answer(capsys, *command[1:], "--out", "again", "--quiet")
+    assert again.code == 0
+    for name in ("front.json", "front.csv"):
+        assert Path("again", name).read_bytes() == Path("timed", name).read_bytes()
+    counts = [read_rows(Path(name, "curve.csv").read_text())[-1][1] for name in ("timed", "again")]
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--seed", "7", "--max-seconds", "none", "--sample-rows", "none", "--no-scale"),
+        ("--operators", "add,mul,2.5,neg", "--no-constants", "--pick", "accuracy"),
+        ("--validation", "0.25", "--reward", "r2", "--method", "pqt", "--max-length", "9"),
+        ("--features", "b", "--patience", "none", "--weights", "a", "--delimiter", ","),
+    ],
+)
+def test_the_command_repeats_the_run(words: tuple[str, ...], capsys: Capture) -> None:
+    folder = fit(capsys, *words)
+    command = shlex.split(fit_command(RunFolder.open(folder).request))
+    assert command[:2] == ["symseek", "fit"]
+    assert answer(capsys, *command[1:], "--out", "again", "--quiet").code == 0
+    for name in ("settings.json", "front.json"):
+        assert Path("again", name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_odd_names_are_quoted_in_the_command(capsys: Capture, here: Path) -> None:
+    names = ["flow, in l/s", "größe.x", "`t`", "-y", "a b"]
+    table = np.random.default_rng(0).uniform(1, 2, (30, 5))
+    with (here / "odd.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([names, *table.tolist()])
+    asked = request(data=Path("odd.csv"), target="-y", features=tuple(names[:2]), weights="a b")
+    for features in (tuple(names[:2]), ("a b", "größe.x"), None):
+        command = command_with(asked, features)
+        assert "--target=-y" in command
+        said = answer(capsys, *command[1:], *SHORT, "--out", "run", "--force")
+        assert said.code == 0
+        again = RunFolder.open(Path("run")).request
+        assert (again.target, again.features) == ("-y", features)
+
+
+def command_with(asked: FitRequest, features: tuple[str, ...] | None) -> list[str]:
+    weights = None if features and "a b" in features else asked.weights
+    return shlex.split(fit_command(replace(asked, features=features, weights=weights)))
+
+
+def test_words_of_options() -> None:
+    assert option_words("max_length", 5) == ["--max-length", "5"]
+    assert option_words("max_seconds", None) == ["--max-seconds", "none"]
+    assert option_words("operators", ["add", 2.5]) == ["--operators", "add,2.5"]
+    assert option_words("operators", [-1.0, "add"]) == ["--operators=-1.0,add"]
+    assert option_words("scale", False) == ["--no-scale"]
+
+
+# --- a disk that fails
+
+
+class Disk:
+    """Takes so many files, and then none."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, files: int) -> None:
+        self.left = files
+        self.fsync = os.fsync
+        patch.setattr(os, "fsync", self)
+
+    def __call__(self, descriptor: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            return
+        if self.left == 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.left -= 1
+        self.fsync(descriptor)
+
+
+def test_a_full_disk_does_not_end_the_search(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder, "SAVE_EVERY", 0.0)
+    Disk(monkeypatch, files=1)
+    said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", "run", *SHORT)
+    assert said.code == 1
+    assert "> " in said.out  # the front, one row of it picked
+    full = "could not be written: No space left on device"
+    lines = said.err.splitlines()
+    assert lines[0] == f"symseek: the checkpoint 'run/checkpoint' {full}; the search goes on"
+    assert lines[1:5] == [
+        f"symseek: could not write 'run/{name}': No space left on device"
+        for name in ("front.json", "front.csv", "curve.csv", "report.html")
+    ]
+    assert lines[5:] == [f"symseek: the checkpoint 'run/checkpoint' {full}"]
+    assert os.listdir("run") == ["settings.json"]
+
+
+def test_a_disk_that_has_room_again(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "SAVE_EVERY", 0.0)
+    disk = Disk(monkeypatch, files=1)
+    write = RunFolder.finish
+
+    def finish(self: RunFolder, *arguments: Any) -> None:
+        disk.left = 99
+        write(self, *arguments)
+
+    monkeypatch.setattr(RunFolder, "finish", finish)
+    said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", "run", *SHORT)
+    assert said.code == 1  # the checkpoint is missing
+    assert sorted(os.listdir("run")) == FILES[1:]
+
+
+def test_a_full_disk_at_the_start_is_an_error_at_once(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Disk(monkeypatch, files=0)
+    said = answer(capsys, "fit", "data.csv", "--target", "y", "--out", "run", *SHORT)
+    assert said.code == 2
+    assert said.err == (
+        "symseek: cannot write to the run folder 'run': No space left on device;"
+        " choose another with --out\n"
+    )
+
+
+def test_a_full_disk_when_a_run_goes_on(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    Disk(monkeypatch, files=0)
+    said = answer(capsys, "resume", folder, "--max-expressions", 5000, "--quiet")
+    assert said.code == 1
+    assert "could not write 'run/settings.json'" in said.err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_predictions_on_a_full_disk(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Disk(monkeypatch, files=0)
+    said = answer(capsys, "predict", folder, "data.csv", "--out", "p.csv")
+    assert said.code == 2
+    assert said.err == "symseek: cannot write 'p.csv': No space left on device\n"
+
+
+# --- what is shown
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "_LINE", 0.0)
+    monkeypatch.setattr(progress, "_SHARE", 0)
+    out = io.StringIO()
+    iterations: list[int] = []
+    run_with_progress(search(), out, lambda now: iterations.append(now.iteration))
+    lines = out.getvalue().splitlines()
+    assert len(lines) == len(iterations) == 3
+    assert lines[0].startswith("1,006 expressions, ")
+    assert "/s, 0:0" in lines[0]
+    assert "left at most; R2 0." in lines[0]
+    assert "\x1b" not in out.getvalue()
+
+
+def test_no_line_before_it_is_due() -> None:
+    out = io.StringIO()
+    run_with_progress(search(), out)
+    assert out.getvalue() == ""
+
+
+def test_a_terminal_gets_a_live_display(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(progress, "_REDRAW", 0.0)
+    monkeypatch.setattr(progress, "_SHARE", 0)
+    out = Terminal()
+    run_with_progress(search(), out)
+    shown = out.getvalue()
+    for word in ("━", "expressions", "left at most", "y =", "complexity", ">", "R2", "34%"):
+        assert word in shown
+    monkeypatch.setenv("TERM", "dumb")
+    out = Terminal()
+    run_with_progress(search(), out)
+    assert out.getvalue() == ""
+
+
+def test_showing_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    assert progress._next_time(100.0, 0.5) == 100.5
+    assert progress._next_time(98.0, 0.5) == 118.0
+
+
+def test_a_callback_may_end_a_search_with_progress() -> None:
+    result = run_with_progress(search(), io.StringIO(), lambda now: now.iteration == 2)
+    assert len(result.history) == 2
+
+
+def test_the_progress_of_a_search() -> None:
+    hunt = search(max_seconds=100.0)
+    hunt.run()
+    now = hunt.search.history[0]
+    assert SearchProgress(hunt, replace(now, expressions=1_500, seconds=3.0)).share == 0.5
+    late = SearchProgress(hunt, replace(now, expressions=30, seconds=75.0))
+    assert late.share == 0.75
+    assert str(late) == "30 expressions, 0/s, 0:25 left at most"
+    assert (clock(59.6), clock(3600)) == ("1:00", "1:00:00")
+
+
+def test_quiet_says_nothing_but_the_result(capsys: Capture) -> None:
+    words = ("fit", "data.csv", "--target", "y", "--max-expressions", "2000")
+    quiet, loud = answer(capsys, *words, "--quiet"), answer(capsys, *words)
+    assert quiet.err == ""
+    assert loud.err == "symseek: 40 rows, 2 columns beside y; the run goes to data-run-2\n"
+
+    def front(text: str) -> list[str]:
+        return text.split("\n\n")[0].splitlines()
+
+    assert front(quiet.out) == front(loud.out)
+    assert "report: data-run-1/report.html; use it: symseek predict data-run-1 NEW" in quiet.out
+    assert "repeat it: symseek fit data.csv --target y --max-expressions 2000\n" in quiet.out

@@ -70,11 +70,13 @@ def some_die(spec: Spec) -> Record:
 
 def dies_before_its_child(spec: Spec) -> Record:
     """The child, copied with everything that is open, outlives it."""
-    if os.fork() == 0:
+    child = os.fork()
+    if child == 0:
         log("start", spec)
         time.sleep(20.0)
         os._exit(0)
-    while not os.path.exists(spec.settings["log"]):
+    place = Path(spec.settings["log"])
+    while not place.exists() or str(child) not in place.read_text().split():
         time.sleep(0.01)
     os._exit(9)
 

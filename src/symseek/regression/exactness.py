@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,7 @@ class Digits:
             return np.maximum(self.step, self.tolerance)
         return None
 
-    @property
+    @cached_property
     def error(self) -> float:
         """The part of the spread of y that its rounding makes: no error below it means anything."""
         rounded = math.sqrt(_UNIFORM) * _root_mean_square(self.step)
@@ -94,6 +95,8 @@ class Digits:
 
     def error_of(self, program: Program, X: Floats) -> float:
         """The same with the rounding of the inputs, which reaches y through a formula."""
+        if not self.inputs.any():
+            return min(self.error, 1.0)
         parts = [self.error]
         some = slice(None, None, -(-len(X) // _MOST))
         X, inputs = X[some], self.inputs[some]

@@ -88,6 +88,8 @@ CASES: dict[str, Callable[[int], Any]] = {
     "dsr, constants": lambda threads: search("dsr", True, 6_000, threads),
     "pqt": lambda threads: search("pqt", False, 20_000, threads),
     "pqt, constants": lambda threads: search("pqt", True, 6_000, threads),
+    "pqt-whole": lambda threads: search("pqt-whole", False, 20_000, threads),
+    "pqt-whole, constants": lambda threads: search("pqt-whole", True, 6_000, threads),
     "vpg": lambda threads: search("vpg", False, 20_000, threads),
     "vpg, constants": lambda threads: search("vpg", True, 6_000, threads),
     "hybrid": lambda threads: search("hybrid", False, 50_000, threads),

@@ -11,8 +11,10 @@ from symseek import InputError, Library, Program, Programs
 from symseek.objectives import (
     Novelty,
     PriorityQueue,
+    Queue,
     RiskSeeking,
     VanillaPolicyGradient,
+    WholeQueue,
     top_quantile,
 )
 
@@ -74,7 +76,7 @@ def test_vanilla_baseline_is_a_moving_average_that_lasts() -> None:
 
 
 def test_queue_holds_the_best_distinct_programs_of_all_time() -> None:
-    objective = PriorityQueue(3)
+    objective = WholeQueue(3)
     state = objective.start()
     programs = batch(6, 3)  # two copies of three programs
     selection, state = objective.select(state, programs, np.array([0.1, 0.5, 0.3, 0.1, 0.5, 0.3]))
@@ -88,11 +90,46 @@ def test_queue_holds_the_best_distinct_programs_of_all_time() -> None:
 
 
 def test_queue_shorter_than_its_size_shares_the_weight() -> None:
-    selection, _ = PriorityQueue(10).select(PriorityQueue(10).start(), batch(2), np.array([1, 2.0]))
+    selection, _ = WholeQueue(10).select(WholeQueue(10).start(), batch(2), np.array([1, 2.0]))
     np.testing.assert_allclose(selection.weights, 0.5)
 
 
-@pytest.mark.parametrize("make", [lambda: PriorityQueue(0), lambda: VanillaPolicyGradient(0.0)])
+def test_one_of_the_queue_is_imitated_and_the_best_of_the_batch_have_the_bonus() -> None:
+    objective = PriorityQueue(3, weight=7.0, epsilon=0.3)
+    programs = batch(6)
+    selection, state = objective.select(objective.start(), programs, np.arange(6.0))
+    # Only the best of the batch has entered the queue, so it is the one imitated.
+    assert [len(program) for program in state.programs] == [7]
+    assert [len(program) for program in selection.programs] == [7, 6, 7]
+    np.testing.assert_allclose(selection.weights, [7, 0, 0])
+    np.testing.assert_allclose(selection.entropy_shares, [0, 0.5, 0.5])
+    selection, again = objective.select(state, programs[[5, 0]], np.array([9.0, 1.0]))
+    assert len(again.programs) == 1  # its tokens were there already
+    assert again.rewards.tolist() == [9.0]
+
+
+def test_every_member_of_the_queue_is_imitated_now_and_then() -> None:
+    objective, state, imitated = PriorityQueue(4), Queue(), []
+    rng = np.random.default_rng(0)
+    for best in [8, 9, 10, 11, *rng.integers(8, size=380)]:
+        chosen = batch(12)[[*rng.integers(best, size=20), best]] if best else batch(12)[:1]
+        selection, state = objective.select(state, chosen, chosen.lengths / 12)
+        imitated.append(int(selection.programs.lengths[0]))
+    counts = np.bincount(imitated[4:], minlength=14)[10:]
+    assert counts.sum() == 380
+    assert counts.min() > 60  # 95 on average, with a deviation of 8
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: PriorityQueue(0),
+        lambda: WholeQueue(0),
+        lambda: PriorityQueue(weight=0.0),
+        lambda: PriorityQueue(epsilon=2.0),
+        lambda: VanillaPolicyGradient(0.0),
+    ],
+)
 def test_bad_settings_are_refused(make: object) -> None:
     with pytest.raises(InputError):
         make()  # type: ignore[operator]

@@ -47,7 +47,14 @@ from symseek.evaluation import Graded, fit_constants
 from symseek.evolution import Evolution
 from symseek.front import Entry, Front
 from symseek.loop import Iteration, Result, Stopped
-from symseek.objectives import Novelty, PriorityQueue, RiskSeeking, Selection, VanillaPolicyGradient
+from symseek.objectives import (
+    Novelty,
+    PriorityQueue,
+    RiskSeeking,
+    Selection,
+    VanillaPolicyGradient,
+    WholeQueue,
+)
 from symseek.policy import PolicyConfig
 from symseek.programs import Program, Programs
 from symseek.rewards import (
@@ -121,6 +128,7 @@ __all__ = [
     "Token",
     "UniformArity",
     "VanillaPolicyGradient",
+    "WholeQueue",
     "__version__",
     "fit_constants",
     "paper_constraints",

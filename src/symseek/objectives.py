@@ -1,12 +1,13 @@
 """Objectives: which programs to learn from, and how much from each.
 
-All three are one idea: choose programs tau_i, a weight w_i and a share of the entropy bonus v_i for
+All are one idea: choose programs tau_i, a weight w_i and a share of the entropy bonus v_i for
 each, then ascend sum_i w_i log p(tau_i) + lambda sum_i v_i H(tau_i). An objective is a pair of pure
 functions: `start` gives its state, `select` turns (state, batch, rewards) into (selection, state).
 """
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -24,6 +25,7 @@ __all__ = [
     "RiskSeeking",
     "Selection",
     "VanillaPolicyGradient",
+    "WholeQueue",
 ]
 
 Floats = NDArray[np.float64]
@@ -58,6 +60,14 @@ def top_quantile(rewards: Floats, epsilon: float) -> float:
     return float(np.partition(rewards, rank)[rank])
 
 
+def _check_share(epsilon: float) -> None:
+    if not 0 < epsilon <= 1:
+        raise InputError(
+            f"epsilon is {epsilon}; it must be above 0 and at most 1:"
+            " the share of each batch to learn from"
+        )
+
+
 @dataclass(frozen=True)
 class RiskSeeking:
     r"""The risk-seeking policy gradient: learn from the best `epsilon` of each batch.
@@ -72,11 +82,7 @@ class RiskSeeking:
 
     def __post_init__(self) -> None:
         numbers(self, "epsilon")
-        if not 0 < self.epsilon <= 1:
-            raise InputError(
-                f"epsilon is {self.epsilon}; it must be above 0 and at most 1:"
-                " the share of each batch to learn from"
-            )
+        _check_share(self.epsilon)
 
     def start(self) -> None:
         return None
@@ -159,17 +165,33 @@ class Queue:
     programs: Programs | None = None
     rewards: Floats | None = None
 
+    def with_best(self, programs: Programs, rewards: Floats, size: int) -> Queue:
+        """The queue with programs taken in, `size` at most; of equals, the earlier stays."""
+        if self.programs is not None and self.rewards is not None:
+            full = len(self.rewards) == size
+            worst = self.rewards[-1] if full else -np.inf
+            better = np.flatnonzero(rewards > worst)
+            if not len(better):
+                return self
+            programs = Programs.concatenate([self.programs, programs[better]])
+            rewards = np.concatenate([self.rewards, rewards[better]])
+        chosen: list[int] = []
+        seen: set[bytes] = set()
+        for row in np.argsort(-rewards, kind="stable"):
+            key = programs.tokens[row, : programs.lengths[row]].tobytes()
+            if key not in seen:
+                seen.add(key)
+                chosen.append(int(row))
+            if len(chosen) == size:
+                break
+        return Queue(programs[chosen], rewards[chosen])
+
 
 @dataclass(frozen=True)
-class PriorityQueue:
-    r"""Priority queue training: imitate the `size` best distinct programs ever seen.
+class _Queued:
+    """What the two kinds of priority queue training share."""
 
-    .. math:: \frac{1}{k} \sum_{i=1}^{k} \nabla \log p(\tau^{[i]})
-
-    The entropy bonus is that of the programs in the queue (Abolafia et al. 2018).
-    """
-
-    size: int = 10
+    size: int = 10  # programs in the queue
 
     def __post_init__(self) -> None:
         wholes(self, "size")
@@ -179,30 +201,66 @@ class PriorityQueue:
     def start(self) -> Queue:
         return Queue()
 
+
+@dataclass(frozen=True)
+class PriorityQueue(_Queued):
+    r"""Priority queue training as the paper's authors ran it: imitate one of the best programs.
+
+    The best program of each batch goes into a queue of the `size` best distinct ones. Each step
+    imitates one of them, drawn at random, with a weight far above that of the entropy bonus, which
+    is that of the best `epsilon` of the batch. On average, a step goes along
+
+    .. math:: \frac{1}{k} \sum_{i=1}^{k} \nabla \log p(\tau^{[i]})
+
+    as in `WholeQueue`; the single draws make it wander more, and that recovers more formulas.
+
+    >>> PriorityQueue(10)
+    PriorityQueue(size=10, weight=200.0, epsilon=0.05)
+    """
+
+    weight: float = 200.0  # of the imitated program
+    epsilon: float = 0.05  # share of the batch that has the entropy bonus
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        numbers(self, "weight", "epsilon")
+        if not (np.isfinite(self.weight) and self.weight > 0):
+            raise InputError(f"the weight of imitation is {self.weight}; it must be above 0")
+        _check_share(self.epsilon)
+
     def select(self, state: Queue, programs: Programs, rewards: Floats) -> tuple[Selection, Queue]:
-        queue = self._updated(state, programs, rewards)
+        best = [int(rewards.argmax())]
+        queue = state.with_best(programs[best], rewards[best], self.size)
         assert queue.programs is not None
-        kept = len(queue.programs)
-        equal = np.full(kept, 1.0 / kept)
+        imitated = queue.programs[[_draw(programs, len(queue.programs))]]
+        kept = np.flatnonzero(rewards >= top_quantile(rewards, self.epsilon))
+        weights, shares = np.zeros(1 + len(kept)), np.full(1 + len(kept), 1.0 / len(kept))
+        weights[0], shares[0] = self.weight, 0.0
+        return Selection(Programs.concatenate([imitated, programs[kept]]), weights, shares), queue
+
+
+@dataclass(frozen=True)
+class WholeQueue(_Queued):
+    r"""Priority queue training by its formula: imitate all of the `size` best programs ever seen.
+
+    .. math:: \frac{1}{k} \sum_{i=1}^{k} \nabla \log p(\tau^{[i]})
+
+    Every program of a batch may enter the queue, and the entropy bonus is that of the queue
+    (Abolafia et al. 2018). It has no random draw, so one step shows what the whole queue asks for.
+    """
+
+    def select(self, state: Queue, programs: Programs, rewards: Floats) -> tuple[Selection, Queue]:
+        queue = state.with_best(programs, rewards, self.size)
+        assert queue.programs is not None
+        equal = np.full(len(queue.programs), 1.0 / len(queue.programs))
         return Selection(queue.programs, equal, equal), queue
 
-    def _updated(self, queue: Queue, programs: Programs, rewards: Floats) -> Queue:
-        """The queue with the batch's best taken in; of equals, the earlier stays."""
-        if queue.programs is not None and queue.rewards is not None:
-            full = len(queue.rewards) == self.size
-            worst = queue.rewards[-1] if full else -np.inf
-            better = np.flatnonzero(rewards > worst)
-            if not len(better):
-                return queue
-            programs = Programs.concatenate([queue.programs, programs[better]])
-            rewards = np.concatenate([queue.rewards, rewards[better]])
-        chosen: list[int] = []
-        seen: set[bytes] = set()
-        for row in np.argsort(-rewards, kind="stable"):
-            key = programs.tokens[row, : programs.lengths[row]].tobytes()
-            if key not in seen:
-                seen.add(key)
-                chosen.append(int(row))
-            if len(chosen) == self.size:
-                break
-        return Queue(programs[chosen], rewards[chosen])
+
+def _draw(programs: Programs, count: int) -> int:
+    """A number below `count`, as random as the batch is.
+
+    It follows from the batch alone, so selecting stays a pure function: a run that goes on after a
+    stop draws what it would have drawn.
+    """
+    seed = zlib.crc32(np.ascontiguousarray(programs.tokens).tobytes())
+    return int(np.random.default_rng(seed).integers(count))

@@ -8,10 +8,16 @@ from typing import Any
 from symseek.constants import FitConfig
 from symseek.errors import unknown_name
 from symseek.evolution import Evolution
-from symseek.objectives import Objective, PriorityQueue, RiskSeeking, VanillaPolicyGradient
+from symseek.objectives import (
+    Objective,
+    PriorityQueue,
+    RiskSeeking,
+    VanillaPolicyGradient,
+    WholeQueue,
+)
 from symseek.search import SearchConfig
 
-__all__ = ["METHODS", "dsr", "evolution", "hybrid", "method", "pqt", "vpg"]
+__all__ = ["METHODS", "dsr", "evolution", "hybrid", "method", "pqt", "pqt_whole", "vpg"]
 
 
 def dsr(**changes: Any) -> SearchConfig:
@@ -25,8 +31,17 @@ def dsr(**changes: Any) -> SearchConfig:
 
 
 def pqt(**changes: Any) -> SearchConfig:
-    """Priority queue training with the ten best programs."""
+    """Priority queue training: one of the ten best programs is imitated in each step."""
     settings = _settings(PriorityQueue(10), 5e-4)
+    return SearchConfig.from_dict({**settings, **changes})
+
+
+def pqt_whole(**changes: Any) -> SearchConfig:
+    """Priority queue training by its formula: all of the ten best are imitated in each step.
+
+    The paper gives this formula and its authors ran `pqt`, which recovers more.
+    """
+    settings = _settings(WholeQueue(10), 5e-4)
     return SearchConfig.from_dict({**settings, **changes})
 
 
@@ -76,6 +91,7 @@ def _settings(objective: Objective, learning_rate: float) -> dict[str, Any]:
 METHODS: dict[str, Callable[..., SearchConfig]] = {
     "dsr": dsr,
     "pqt": pqt,
+    "pqt-whole": pqt_whole,
     "vpg": vpg,
     "hybrid": hybrid,
     "evolution": evolution,

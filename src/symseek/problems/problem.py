@@ -2,8 +2,8 @@
 
 The points depend on the problem's name alone, so every search seed sees the same data:
 `RandomState(adler32(name))` draws the training inputs, one variable after another, and then the
-test inputs from the same stream; evenly spaced points serve for both. Letters: N rows, n input
-variables.
+test inputs from the same stream; evenly spaced points serve for both. The name is that of the
+authors' code, which writes a prime as a letter a. Letters: N rows, n input variables.
 """
 
 from __future__ import annotations
@@ -153,7 +153,7 @@ class Problem:
 
     def data(self) -> TrainTest:
         """Draw the points and compute the targets; the same arrays at every call."""
-        rng = np.random.RandomState(zlib.adler32(self.name.encode()))
+        rng = np.random.RandomState(zlib.adler32(self.letter_name.encode()))
         n = len(self.variables)
         X_train = self.train.draw(n, rng)
         same = isinstance(self.test, Evenly) and self.test == self.train
@@ -175,6 +175,16 @@ class Problem:
     def positive(self) -> bool:
         """Whether every training input is positive: then exp(y*log(x)) is x**y."""
         return self.train.low >= 0
+
+    @property
+    def letter_name(self) -> str:
+        """The name in the authors' code, which draws the points: a letter a for a prime.
+
+        >>> from symseek import problems
+        >>> problems.load("Nguyen-8''").letter_name
+        'Nguyen-8aa'
+        """
+        return self.name.replace("'", "a")
 
     @property
     def shell_name(self) -> str:

@@ -28,6 +28,7 @@ _POLICY = ("batch_size", "learning_rate", "entropy_weight")
 HYPERPARAMETERS: dict[str, tuple[str, ...]] = {
     "dsr": (*_POLICY, "epsilon"),
     "pqt": (*_POLICY, "size"),
+    "pqt-whole": (*_POLICY, "size"),
     "vpg": (*_POLICY, "beta"),
     "hybrid": (*_POLICY, "epsilon"),
     "evolution": ("batch_size",),
@@ -160,7 +161,7 @@ def search_config(method: str, plan: Plan) -> SearchConfig:
     from symseek import presets
 
     changes = {name: value for name, value in plan.tuned.items() if name in _POLICY}
-    objective = _objective(plan)
+    objective = _objective(method, plan)
     if objective is not None:
         changes["objective"] = objective
     if "entropy" in plan.without:
@@ -168,16 +169,17 @@ def search_config(method: str, plan: Plan) -> SearchConfig:
     return presets.method(method, max_expressions=plan.max_expressions, **changes)
 
 
-def _objective(plan: Plan) -> Objective | None:
+def _objective(method: str, plan: Plan) -> Objective | None:
     """The objective, where it is not the method's own."""
-    from symseek.objectives import PriorityQueue, RiskSeeking, VanillaPolicyGradient
+    from symseek.objectives import PriorityQueue, RiskSeeking, VanillaPolicyGradient, WholeQueue
 
     if "risk" in plan.without:
         return VanillaPolicyGradient(_NO_RISK_BETA)
     if "epsilon" in plan.tuned:
         return RiskSeeking(plan.tuned["epsilon"])
     if "size" in plan.tuned:
-        return PriorityQueue(plan.tuned["size"])
+        kind = WholeQueue if method == "pqt-whole" else PriorityQueue
+        return kind(plan.tuned["size"])
     if "beta" in plan.tuned:
         return VanillaPolicyGradient(plan.tuned["beta"])
     return None

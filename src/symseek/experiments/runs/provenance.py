@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from contextlib import suppress
 from functools import lru_cache
@@ -18,14 +19,25 @@ __all__ = ["commit", "hardware"]
 def commit() -> str:
     """The commit of the package's code, "-dirty" added where files differ; "" if unknown.
 
-    Git is asked once in each process: the code that was imported does not change with the files.
+    In a clone, git is asked, once in each process: the code that was imported does not change with
+    the files. Anywhere else it is the commit that the package was built from.
     """
     folder = Path(symseek.__file__).parent
-    if not _git(folder, "ls-files", "__init__.py"):  # installed into another repository
-        return ""
+    if not _git(folder, "ls-files", "__init__.py"):  # perhaps installed into another repository
+        return _recorded()
     head = _git(folder, "rev-parse", "HEAD")
     changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
     return f"{head}-dirty" if head and changed else head
+
+
+def _recorded() -> str:
+    """What the build wrote into the package."""
+    for folder in symseek.__path__:
+        with suppress(OSError, ValueError):
+            text = (Path(folder) / "commit.txt").read_text(encoding="ascii").strip()
+            if re.fullmatch(r"[0-9a-f]{40,64}(-dirty)?", text):
+                return text
+    return ""
 
 
 def _git(folder: Path, *words: str) -> str:

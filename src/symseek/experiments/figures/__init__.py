@@ -4,12 +4,14 @@
 long a run takes, `ablations` what each part of the method contributes, `noise` and `reward_noise`
 recovery against noise on the data and on the rewards, `curves` the best reward and the recovery as
 a search goes on, `distributions` how the rewards of a batch change (`density` is one curve of it),
-`grid` recovery against each setting, and `save` writes any of them as SVG and PNG.
+`grid` recovery against each setting, `constants` errors and recovery under several settings, and
+`save` writes any of them as SVG and PNG.
 """
 
 from __future__ import annotations
 
 from symseek.experiments.figures.conditions import ablations, noise, reward_noise
+from symseek.experiments.figures.constants import constants
 from symseek.experiments.figures.curves import curves
 from symseek.experiments.figures.distribution import density, distributions
 from symseek.experiments.figures.errors import errors
@@ -20,6 +22,7 @@ from symseek.experiments.figures.time import runtimes
 
 __all__ = [
     "ablations",
+    "constants",
     "curves",
     "density",
     "distributions",

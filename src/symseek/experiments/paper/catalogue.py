@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from symseek.errors import unknown_name
 from symseek.experiments.paper import (
+    constants,
     grids,
     literature,
     recovery_tables,
@@ -18,7 +19,7 @@ from symseek.experiments.paper.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "experiment"]
 
-MODULES = (recovery_tables, literature, runtimes, studies, training, grids)
+MODULES = (recovery_tables, literature, constants, runtimes, studies, training, grids)
 
 EXPERIMENTS: dict[str, Experiment] = {
     each.name: each for module in MODULES for each in module.EXPERIMENTS

@@ -19,7 +19,12 @@ from symseek.experiments.runs.perform import report
 from symseek.experiments.runs.plan import Plan, gp_config, search_config
 from symseek.experiments.runs.record import Record, Snapshot
 from symseek.experiments.runs.spec import Spec
-from symseek.experiments.runs.training_curve import NoisyRewards, RewardRecorder, TrainingCurve
+from symseek.experiments.runs.training_curve import (
+    Halfway,
+    NoisyRewards,
+    RewardRecorder,
+    TrainingCurve,
+)
 
 if TYPE_CHECKING:
     from symseek.baselines.gp import GeneticProgramming
@@ -54,10 +59,12 @@ def execute(spec: Spec) -> Record:
     judge = Judge(problem)
     stop = StopAtRecovery(judge)
     curve = TrainingCurve(plan.max_expressions, plan.curve, recorder)
+    halfway = Halfway(plan.max_expressions)
     reporter = _Reporter(spec, judge)
 
     def callback(now: Iteration) -> bool:
         curve(now)
+        halfway(now)
         reporter(now)
         return plan.early_stop and stop(now)
 
@@ -71,9 +78,19 @@ def execute(spec: Spec) -> Record:
         evaluations=evaluations,
         seconds=seconds,
         front=[(each.complexity, each.reward, str(each.program)) for each in result.front],
-        curve=curve.finish(),
+        curve=curve.finish() | (_halfway_columns(halfway, data) if plan.halfway else {}),
     )
     return _judged(record, result, judge, data, plan)
+
+
+def _halfway_columns(halfway: Halfway, data: problems.TrainTest) -> dict[str, list[Any]]:
+    """The best expression after half of the budget, as columns of one row."""
+    best = halfway.best
+    return {
+        "halfway_expressions": [halfway.expressions],
+        "halfway_formula": ["" if best is None else str(best.program)],
+        "halfway_rmse": [None if best is None else errors_on_test(best.program, data)[0]],
+    }
 
 
 def training_data(problem: problems.Problem, plan: Plan) -> problems.TrainTest:
@@ -103,7 +120,7 @@ def _set_up(
     """The search, and what records its rewards."""
     from symseek.search import Search
 
-    given = (problem.library(), data.X_train, data.y_train)
+    given = (plan.library(problem), data.X_train, data.y_train)
     more: dict[str, Any] = {"reward": plan.reward, "seed": spec.seed, "threads": plan.threads}
     if spec.method == "gp":
         from symseek.baselines.gp import GeneticProgramming

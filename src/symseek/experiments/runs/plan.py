@@ -18,11 +18,13 @@ if TYPE_CHECKING:
     from symseek.baselines.gp import GPConfig
     from symseek.constraints.forms import Constraint
     from symseek.objectives import Objective
+    from symseek.problems import Problem
     from symseek.search import SearchConfig
+    from symseek.tokens import Library
 
 __all__ = ["ABLATIONS", "HYPERPARAMETERS", "Plan", "check", "gp_config", "search_config"]
 
-_POLICY = ("batch_size", "learning_rate", "entropy_weight")
+_POLICY = ("batch_size", "learning_rate", "entropy_weight", "max_constants")
 
 #: What may be tuned, by method.
 HYPERPARAMETERS: dict[str, tuple[str, ...]] = {
@@ -73,6 +75,8 @@ class Plan:
     curve: bool = False  # keep the training curve
     distribution: bool = False  # keep the distributions of the rewards, now and then
     front_recovery: bool = False  # the formula counts anywhere on the front
+    halfway: bool = False  # keep, too, what was best after half of the budget
+    protected: bool = False  # operators that are defined everywhere, as some programs have them
     threads: int = 1  # they change the speed, never the result
     tuned: Mapping[str, Any] = field(default_factory=dict)  # hyper-parameters
 
@@ -116,6 +120,16 @@ class Plan:
     def without(self) -> tuple[str, ...]:
         """The parts of the algorithm that are removed."""
         return ABLATIONS[self.ablation] if self.ablation else ()
+
+    def library(self, problem: Problem) -> Library:
+        """The problem's tokens, protected where the plan says so."""
+        from symseek.tokens import OPERATORS, Library
+
+        if not self.protected:
+            return problem.library()
+        protected = [f"protected_{name}" for name in problem.operators]
+        pairs = zip(problem.operators, protected, strict=True)
+        return Library([two if two in OPERATORS else one for one, two in pairs], problem.variables)
 
     def constraints(self) -> list[Constraint] | None:
         """What replaces the paper's constraints, where they are removed."""

@@ -22,6 +22,7 @@ from symseek.experiments.paper.literature import worst_harmonic_error
 from symseek.experiments.paper.measures import recovery_table, significance_table
 from symseek.experiments.paper.report import Request, selected, write_report
 from symseek.experiments.paper.tables import ResultTable, to_csv, to_latex, to_markdown
+from symseek.experiments.runs.csv_file import runs_csv
 from symseek.experiments.runs.plan import Plan
 
 SEEDS = range(2)
@@ -189,6 +190,44 @@ def test_runs_of_another_machine_are_copied(
     assert capsys.readouterr().err.startswith(f"{other}: 4 runs were new")
     assert ask(here, "table1", "--report", "--take", other) == 0
     assert capsys.readouterr().err.startswith(f"{other}: 0 runs were new")
+
+
+def test_a_table_of_runs_is_a_store_that_can_be_read_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir(), there.mkdir()
+    assert ask(there, "constants", "--problems", "Jin-5", "--seeds", "1") == 0
+    table = next(there.rglob("constants-runs.csv"))
+    assert ask(here, "constants", "--report", "--seeds", "1", "--take", str(table)) == 0
+    assert capsys.readouterr().err.count("4 runs were new") == 1
+    again = next(here.rglob("constants-runs.csv"))
+    assert again.read_text() == table.read_text()  # with what was best half-way
+    written = [next(each.rglob("constants-jin.csv")).read_text() for each in (here, there)]
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda text: text.replace("seed,", "sead,", 1), "no column 'seed'"),
+        (lambda text: text.replace(",done,", ",perhaps,", 1), "line 2"),
+        (lambda text: text.replace(",0,", ",zero,", 1), "line 2"),
+        (lambda text: text.replace('"{', '"[', 1), "line 2"),
+        (lambda text: text[: text.rindex(",")], "line 2"),
+        (lambda text: "", "no column 'method'"),
+    ],
+)
+def test_a_table_that_has_no_runs_is_refused_by_its_line(
+    change: Any, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[Any]
+) -> None:
+    done = Record(Spec("dsr", "Nguyen-1", 0, {"max_expressions": 4000, "curve": True}))
+    table = tmp_path / "some.csv"
+    table.write_text(change(runs_csv([done])))
+    folder = tmp_path / "here"
+    folder.mkdir()
+    assert refused(folder, "table1", "--report", "--take", str(table))
+    assert said in capsys.readouterr().err
 
 
 def refused(folder: Path, *words: str) -> bool:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from symseek.experiments import Store
     from symseek.experiments.paper.experiment import Experiment
     from symseek.experiments.paper.report import Request
+    from symseek.experiments.runs.record import Record
     from symseek.experiments.runs.spec import Spec
 
 __all__ = ["add_paper"]
@@ -82,6 +83,13 @@ def add_paper(commands: Commands) -> None:
         help="run these methods only: dsr,gp",
     )
     add(
+        "--problems",
+        type=names,
+        default=[],
+        metavar="NAMES",
+        help="run these problems or suites only: Jin-2,Nguyen-c",
+    )
+    add(
         "--max-expressions",
         type=positive,
         metavar="N",
@@ -94,8 +102,8 @@ def add_paper(commands: Commands) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="first copy the finished runs of another store, from another machine say, into this"
-        " one; may be given several times",
+        help="first copy the finished runs of another store, from another machine say, or of a"
+        " report's NAME-runs.csv into this store; may be given several times",
     )
     add("--report", action="store_true", help="run nothing, report on what the store holds")
     add("--retry-failed", action="store_true", help="run again what has failed before")
@@ -123,7 +131,12 @@ def _paper(options: argparse.Namespace) -> int:
     wanted = experiment(options.experiment)
     seeds = options.seeds or range(wanted.seeds)
     request = Request(
-        wanted.name, seeds, options.quick, tuple(options.only), options.max_expressions
+        wanted.name,
+        seeds,
+        options.quick,
+        tuple(options.only),
+        tuple(options.problems),
+        options.max_expressions,
     )
     return _run(wanted, request, options)
 
@@ -146,15 +159,13 @@ def _run(experiment: Experiment, request: Request, options: argparse.Namespace) 
     if not options.report:
         check(specs, with_libraries=options.cluster is None)
     with ExitStack() as stack:  # whatever may be refused is refused before anything is made
-        others = [stack.enter_context(Store(path, create=False)) for path in options.take]
-        for other in others:
-            other.records()
+        others = [(path, _runs_of(path)) for path in options.take]
         create = bool(others) or not options.report
         store = stack.enter_context(Store(options.store, create=create))
         store.records(specs)
         _check_folder(options.out)
-        for other in others:
-            print(f"{other.path}: {store.copy_from(other):,} runs were new", file=sys.stderr)
+        for path, found in others:
+            print(f"{path}: {store.take(found):,} runs were new", file=sys.stderr)
         status = 0 if options.report else _run_missing(specs, store, options)
         records = store.records(specs)
     done = [record for record in records if record.status == "done"]
@@ -170,6 +181,17 @@ def _run(experiment: Experiment, request: Request, options: argparse.Namespace) 
         print(files[0].read_text(encoding="utf-8"))
         print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
     return status
+
+
+def _runs_of(path: Path) -> list[Record]:
+    """The finished runs of another store, or of a table of runs."""
+    from symseek.experiments import Store
+    from symseek.experiments.runs.csv_file import read_runs
+
+    if path.suffix.lower() == ".csv":
+        return read_runs(path)
+    with Store(path, create=False) as other:
+        return other.records()
 
 
 def _run_missing(specs: Sequence[Spec], store: Store, options: argparse.Namespace) -> int:

@@ -55,7 +55,7 @@ def _marks(ax: Axes, rows: Sequence[Row], names: Sequence[str]) -> None:
     problems = shared.distinct(rows, "problem")
     for i, name in enumerate(names):
         look: dict[str, Any] = {"color": _SHADES[i // 2 % len(_SHADES)]}
-        mark = {"marker": _MARKS[i % len(_MARKS)], "ms": 5.5, "linestyle": "none"}
+        mark: dict[str, Any] = {"marker": _MARKS[i % len(_MARKS)], "ms": 5.5, "linestyle": "none"}
         filled = look["color"] if i % 2 else "none"
         ax.plot([], [], label=style.drawable(name), mfc=filled, **mark, **look)
         for row in (row for row in rows if row["condition"] == name):

@@ -5,19 +5,20 @@ Every report names the command that repeats it, the seeds, the commit and the ma
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
+from symseek import problems
 from symseek.errors import InputError, unknown_name
 from symseek.experiments.paper.experiment import Drawing, Experiment, Report
 from symseek.experiments.paper.tables import to_csv, to_latex, to_markdown
+from symseek.experiments.runs.csv_file import runs_csv
 from symseek.experiments.runs.record import Record
-from symseek.experiments.runs.spec import Spec, canonical
+from symseek.experiments.runs.spec import Spec
 from symseek.files.atomic import write_whole
 
 __all__ = ["Request", "by_seeds", "selected", "write_report"]
@@ -37,6 +38,7 @@ class Request:
     seeds: Sequence[int]
     quick: bool = False
     only: tuple[str, ...] = ()  # methods; all if none is named
+    problems: tuple[str, ...] = ()  # problems or suites; all if none is named
     max_expressions: int | None = None  # another budget for every run
 
     @property
@@ -44,12 +46,23 @@ class Request:
         words = ["symseek", "paper", self.name, "--seeds", _seeds(self.seeds)]
         words += ["--quick"] if self.quick else []
         words += ["--only", ",".join(self.only)] if self.only else []
+        words += ["--problems", ",".join(self.problems)] if self.problems else []
         words += ["--max-expressions", str(self.max_expressions)] if self.max_expressions else []
         return shlex.join(words)
 
     def asks_for(self, spec: Spec) -> bool:
         """Whether a run of the experiment is one of those."""
-        return spec.seed in self.seeds and (not self.only or spec.method in self.only)
+        names = self.problem_names
+        return (
+            spec.seed in self.seeds
+            and (not self.only or spec.method in self.only)
+            and (not names or spec.problem in names)
+        )
+
+    @cached_property
+    def problem_names(self) -> frozenset[str]:
+        """The problems that were named, those of a suite one by one."""
+        return frozenset(each.name for each in problems.select(*self.problems))
 
 
 def _seeds(seeds: Sequence[int]) -> str:
@@ -70,6 +83,9 @@ def selected(experiment: Experiment, request: Request) -> list[Spec]:
     for name in request.only:
         if name not in methods:
             raise unknown_name(f"method of {experiment.name}", name, methods)
+    own = {spec.problem for spec in specs}
+    for name in request.problem_names - own:
+        raise unknown_name(f"problem of {experiment.name}", name, sorted(own))
     chosen = [spec for spec in specs if request.asks_for(spec)]
     chosen.sort(key=lambda spec: spec.seed)
     if request.max_expressions is None:
@@ -131,26 +147,6 @@ def write_report(
         for path in _draw(figure, folder / _stem(experiment, figure))
     ]
     return [*(folder / name for name in files), *pictures]
-
-
-def runs_csv(records: Iterable[Record]) -> str:
-    """Every run as a line: its spec, its results and its provenance; failed ones too.
-
-    >>> failed = Record(Spec("dsr", "Nguyen-1", 3), "failed", error="KeyError: 1")
-    >>> print(runs_csv([failed]).splitlines()[1])
-    dsr,Nguyen-1,3,{},failed,no,0,0.0,,0.0,,,,,KeyError: 1
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    kept = ("evaluations", "seconds", "expression", "reward", "test_rmse", "test_nrmse", "commit")
-    names = ("method", "problem", "seed", "settings", "status", "recovered", *kept, "cpu", "error")
-    writer.writerow(names)
-    for record in records:
-        spec = record.spec
-        values = [spec.method, spec.problem, spec.seed, canonical(dict(spec.settings))]
-        values += [record.status, record.recovered, *(getattr(record, name) for name in kept)]
-        writer.writerow([*values, record.hardware.get("cpu", ""), record.last_line])
-    return text.getvalue()
 
 
 def _stem(experiment: Experiment, figure: Drawing) -> str:

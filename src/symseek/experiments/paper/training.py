@@ -64,6 +64,10 @@ def _curves_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
 
 
 def _curves(records: Sequence[Record]) -> Report:
+    """What the runs with a curve show; those that were read from a table have none."""
+    without = sum(not each.curve for each in records)
+    records = [each for each in records if each.curve]
+    notes = [f"{without} runs have no training curve and are left out."] if without else []
     groups = grouped(records, lambda each: (each.spec.problem, each.spec.method))
     by_problem: dict[str, dict[str, dict[str, Any]]] = {}
     for problem in problems_of(records):
@@ -71,7 +75,7 @@ def _curves(records: Sequence[Record]) -> Report:
             group = groups.get((problem, method), [])
             if group:
                 by_problem.setdefault(problem, {})[method] = _curve_of(group)
-    return Report([_checkpoints(records, by_problem)], [Drawing("curves", by_problem)])
+    return Report([_checkpoints(records, by_problem)], [Drawing("curves", by_problem)], notes)
 
 
 def _curve_of(group: Sequence[Record]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -135,13 +135,12 @@ class Store:
         with self._db.writing():
             self._db.executemany(_FINISH, rows)
 
-    def copy_from(self, other: Store) -> int:
-        """Copy the finished runs of another store, and return how many were new here.
+    def take(self, found: Sequence[Record]) -> int:
+        """Take in runs that were finished elsewhere, and return how many were new here.
 
         A run that is done here stays as it is, and one that failed here gives way to one that is
         done there.
         """
-        found = other.records()
         specs = [each.spec for each in found]
         absent, undone = set(self.missing(specs)), set(self.missing(specs, failed_before=math.inf))
         new = [each for each in found if each.spec in (undone if each.status == "done" else absent)]

@@ -68,6 +68,25 @@ def test_every_operation_has_its_slope(name: str, place: int) -> None:
         assert compared or (value == "-0.7" and name in ("log", "sqrt", "pow"))
 
 
+PROTECTED = [  # where a number stands for the value, and where not
+    *(f"protected_div mul 0.7 x mul {scale} x" for scale in (0.7, 1e-4)),
+    *(f"protected_exp mul {scale} x" for scale in (-0.7, 1e4)),
+    *(f"protected_neg_exp mul {scale} x" for scale in (0.7, -1e4)),
+    *(
+        f"protected_{name} mul {scale} x"
+        for name in ("log", "reciprocal")
+        for scale in (-0.7, 1e-4)
+    ),
+    *(f"protected_{name} mul {scale} x" for name in ("square", "cube") for scale in (-0.7, 1e8)),
+    "protected_sqrt mul -0.7 x",
+]
+
+
+@pytest.mark.parametrize("text", PROTECTED)
+def test_slopes_of_protected_operators(text: str) -> None:
+    assert check_derivatives(Program.from_preorder(text, LIBRARY), 20)
+
+
 def test_slopes_at_kinks_and_steps() -> None:
     """Where there are two slopes the engine takes one of them; a step has the slope 0."""
     library = Library([*OPERATORS, "const"], variables=["x"])

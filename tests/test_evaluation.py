@@ -30,7 +30,7 @@ def table(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 INEXACT = ("pow", "sin", "cos", "tan", "tanh", "exp", "log", "neg_exp", "asin", "acos", "atan")
-INEXACT += ("atan2", "sinh", "cosh", "asinh", "erf")
+INEXACT += ("atan2", "sinh", "cosh", "asinh", "erf", "protected_exp", "protected_log")
 
 
 def jittered(program: Program, X: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -157,6 +157,14 @@ def test_a_value_that_is_not_finite_cannot_hide(text: str) -> None:
         "acos neg add x x",
         "atan2 exp exp mul x div 1 sub x x x",
         "div 1 cosh mul x fourth fourth add x x",
+        "protected_div x log neg x",
+        "protected_div log neg x sub x x",
+        "protected_exp div x sub x x",
+        "protected_exp log neg x",
+        "protected_log log neg x",
+        "protected_reciprocal div x sub x x",
+        "protected_square div x sub x x",
+        "protected_cube log neg x",
     ],
 )
 def test_a_value_that_is_not_finite_cannot_hide_in_the_other_operators(text: str) -> None:
@@ -265,6 +273,7 @@ def test_atan2_is_within_two_units(case: str) -> None:
 TINY, HUGE = 5e-324, 1.7976931348623157e308
 SPECIAL = [0.0, 0.5, 0.75, 1.0, 2.0, 3.0, 20.5, 709.78, 709.79, 745.13, 745.14, 1023.0, 1075.0]
 SPECIAL += [TINY, 1e-310, 2.3e-308, 1e-300, 1 - 2**-53, 1 + 2**-52, math.pi / 2, math.pi, 1e5]
+SPECIAL += [0.001, 0.001 + 2**-60, 0.0009, 99.9, 100.0, 100.5, 999999.9, 1e6, 1000000.1]
 SPECIAL += [1e15 + 0.5, 1e22, 2.0**51, 2.0**53, 2.0**53 + 2, 1e300, HUGE, math.inf, math.nan]
 SPECIAL += [-value for value in SPECIAL]
 

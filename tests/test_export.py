@@ -104,6 +104,9 @@ COVERING = [  # every operator, in as few formulas as are read easily
     "hypot(x, class)*gauss(x) - logistic(class) + sinh(x)*cosh(class)/asinh(x)",
     "asin(tanh(x)) - acos(x/9.0)*atan(class) + atan2(x, class) - erf(x)**2",
     "min(x, class)*max(x, 1.25 - class) - sign(class - 0.8) + floor(3.0*x)/(-min(2.0, x))",
+    "protected_div(x, class - 0.9) + protected_exp(90.0*x)*protected_log(x) - protected_sqrt(-x)",
+    "protected_reciprocal(class - 0.7)*protected_neg_exp(-90.0*x) - protected_square(1e6*x)",
+    "protected_cube(class)*protected_div(1.5, -x) + protected_log(class - 0.9)",
 ]
 
 
@@ -124,7 +127,8 @@ def steady(program: Program, X: np.ndarray) -> np.ndarray:
     the sign of the zero that is the sign of a zero.
     """
     exact = {"add", "sub", "mul", "div", "sqrt", "square", "cube", "fourth", "reciprocal", "neg"}
-    exact |= {"abs", "min", "max", "sign", "floor"}
+    exact |= {"abs", "min", "max", "sign", "floor", "protected_div", "protected_reciprocal"}
+    exact |= {"protected_square", "protected_cube"}
     rng = np.random.default_rng(1)
 
     def shaken(name: str) -> Callable[..., Any]:

@@ -22,7 +22,9 @@ from symseek.tokens import CONST, EMPTY, OPERATORS, Kind, Library, Token
 def test_table_has_the_promised_operators():
     assert " ".join(OPERATORS) == (
         "add sub mul div pow sin cos tan tanh exp log sqrt square cube fourth reciprocal neg abs "
-        "neg_exp asin acos atan sinh cosh asinh atan2 min max sign floor erf hypot gauss logistic"
+        "neg_exp asin acos atan sinh cosh asinh atan2 min max sign floor erf hypot gauss logistic "
+        "protected_div protected_exp protected_log protected_sqrt protected_reciprocal "
+        "protected_neg_exp protected_square protected_cube"
     )
 
 

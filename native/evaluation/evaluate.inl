@@ -4,7 +4,7 @@
 // A program is invalid as soon as any node is not finite. Most operations pass a NaN or an infinity on to the
 // root (x + inf, inf * 0, sin(inf), ...), so only operands of operations that can hide one are looked at: the
 // divisor (1/inf = 0), exponentials (exp(-inf) = 0), powers (nan^0 = 1), functions with finite limits (tanh(inf) = 1),
-// and choices between two operands (min(0, inf) = 0).
+// choices between two operands (min(0, inf) = 0), and protected operations (0 in the place of exp(inf)).
 
 // NaN where the value is not finite, 0 elsewhere.
 SYMSEEK_INLINE f64x8 nan_unless_finite(const f64x8& a) { return a - a; }
@@ -46,6 +46,10 @@ SYMSEEK_INLINE f64x8 inverse_of_point(const f64x8& a, const f64x8& b, const f64x
   const f64x8 x = a / scale, y = b / scale;
   return (c / scale) / ((x * x + y * y) * scale);
 }
+// Where a protected operation does what its name says; elsewhere it has a number for its value and the slope 0.
+SYMSEEK_INLINE i64x8 is_large(const f64x8& a) { return less(number(0.001), absolute(a)); }
+SYMSEEK_INLINE i64x8 is_small(const f64x8& a) { return less(absolute(a), number(1e6)); }
+SYMSEEK_INLINE f64x8 value_or_0(const i64x8& mask, const f64x8& value) { return select(mask, value, number(0.0)); }
 // clang-format off: it takes the products for pointers
 // For each operation: whether it hides a non-finite operand, its value, and the value's derivative by each operand
 // (v is the value itself).
@@ -80,6 +84,14 @@ SYMSEEK_UNARY(erf, true, verf(a), number(0x1.20dd750429b6dp+0) * vexp(-(a * a)))
 SYMSEEK_BINARY(atan2, both, vatan2(a, b), inverse_of_point(a, b, b), -inverse_of_point(a, b, a))
 SYMSEEK_BINARY(min, both, vmin(a, b), one_where(less(a, b)), number(1.0) - one_where(less(a, b)))
 SYMSEEK_BINARY(max, both, vmax(a, b), one_where(less(b, a)), number(1.0) - one_where(less(b, a)))
+SYMSEEK_BINARY(protected_div, both, select(is_large(b), a / b, number(1.0)),
+               value_or_0(is_large(b), number(1.0) / b), value_or_0(is_large(b), -v / b))
+SYMSEEK_UNARY(protected_exp, true, value_or_0(less(a, number(100.0)), vexp(a)), v)
+SYMSEEK_UNARY(protected_log, true, value_or_0(is_large(a), vlog(absolute(a))),
+              value_or_0(is_large(a), number(1.0) / a))
+SYMSEEK_UNARY(protected_reciprocal, true, value_or_0(is_large(a), number(1.0) / a), -v * v)
+SYMSEEK_UNARY(protected_square, true, value_or_0(is_small(a), a * a), value_or_0(is_small(a), number(2.0) * a))
+SYMSEEK_UNARY(protected_cube, true, value_or_0(is_small(a), a * a * a), value_or_0(is_small(a), number(3.0) * a * a))
 // clang-format on
 #undef SYMSEEK_UNARY
 #undef SYMSEEK_BINARY

@@ -38,7 +38,13 @@
   X(erf, 1)                        \
   X(atan2, 2)                      \
   X(min, 2)                        \
-  X(max, 2)
+  X(max, 2)                        \
+  X(protected_div, 2)              \
+  X(protected_exp, 1)              \
+  X(protected_log, 1)              \
+  X(protected_reciprocal, 1)       \
+  X(protected_square, 1)           \
+  X(protected_cube, 1)
 
 #define SYMSEEK_OPERATIONS(X) SYMSEEK_COMMON_OPERATIONS(X) SYMSEEK_RARE_OPERATIONS(X)
 

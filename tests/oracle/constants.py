@@ -25,6 +25,12 @@ jax.config.update("jax_platforms", "cpu")
 
 Array = NDArray[np.float64]
 
+
+def _or_1(mask: Any, a: Any) -> Any:
+    """Not the operand itself where it is not used: JAX makes NaN of 0 times an infinite slope."""
+    return jnp.where(mask, a, 1.0)
+
+
 FORMULAS: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -57,6 +63,16 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "sign": lambda a: jnp.sign(a),
     "floor": lambda a: jnp.floor(a),
     "erf": lambda a: jax.scipy.special.erf(a),
+    "protected_div": lambda a, b: jnp.where(abs(b) > 0.001, a / _or_1(abs(b) > 0.001, b), 1.0),
+    "protected_exp": lambda a: jnp.where(a < 100, jnp.exp(_or_1(a < 100, a)), 0.0),
+    "protected_log": lambda a: jnp.where(
+        abs(a) > 0.001, jnp.log(jnp.abs(_or_1(abs(a) > 0.001, a))), 0.0
+    ),
+    "protected_reciprocal": lambda a: jnp.where(
+        abs(a) > 0.001, 1.0 / _or_1(abs(a) > 0.001, a), 0.0
+    ),
+    "protected_square": lambda a: jnp.where(abs(a) < 1e6, _or_1(abs(a) < 1e6, a) ** 2, 0.0),
+    "protected_cube": lambda a: jnp.where(abs(a) < 1e6, _or_1(abs(a) < 1e6, a) ** 3, 0.0),
 }
 
 

@@ -51,6 +51,14 @@ FORMULAS = {
     "hypot": lambda a, b: np.sqrt(a * a + b * b),
     "gauss": lambda a: np.exp(-(a * a)),
     "logistic": lambda a: 1.0 / (1.0 + np.exp(-a)),
+    "protected_div": lambda a, b: np.where(np.abs(b) > 0.001, a / b, 1.0),
+    "protected_exp": lambda a: np.where(a < 100, np.exp(a), 0.0),
+    "protected_log": lambda a: np.where(np.abs(a) > 0.001, np.log(np.abs(a)), 0.0),
+    "protected_sqrt": lambda a: np.sqrt(np.abs(a)),
+    "protected_reciprocal": lambda a: np.where(np.abs(a) > 0.001, 1.0 / a, 0.0),
+    "protected_neg_exp": lambda a: np.where(a > -100, np.exp(-a), 0.0),
+    "protected_square": lambda a: np.where(np.abs(a) < 1e6, a * a, 0.0),
+    "protected_cube": lambda a: np.where(np.abs(a) < 1e6, a * a * a, 0.0),
 }
 
 

@@ -34,8 +34,11 @@ def vocabulary() -> str:
     for name, token in OPERATORS.items():
         meaning = token.formula or token.form("infix")
         shown = "" if meaning is None else f" ({meaning.format(a='a', b='b')})"
-        known.append(f"{name}{shown}")
-    lines = ["operators, for --operators:", *wrapped(known), "", "rewards, for --reward:"]
+        known += [f"{name}{shown}"] * (token.protects is None)
+    protected = [name for name, token in OPERATORS.items() if token.protects is not None]
+    lines = ["operators, for --operators:", *wrapped(known)]
+    lines += ["protected operators, with a number for what is undefined:", *wrapped(protected)]
+    lines += ["", "rewards, for --reward:"]
     for name, reward in REWARDS.items():
         about = (reward.__doc__ or "").splitlines()[0].rstrip(".")
         lines.append(f"  {name:<15}{about}")

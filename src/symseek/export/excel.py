@@ -1,7 +1,8 @@
 """Formulas for a cell of a spreadsheet: Excel, LibreOffice and Google Sheets read the same text.
 
-Numbers have a decimal point, and the arguments of MIN, MAX and ATAN2 a comma between them; no other
-function takes two. Where a formula has no value, or one too large, the cell shows an error.
+Numbers have a decimal point, and the arguments of MIN, MAX, ATAN2 and IF a comma between them; no
+other function takes several. Where a formula has no value, or one too large, the cell shows an
+error.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ __all__ = ["CALLED", "Language", "Source", "called", "literal", "write"]
 _DEEPEST = 40
 CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")
 """The name of a function that a form calls."""
+_COMPUTES = re.compile("[*/<>]")  # though it is in brackets
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,8 @@ class Source:
         self.operators[token.name] = token
         if not arguments:
             return Piece(text)
-        if template.level < ATOM and all(piece.literal is not None for piece in arguments):
+        computes = template.level < ATOM or _COMPUTES.search(text) is not None
+        if computes and all(piece.literal is not None for piece in arguments):
             arguments = (self.lifted(arguments[0]), *arguments[1:])
         if template.repeats:
             arguments = tuple(self.named(piece) for piece in arguments)

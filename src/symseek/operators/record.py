@@ -101,6 +101,7 @@ class Token:
     domain: str | None = None  # the condition on a under which there is a value
     spelling: str | None = None  # infix text that means the same, for libraries without it
     aliases: tuple[str, ...] = ()  # other names for it
+    protects: str | None = None  # the operator that recovery takes a protected one for
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from symseek.operators.protected import PROTECTED
 from symseek.operators.record import OPERATORS, Forms, Token
 
 __all__ = ["ALIASES", "BY_SYMPY_NAME", "OPERATORS", "POWERS", "RESERVED"]
@@ -201,7 +202,7 @@ _MORE = [
 ]
 # fmt: on
 
-OPERATORS.update({token.name: token for token in (*_BASIC, *_MORE)})
+OPERATORS.update({token.name: token for token in (*_BASIC, *_MORE, *PROTECTED)})
 
 RESERVED = frozenset({*(token.name for token in _BASIC), "const"})
 """Names that no variable may have."""

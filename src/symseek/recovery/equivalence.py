@@ -25,7 +25,7 @@ from symseek.operators.record import missing_form
 from symseek.programs import Program
 from symseek.recovery.adjust import LEAST_SIZE, Loose, Polished, loosen, polish
 from symseek.recovery.precise import NotReal, Precise
-from symseek.tokens import Kind, Library, every_operator
+from symseek.tokens import OPERATORS, Kind, Library, every_operator
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -109,7 +109,7 @@ def equivalent(
     constants were found. A formula without constants is judged as if there were no tolerance.
 
     Args:
-        found: the formula to judge.
+        found: the formula to judge; a protected operator counts as the one that it protects.
         truth: the formula it should be; its numbers are exact.
         variables: the names that may occur; any name, when None.
         positive: True, or the variables that are positive: there sqrt(x**2) is x.
@@ -161,11 +161,25 @@ def _read(source: Program | Expr | str, variables: Sequence[str] | None) -> Form
     if isinstance(source, str):
         own = None if variables is None else _full(variables)
         source = Program.parse(source, own)
-    formula = source if isinstance(source, Program) else _checked_sympy(source)
+    formula = _unprotected(source) if isinstance(source, Program) else _checked_sympy(source)
     if variables is not None:
         for name in sorted(_names(formula) - set(variables)):
             raise unknown_name("variable", name, variables)
     return formula
+
+
+def _unprotected(program: Program) -> Program:
+    """The program with plain operators for protected ones: what the search that found it meant."""
+    plain = [
+        OPERATORS[token.protects] if token.protects is not None else token
+        for token in program.library
+    ]
+    if all(token.protects is None for token in program.library):
+        return program
+    own = {token.name: token for token in plain if token.kind is not Kind.VARIABLE}
+    library = Library(own.values(), program.library.variables)
+    tokens = tuple(library.index(plain[token].name) for token in program.tokens)
+    return Program(library, tokens, program.constants)
 
 
 def _full(variables: Sequence[str]) -> Library:

@@ -145,7 +145,11 @@ def _list(experiments: list[Experiment]) -> None:
     """Print the name, the sentence and the size of each."""
     width = max(len(each.name) for each in experiments)
     for each in experiments:
-        runs = each.seeds * len(each.specs(range(1), False))  # every seed has the same runs
+        first, last = (len(each.specs([seed], False)) for seed in (0, each.seeds - 1))
+        if first == last:  # as nearly everywhere: every seed has the same runs
+            runs = each.seeds * first
+        else:
+            runs = len(each.specs(range(each.seeds), False))
         print(f"{each.name:<{width}}  {each.what} ({each.source}; {runs:,} runs.)")
 
 

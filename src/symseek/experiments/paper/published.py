@@ -53,6 +53,7 @@ LABELS: Mapping[str, str] = MappingProxyType(
     {
         "dsr": "DSR",
         "pqt": "PQT",
+        "pqt-whole": "PQT, whole queue",
         "vpg": "VPG",
         "gp": "GP",
         "eureqa": "Eureqa",

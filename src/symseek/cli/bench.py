@@ -68,10 +68,10 @@ def add_bench(commands: Commands) -> None:
     add(
         "--method",
         default="dsr",
-        help="dsr (risk-seeking policy gradient), pqt (priority queue training; pqt-whole imitates the "
-        "whole queue in each step) and vpg (vanilla policy gradient); hybrid (with evolution in the loop); evolution (alone); gp "
-        "(genetic programming, needs symseek[gp]); several, separated by commas, are compared; "
-        "default dsr",
+        help="dsr (risk-seeking policy gradient), pqt (priority queue training; pqt-whole imitates "
+        "the whole queue in each step) and vpg (vanilla policy gradient); hybrid (with evolution "
+        "in the loop); evolution (alone); gp (genetic programming, needs symseek[gp]); several, "
+        "separated by commas, are compared; default dsr",
     )
     seeds = bench.add_mutually_exclusive_group()
     seeds.add_argument(

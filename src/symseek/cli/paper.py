@@ -145,11 +145,10 @@ def _list(experiments: list[Experiment]) -> None:
     """Print the name, the sentence and the size of each."""
     width = max(len(each.name) for each in experiments)
     for each in experiments:
+        # Nearly everywhere every seed has the same runs.
         first, last = (len(each.specs([seed], False)) for seed in (0, each.seeds - 1))
-        if first == last:  # as nearly everywhere: every seed has the same runs
-            runs = each.seeds * first
-        else:
-            runs = len(each.specs(range(each.seeds), False))
+        same = first == last
+        runs = each.seeds * first if same else len(each.specs(range(each.seeds), False))
         print(f"{each.name:<{width}}  {each.what} ({each.source}; {runs:,} runs.)")
 
 

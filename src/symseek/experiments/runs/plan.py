@@ -26,10 +26,12 @@ __all__ = ["ABLATIONS", "HYPERPARAMETERS", "Plan", "check", "gp_config", "search
 
 _POLICY = ("batch_size", "learning_rate", "entropy_weight", "max_constants")
 
+_OBJECTIVE = ("size", "weight", "epsilon")  # of priority queue training
+
 #: What may be tuned, by method.
 HYPERPARAMETERS: dict[str, tuple[str, ...]] = {
     "dsr": (*_POLICY, "epsilon"),
-    "pqt": (*_POLICY, "size"),
+    "pqt": (*_POLICY, "size", "weight", "epsilon"),
     "pqt-whole": (*_POLICY, "size"),
     "vpg": (*_POLICY, "beta"),
     "hybrid": (*_POLICY, "epsilon"),
@@ -189,11 +191,13 @@ def _objective(method: str, plan: Plan) -> Objective | None:
 
     if "risk" in plan.without:
         return VanillaPolicyGradient(_NO_RISK_BETA)
+    tuned = {name: plan.tuned[name] for name in _OBJECTIVE if name in plan.tuned}
+    if method == "pqt" and tuned:
+        return PriorityQueue(**tuned)
+    if method == "pqt-whole" and tuned:
+        return WholeQueue(**tuned)
     if "epsilon" in plan.tuned:
         return RiskSeeking(plan.tuned["epsilon"])
-    if "size" in plan.tuned:
-        kind = WholeQueue if method == "pqt-whole" else PriorityQueue
-        return kind(plan.tuned["size"])
     if "beta" in plan.tuned:
         return VanillaPolicyGradient(plan.tuned["beta"])
     return None

@@ -143,7 +143,7 @@ def _log_of_size(package: Any, a: Any) -> Any:
 
 
 def _inverse(package: Any, a: Any) -> Any:
-    return 1.0 / a if package.__name__ != "sympy" else 1 / a
+    return 1 / a
 
 
 def _squared(package: Any, a: Any) -> Any:

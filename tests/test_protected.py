@@ -131,6 +131,9 @@ def test_sympy_says_what_it_cannot_compare_or_read():
     library = full_library(["x"])
     with pytest.raises(InputError, match="which is not a real number"):
         Program.parse("protected_exp(log(-1.5))", library).sympy()
+    with pytest.raises(InputError, match="cannot hold a protected operator inside another"):
+        Program.parse("protected_div(x, protected_log(x))", library).sympy()
+    assert Program.parse("protected_div(protected_log(x), x)", library).sympy()
     expression = Program.parse("protected_log(x)", library).sympy()
     assert isinstance(expression, sympy.Piecewise)
     with pytest.raises(InputError, match="a SymPy Piecewise, which no operator here stands for"):

@@ -65,6 +65,12 @@ class _Guarded:
         return package.where(holds, self.value(package, *others, safe), self.otherwise)[()]
 
     def piecewise(self, sympy: Any, arguments: tuple[Any, ...]) -> Any:
+        # SymPy would solve for where the inner one jumps, which may take for ever.
+        if arguments[-1].has(sympy.Piecewise):
+            raise InputError(
+                "SymPy cannot hold a protected operator inside another one; export to something"
+                " else, such as numpy"
+            )
         try:
             holds = self.holds(arguments[-1])
         except TypeError:  # SymPy refuses to compare what is not real

@@ -386,7 +386,7 @@ NB_MODULE(_native, m) {
           "__init__",
           [](Evaluator* self, const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
              const std::vector<int>& arity, In<double> columns, In<double> target, In<double> weight,
-             std::shared_ptr<Pool> pool, size_t cache) {
+             std::shared_ptr<Pool> pool, size_t cache, bool underflow_invalid) {
             const bool graded = target.size() > 0;
             const int variables = axis(columns, "columns", 0);
             const size_t rows = columns.shape(1);
@@ -401,9 +401,10 @@ NB_MODULE(_native, m) {
             }
             new (self)
                 Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
-                          graded ? target.data() : nullptr, graded ? weight.data() : nullptr, std::move(pool), cache);
+                          graded ? target.data() : nullptr, graded ? weight.data() : nullptr, std::move(pool), cache,
+                          underflow_invalid);
           },
-          "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "pool"_a, "cache"_a)
+          "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "pool"_a, "cache"_a, "underflow_invalid"_a = false)
       .def(
           "errors",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> squared,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from oracle import pairing
-from oracle.evaluate import evaluate
+from oracle.evaluate import evaluate, evaluate_strictly
 from symseek import ConstraintSet, FitConfig, FitStatus, InputError, Library, Program, Programs
 from symseek.engines import interface
 from symseek.engines.interface import Errors, Fitted, Pairs, Predictions, Sample, Score
@@ -242,13 +242,21 @@ class NumpyPolicy:
 
 
 class NumpyEvaluator:
-    def __init__(self, library: Library, X: Array, y: Array | None, weights: Array | None) -> None:
+    def __init__(
+        self,
+        library: Library,
+        X: Array,
+        y: Array | None,
+        weights: Array | None,
+        underflow_invalid: bool,
+    ) -> None:
         self.library, self.X, self.y = library, X, y
+        self.evaluate = evaluate_strictly if underflow_invalid else evaluate
         self.weights = np.ones(len(X)) if weights is None else weights
 
     def predict(self, programs: Programs) -> Predictions:
         interface.check_library(self.library, programs)
-        found = [evaluate(program, self.X) for program in programs]
+        found = [self.evaluate(program, self.X) for program in programs]
         values = np.array([value for value, _ in found]).reshape(-1, len(self.X))
         return Predictions(values, np.array([ok for _, ok in found], dtype=bool))
 
@@ -390,8 +398,9 @@ class NumpyEngine:
         y: Array | None = None,
         weights: Array | None = None,
         cache: int | None = None,
+        underflow_invalid: bool = False,
     ) -> NumpyEvaluator:
-        return NumpyEvaluator(library, X, y, weights)
+        return NumpyEvaluator(library, X, y, weights, underflow_invalid)
 
     def breeder(self, rules: ConstraintSet) -> NumpyBreeder:
         return NumpyBreeder(self, rules)

@@ -407,6 +407,7 @@ OTHERS: dict[str, tuple[Callable[[], Search], str]] = {
     "policy": (lambda: other(policy=PolicyConfig(hidden=2)), "setting policy"),
     "constants": (lambda: other(constants=FitConfig()), "setting constants"),
     "evolution": (lambda: other(evolution=SMALL), "setting evolution"),
+    "underflow": (lambda: other(underflow_invalid=True), "setting underflow_invalid"),
 }
 
 

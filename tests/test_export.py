@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from strategies import COMPOSED, LABELS, any_program, libraries, odd_names, programs
@@ -427,7 +427,12 @@ def test_sympy_values():
 def test_sympy_agrees(data):
     library = data.draw(libraries(constants=False))
     program = data.draw(programs(library, max_length=10))
-    assert sympy_made(program) == program.sympy(real=True)
+    try:
+        expression = program.sympy(real=True)
+    except InputError:  # which SymPy cannot hold inside one another
+        assume(all(library.tokens[each].protects is None for each in program.tokens))
+        raise
+    assert sympy_made(program) == expression
 
 
 def test_odd_columns_in_sympy():

@@ -66,6 +66,14 @@ def test_nothing_has_them_by_default():
     assert all(OPERATORS[OPERATORS[name].protects].protects is None for name in PROTECTED)
 
 
+def test_they_are_suggested_where_one_is_meant():
+    with pytest.raises(InputError, match="did you mean 'protected_log'"):
+        Library(["protected_lgo"], ["x"])
+    with pytest.raises(InputError, match="unknown token 'nothing'") as told:
+        Library(["nothing"], ["x"])
+    assert "protected" not in str(told.value)
+
+
 def test_the_names_of_the_authors_are_known():
     names = ["protected_inv", "protected_expneg", "protected_n2", "protected_n3"]
     assert Library(names, ["x"]).names[:4] == (
@@ -123,6 +131,9 @@ def test_sympy_says_what_it_cannot_compare_or_read():
     library = full_library(["x"])
     with pytest.raises(InputError, match="which is not a real number"):
         Program.parse("protected_exp(log(-1.5))", library).sympy()
+    with pytest.raises(InputError, match="cannot hold a protected operator inside another"):
+        Program.parse("protected_div(x, protected_log(x))", library).sympy()
+    assert Program.parse("protected_div(protected_log(x), x)", library).sympy()
     expression = Program.parse("protected_log(x)", library).sympy()
     assert isinstance(expression, sympy.Piecewise)
     with pytest.raises(InputError, match="a SymPy Piecewise, which no operator here stands for"):

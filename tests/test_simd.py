@@ -39,6 +39,9 @@ for name, arity in operations().items():
     one = Programs.from_list([Program.from_preorder([name, *["x", "y"][:arity]], library)])
     values = evaluator(library, table).predict(one).values
     digest.update(np.where(np.isnan(values), np.nan, values).tobytes())
+    for row in table[::50]:  # which of them underflow
+        strict = evaluator(library, row[None], underflow_invalid=True).predict(one)
+        digest.update(strict.ok.tobytes() + strict.values.tobytes()[: 8 * strict.ok[0]])
     for place in range(arity):
         arguments = ["x", "y"][:arity]
         arguments[place] = "0.7"

@@ -96,6 +96,57 @@ SYMSEEK_UNARY(protected_cube, true, value_or_0(is_small(a), a * a * a), value_or
 #undef SYMSEEK_UNARY
 #undef SYMSEEK_BINARY
 
+// Where a result has underflowed: it is below the smallest normal number, though it is not 0 by its operands. Only
+// products, quotients, powers and exponentials get there from ordinary numbers; no other operation is looked at.
+template <Opcode OPCODE>
+struct Underflow {
+  template <class... V>
+  static SYMSEEK_INLINE i64x8 at(const V&...) {
+    return i64x8::all(0);
+  }
+};
+SYMSEEK_INLINE i64x8 is_tiny(const f64x8& v) { return less(absolute(v), number(0x1p-1022)); }
+SYMSEEK_INLINE i64x8 not_zero(const f64x8& a) { return less(number(0.0), absolute(a)); }
+#define SYMSEEK_UNDERFLOW_1(NAME, CONDITION)                                          \
+  template <>                                                                         \
+  struct Underflow<Opcode::NAME> {                                                    \
+    static SYMSEEK_INLINE i64x8 at(const f64x8& v, [[maybe_unused]] const f64x8& a) { \
+      return is_tiny(v) & (CONDITION);                                                \
+    }                                                                                 \
+  };
+#define SYMSEEK_UNDERFLOW_2(NAME, CONDITION)                                                          \
+  template <>                                                                                         \
+  struct Underflow<Opcode::NAME> {                                                                    \
+    static SYMSEEK_INLINE i64x8 at(const f64x8& v, const f64x8& a, [[maybe_unused]] const f64x8& b) { \
+      return is_tiny(v) & (CONDITION);                                                                \
+    }                                                                                                 \
+  };
+SYMSEEK_UNDERFLOW_2(mul, not_zero(a) & not_zero(b))
+SYMSEEK_UNDERFLOW_2(div, not_zero(a))
+SYMSEEK_UNDERFLOW_2(pow, not_zero(a))
+SYMSEEK_UNDERFLOW_2(atan2, not_zero(a))
+SYMSEEK_UNDERFLOW_1(exp, i64x8::all(-1))
+SYMSEEK_UNDERFLOW_1(neg_exp, i64x8::all(-1))
+SYMSEEK_UNDERFLOW_1(square, not_zero(a))
+SYMSEEK_UNDERFLOW_1(cube, not_zero(a))
+SYMSEEK_UNDERFLOW_1(fourth, not_zero(a))
+SYMSEEK_UNDERFLOW_1(reciprocal, i64x8::all(-1))
+SYMSEEK_UNDERFLOW_2(protected_div, not_zero(a) & is_large(b))
+SYMSEEK_UNDERFLOW_1(protected_exp, less(a, number(100.0)))
+SYMSEEK_UNDERFLOW_1(protected_reciprocal, is_large(a))
+SYMSEEK_UNDERFLOW_1(protected_square, not_zero(a) & is_small(a))
+SYMSEEK_UNDERFLOW_1(protected_cube, not_zero(a) & is_small(a))
+#undef SYMSEEK_UNDERFLOW_1
+#undef SYMSEEK_UNDERFLOW_2
+
+// The value of an operation; with STRICT, an underflow is marked like a value that is not finite.
+#define SYMSEEK_VALUE(NAME)                                                 \
+  [](i64x8 & bad, const auto&... a) SYMSEEK_LAMBDA {                        \
+    const f64x8 v = value_##NAME(bad, a...);                                \
+    if constexpr (STRICT) bad = bad | Underflow<Opcode::NAME>::at(v, a...); \
+    return v;                                                               \
+  }
+
 template <int ARITY>
 struct Apply;
 template <>
@@ -115,10 +166,11 @@ struct Apply<2> {
   }
 };
 
-#define X(NAME, ARITY)                                                                                   \
-  SYMSEEK_OUTLINE i64x8 rows_##NAME(int n, const double* const* top, double* out, i64x8 bad) {           \
-    Apply<ARITY>::rows(n, top, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); }); \
-    return bad;                                                                                          \
+#define X(NAME, ARITY)                                                                         \
+  template <bool STRICT>                                                                       \
+  SYMSEEK_OUTLINE i64x8 rows_##NAME(int n, const double* const* top, double* out, i64x8 bad) { \
+    Apply<ARITY>::rows(n, top, out, bad, SYMSEEK_VALUE(NAME));                                 \
+    return bad;                                                                                \
   }
 SYMSEEK_RARE_OPERATIONS(X)
 #undef X
@@ -128,6 +180,7 @@ SYMSEEK_INLINE bool any_nan(const i64x8& bad) { return any(bad & i64x8::all(INT6
 
 // Runs the program on rows first ... first + n - 1; the root's values lie where the result points. Inlined into its one
 // caller, so that `bad` stays in a register.
+template <bool STRICT>
 SYMSEEK_INLINE const double* run_block(const Evaluation& task, int first, int n, i64x8& bad) {
   const double* values[MAX_STACK];  // where each stack entry lies
   values[0] = task.stack;
@@ -138,20 +191,20 @@ SYMSEEK_INLINE const double* run_block(const Evaluation& task, int first, int n,
   for (int k = 0; k < task.instructions; ++k) {
     const Instruction& step = task.code[k];
     switch (step.opcode) {
-#define X(NAME, ARITY)                                                                                            \
-  case Opcode::NAME: {                                                                                            \
-    double* out = task.stack + size_t(top - ARITY + 1) * ROW_BLOCK;                                               \
-    Apply<ARITY>::rows(n, values + top, out, bad, [](auto&&... v) SYMSEEK_LAMBDA { return value_##NAME(v...); }); \
-    top -= ARITY - 1;                                                                                             \
-    values[top] = out;                                                                                            \
-    break;                                                                                                        \
+#define X(NAME, ARITY)                                                  \
+  case Opcode::NAME: {                                                  \
+    double* out = task.stack + size_t(top - ARITY + 1) * ROW_BLOCK;     \
+    Apply<ARITY>::rows(n, values + top, out, bad, SYMSEEK_VALUE(NAME)); \
+    top -= ARITY - 1;                                                   \
+    values[top] = out;                                                  \
+    break;                                                              \
   }
       SYMSEEK_COMMON_OPERATIONS(X)
 #undef X
 #define X(NAME, ARITY)                                              \
   case Opcode::NAME: {                                              \
     double* out = task.stack + size_t(top - ARITY + 1) * ROW_BLOCK; \
-    bad = rows_##NAME(n, values + top, out, bad);                   \
+    bad = rows_##NAME<STRICT>(n, values + top, out, bad);           \
     top -= ARITY - 1;                                               \
     values[top] = out;                                              \
     break;                                                          \
@@ -187,12 +240,13 @@ SYMSEEK_INLINE const double* run_block(const Evaluation& task, int first, int n,
   return values[0];
 }
 
-static bool evaluate(Evaluation& task) {
+template <bool STRICT>
+static bool evaluate_rows(Evaluation& task) {
   i64x8 bad = i64x8::all(0);
   f64x8 squared = f64x8::all(0.0), absolute_sum = f64x8::all(0.0);
   for (int first = 0; first < task.rows; first += ROW_BLOCK) {
     const int n = task.rows - first < ROW_BLOCK ? task.rows - first : ROW_BLOCK;
-    const double* root = run_block(task, first, n, bad);
+    const double* root = run_block<STRICT>(task, first, n, bad);
     for (int i = 0; i < n; i += 8) {
       const f64x8 value = f64x8::load(root + i);
       bad = bad | as_integer(nan_unless_finite(value));
@@ -210,4 +264,8 @@ static bool evaluate(Evaluation& task) {
   task.squared_error = sum(squared);
   task.absolute_error = sum(absolute_sum);
   return true;
+}
+
+static bool evaluate(Evaluation& task) {
+  return task.underflow_invalid ? evaluate_rows<true>(task) : evaluate_rows<false>(task);
 }

@@ -21,10 +21,12 @@ std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padd
 }  // namespace
 
 Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
-                     const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries)
+                     const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries,
+                     bool underflow_invalid)
     : code_(std::move(code)),
       rows_(rows),
       padded_rows_((rows + DOUBLE_LANES - 1) / DOUBLE_LANES * DOUBLE_LANES),
+      underflow_invalid_(underflow_invalid),
       pool_(std::move(pool)),
       cache_(cache_entries),
       scratch_(pool_->threads()) {
@@ -85,6 +87,7 @@ bool Evaluator::run(const double* constants, int64_t first, int rows, Scratch& s
   task.rows = rows;
   task.stack = scratch.stack.data();
   task.predictions = predictions;
+  task.underflow_invalid = underflow_invalid_;
   out.ok = kernels().evaluate(task);
   out.squared = task.squared_error;
   out.absolute = task.absolute_error;
@@ -266,6 +269,7 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
           total.squared += part.squared;
           total.absolute += part.absolute;
         }
+        if (!total.ok) total.status = static_cast<uint8_t>(FitStatus::invalid);
       }
     });
   }

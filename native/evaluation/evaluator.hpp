@@ -50,9 +50,10 @@ struct Alphabet {
 
 class Evaluator {
  public:
-  // columns [n, rows]; target and weight [rows], or null to predict only.
+  // columns [n, rows]; target and weight [rows], or null to predict only. A program may be invalid by underflow too;
+  // a fit then looks at its last constants only.
   Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
-            const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries);
+            const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries, bool underflow_invalid);
 
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
@@ -104,6 +105,7 @@ class Evaluator {
   std::vector<const double*> sample_pointers_;
   std::vector<double> sample_target_, sample_weight_;
   Fitter::Table sample_;
+  bool underflow_invalid_;
   std::shared_ptr<Pool> pool_;
   Cache cache_;
   std::vector<Scratch> scratch_;

@@ -28,7 +28,7 @@ static void compute(const Derivation& task, double* block, int64_t first, int n,
       SYMSEEK_COMMON_OPERATIONS(X)
 #undef X
 #define X(NAME, ARITY) \
-  case Opcode::NAME: bad = rows_##NAME(n, operands + 1, out, bad); break;
+  case Opcode::NAME: bad = rows_##NAME<false>(n, operands + 1, out, bad); break;
       SYMSEEK_RARE_OPERATIONS(X)
 #undef X
       default: {

@@ -33,6 +33,7 @@ struct Evaluation {
   int rows;                      // a multiple of DOUBLE_LANES
   double* stack;                 // [depth, ROW_BLOCK]
   double* predictions;           // null, or [rows]
+  bool underflow_invalid;        // whether an underflow is as bad as an overflow
   double squared_error;          // out: sum of weight * residual^2
   double absolute_error;         // out: sum of weight * |residual|
 };
@@ -119,7 +120,7 @@ struct Kernels {
                       float* entropy);
   void (*adam)(int n, float* weights, float* mean, float* variance, const float* gradient, float step, float beta1,
                float beta2, float epsilon);
-  // False when any value at any node is not finite.
+  // False when any value at any node is not finite, or, if the task says so, has underflowed.
   bool (*evaluate)(Evaluation& task);
   // Computes what does not depend on the constants; false when that is not finite, whatever they are.
   bool (*prepare)(Derivation& task);

@@ -108,6 +108,7 @@ class Evaluator:
         weight: NDArray[np.float64],
         pool: Pool,
         cache: int,
+        underflow_invalid: bool = False,
     ) -> None: ...
     def errors(
         self,

@@ -83,6 +83,7 @@ def data_grader(
     reward: Reward,
     engine: Engine,
     constants: FitConfig | None = None,
+    underflow_invalid: bool = False,
 ) -> Grader:
     """The grader for a data set; with `constants`, placeholders are fitted, else they stay."""
     if not library.evaluable:
@@ -95,7 +96,9 @@ def data_grader(
         data.refuse_constant_target("the normalised error")
     if library.constant_id is None:
         constants = None
-    evaluator = engine.evaluator(library, data.X, data.y, data.weights)
+    evaluator = engine.evaluator(
+        library, data.X, data.y, data.weights, underflow_invalid=underflow_invalid
+    )
     grader: _ErrorGrader | _PredictionGrader
     if isinstance(reward, ErrorReward):
         grader = _ErrorGrader(evaluator, data, reward)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symseek.arguments import numbers, refused, wholes
+from symseek.arguments import flags, numbers, refused, wholes
 from symseek.constants import FitConfig
 from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constraints
 from symseek.data import Data
@@ -62,11 +62,13 @@ class SearchConfig:
     evolution: Evolution | None = None  # generations bred from each batch before learning
     max_constants: int = 3  # in one program, unless `constraints` say otherwise
     constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
+    underflow_invalid: bool = False  # whether exp(-800) is as invalid as exp(800)
 
     def __post_init__(self) -> None:
         wholes(self, "batch_size", "max_expressions", "max_constants")
         numbers(self, "learning_rate", "entropy_weight", "entropy_decay", "fresh")
         numbers(self, optional=("max_seconds", "stop_reward"))
+        flags(self, "underflow_invalid")
         self._check_parts()
         if self.batch_size < 2:
             raise InputError(f"the batch size is {self.batch_size}; it must be at least 2")
@@ -168,7 +170,14 @@ class Search(Looped):
                 raise InputError("a search needs data X and y, or a score of programs")
             self.data = Data.checked(X, y, library.variables, weights)
             self.judged_by = chosen = reward_named(reward)
-            self.grader = data_grader(library, self.data, chosen, self.engine, config.constants)
+            self.grader = data_grader(
+                library,
+                self.data,
+                chosen,
+                self.engine,
+                config.constants,
+                config.underflow_invalid,
+            )
             if isinstance(chosen, ErrorReward):  # each is 1 where there is no error
                 self.perfect = PERFECT
         if constraints is None:

@@ -217,7 +217,9 @@ def _token(name: str | float | Token) -> Token:
     try:
         value = float(name)
     except ValueError:
-        raise unknown_name("token", name, [*OPERATORS, CONST.name]) from None
+        # The list is long enough without the protected ones.
+        among = [t.name for t in OPERATORS.values() if t.protects is None or "prot" in name]
+        raise unknown_name("token", name, [*among, CONST.name]) from None
     return number_token(value)
 
 

@@ -7,6 +7,8 @@ taken from the package's table, so that a mistake in the table shows.
 from __future__ import annotations
 
 import math
+from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,3 +95,22 @@ def evaluate(program: Program, X: Array) -> tuple[Array, bool]:
     assert not tokens
     assert not constants
     return y, all(bool(np.isfinite(values).all()) for values in every_node)
+
+
+def evaluate_strictly(program: Program, X: Array) -> tuple[Array, bool]:
+    """The same, but a program is also invalid where NumPy raises an underflow at any node."""
+    y, valid = evaluate(program, X)
+    raised: list[str] = []
+
+    def watched(name: str) -> Any:
+        formula = FORMULAS[name]
+
+        def function(*arguments: Array) -> Any:
+            with np.errstate(under="call", call=lambda error, _: raised.append(error)):
+                return formula(*arguments)
+
+        return function
+
+    with mock.patch.dict(FORMULAS, {name: watched(name) for name in FORMULAS}):
+        evaluate(program, X)
+    return y, valid and not raised

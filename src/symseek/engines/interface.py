@@ -237,8 +237,14 @@ class Engine(Protocol):
         y: Floats | None = None,
         weights: Floats | None = None,
         cache: int | None = None,
+        underflow_invalid: bool = False,
     ) -> Evaluator:
-        """A data set X [N, n], y [N]; `cache` results of recent programs may be kept."""
+        """A data set X [N, n], y [N]; `cache` results of recent programs may be kept.
+
+        With `underflow_invalid` a program is also invalid where a product, quotient, power or
+        exponential that is not 0 falls below the smallest normal float, 2.2e-308. A fit is judged
+        by its last constants.
+        """
 
     def breeder(self, rules: ConstraintSet) -> Breeder:
         """A maker of children."""

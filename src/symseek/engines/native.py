@@ -143,9 +143,10 @@ class NativeEngine:
         y: Floats | None = None,
         weights: Floats | None = None,
         cache: int | None = None,
+        underflow_invalid: bool = False,
     ) -> NativeEvaluator:
         """A data set X [N, n], y [N]; `cache` results of recent programs are kept."""
-        return NativeEvaluator(library, X, y, weights, self._pool, cache)
+        return NativeEvaluator(library, X, y, weights, self._pool, cache, underflow_invalid)
 
     def breeder(self, rules: ConstraintSet) -> NativeBreeder:
         """A maker of children."""
@@ -317,6 +318,7 @@ class NativeEvaluator:
         weights: Floats | None,
         pool: _native.Pool,
         cache: int | None,
+        underflow_invalid: bool,
     ) -> None:
         self.rows = len(X)
         self.library = library
@@ -331,6 +333,7 @@ class NativeEvaluator:
             weight=np.ascontiguousarray(weights, dtype=np.float64),
             pool=pool,
             cache=CACHE_ENTRIES if cache is None else cache,
+            underflow_invalid=underflow_invalid,
         )
 
     def _batch(self, programs: Programs) -> dict[str, NDArray[Any]]:

@@ -43,7 +43,7 @@ def to_sympy(program: Program, name: str = "expression") -> str:
     expression = 2.5*flow_rate**2 + log(x)
     """
     columns = checked(program).library.variables
-    program.sympy()  # what SymPy cannot make is refused here, and not when the source is run
+    program.sympy(real=True)  # what SymPy cannot make is refused here, not when the source is run
     reserved = _RESERVED | called(program, "sympy")
     taken = reserved | {function_name(name, python_identifier, reserved)}
     names = identifiers(columns, python_identifier, taken.__contains__)

@@ -65,6 +65,12 @@ class _Guarded:
         return package.where(holds, self.value(package, *others, safe), self.otherwise)[()]
 
     def piecewise(self, sympy: Any, arguments: tuple[Any, ...]) -> Any:
+        # SymPy would solve for where the inner one jumps, which may take for ever.
+        if arguments[-1].has(sympy.Piecewise):
+            raise InputError(
+                "SymPy cannot hold a protected operator inside another one; export to something"
+                " else, such as numpy"
+            )
         try:
             holds = self.holds(arguments[-1])
         except TypeError:  # SymPy refuses to compare what is not real
@@ -143,7 +149,7 @@ def _log_of_size(package: Any, a: Any) -> Any:
 
 
 def _inverse(package: Any, a: Any) -> Any:
-    return 1.0 / a if package.__name__ != "sympy" else 1 / a
+    return 1 / a
 
 
 def _squared(package: Any, a: Any) -> Any:

@@ -50,6 +50,8 @@ __all__ = ["Checkpointer", "restore", "save"]
 FORMAT = 2  # raise it when a change makes old files unreadable
 BUDGETS = ("max_expressions", "max_seconds", "stop_reward")  # may change when a search is resumed
 
+_LATER = {"setting underflow_invalid": "False"}  # what files from before a setting existed mean
+
 _RECORD = "record"  # the name of the JSON in the archive
 _MOST_BYTES = 1 << 32
 _MOST_SAID = 200  # characters of what is wrong
@@ -210,7 +212,7 @@ def _data_digest(data: Data | None) -> str:
 def _refuse_other_setup(saved: dict[str, Any], here: dict[str, str], path: Place) -> None:
     parts = []
     for name in here:
-        there = saved.get(name)
+        there = saved.get(name, _LATER.get(name))
         if there != here[name]:
             long = name in ("library", "data", "constraints")
             other = there if isinstance(there, str) and len(there) < 200 else shown(there)

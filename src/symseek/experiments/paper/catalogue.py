@@ -8,6 +8,7 @@ from __future__ import annotations
 from symseek.errors import unknown_name
 from symseek.experiments.paper import (
     constants,
+    details,
     grids,
     literature,
     recovery_tables,
@@ -19,7 +20,7 @@ from symseek.experiments.paper.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "experiment"]
 
-MODULES = (recovery_tables, literature, constants, runtimes, studies, training, grids)
+MODULES = (recovery_tables, literature, constants, details, runtimes, studies, training, grids)
 
 EXPERIMENTS: dict[str, Experiment] = {
     each.name: each for module in MODULES for each in module.EXPERIMENTS

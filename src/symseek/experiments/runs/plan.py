@@ -78,6 +78,7 @@ class Plan:
     distribution: bool = False  # keep the distributions of the rewards, now and then
     front_recovery: bool = False  # the formula counts anywhere on the front
     halfway: bool = False  # keep, too, what was best after half of the budget
+    underflow_invalid: bool = False  # as in the authors' code
     protected: bool = False  # operators that are defined everywhere, as some programs have them
     threads: int = 1  # they change the speed, never the result
     tuned: Mapping[str, Any] = field(default_factory=dict)  # hyper-parameters
@@ -182,6 +183,8 @@ def search_config(method: str, plan: Plan) -> SearchConfig:
         changes["objective"] = objective
     if "entropy" in plan.without:
         changes["entropy_weight"] = 0.0
+    if plan.underflow_invalid:
+        changes["underflow_invalid"] = True
     return presets.method(method, max_expressions=plan.max_expressions, **changes)
 
 

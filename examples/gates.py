@@ -114,10 +114,12 @@ def share_right(problem: Problem, library: Library) -> Callable[[Programs], NDAr
             gate = gates[token]
             if gate is None:
                 push(tables[token])
+            elif arities[token] == 1:
+                push(gate(pop()))
             elif arities[token] == 2:
                 push(gate(pop(), pop()))
             else:
-                push(gate(*[pop() for _ in range(arities[token])]))
+                push(gate(pop(), pop(), pop()))
         return (~(stack[0] ^ target) & every).bit_count()
 
     def score(programs: Programs) -> NDArray[np.float64]:

@@ -295,6 +295,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what was asked for; Ctrl-C ends it with the runs that are done."""
     options = parsed(arguments)
+    about = {"commit": commit(), "hardware": hardware(), "budget": options.max_expressions}
     runs: list[Run] = []
     code = 0
     try:
@@ -305,7 +306,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = 130
     print("\n".join([table(runs), *smallest(runs)]))
     if options.json is not None:
-        about = {"commit": commit(), "hardware": hardware(), "budget": options.max_expressions}
         content = json.dumps({**about, "runs": [asdict(each) for each in runs]}, indent=1)
         write_whole(options.json, content + "\n")
     return code

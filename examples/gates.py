@@ -25,22 +25,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek import (
-    Evolution,
-    Forbid,
-    InputError,
-    Iteration,
-    Length,
-    Library,
-    Program,
-    Programs,
-    RiskSeeking,
-    Search,
-    SearchConfig,
-    Stopped,
-    Token,
-    presets,
-)
+import symseek
+from symseek import Evolution, Forbid, Length, Library, Program, Programs, Search, Token, presets
 from symseek.cli.options import Parser, check_writable, parse_seeds, positive
 from symseek.experiments.runs.provenance import commit, hardware
 from symseek.files.atomic import write_whole
@@ -144,9 +130,9 @@ def _packed(values: Sequence[bool]) -> int:
 
 
 def constraints(problem: Problem) -> list[Length | Forbid]:
-    """Rules that are true of a good circuit for any problem, and give no answer away."""
+    """What no good circuit breaks, whatever it computes, as long as it needs all of its lines."""
     lines, widest = len(problem.lines), max(GATES[name][0] for name in problem.gates)
-    fewest = -(-(lines - 1) // (widest - 1))  # gates that bring all lines together
+    fewest = -(-(lines - 1) // (widest - 1))  # gates that join all lines: rounded up
     rules: list[Length | Forbid] = [Length(lines + fewest, problem.longest)]
     rules += [Forbid(line, "sibling", of=line) for line in problem.lines]  # no and(x, x)
     if "not" in problem.gates:
@@ -154,10 +140,10 @@ def constraints(problem: Problem) -> list[Length | Forbid]:
     return rules
 
 
-# The presets are made for smooth rewards. A share has few values, and where the best 5% of a batch
-# all have the same, risk-seeking learns nothing: hence a smaller share, and more speed.
-LEARNING = dict(objective=RiskSeeking(0.02), learning_rate=0.005, entropy_weight=0.002)
-METHODS: dict[str, Callable[..., SearchConfig]] = {
+# The presets are made for errors, which hardly ever tie. Shares do, and where the best 5% all have
+# the same score, risk-seeking learns nothing. So: fewer of the best, larger steps, less entropy.
+LEARNING = dict(objective=symseek.RiskSeeking(0.02), learning_rate=0.005, entropy_weight=0.002)
+METHODS: dict[str, Callable[..., symseek.SearchConfig]] = {
     "dsr": lambda **budget: presets.dsr(**LEARNING, **budget),
     "hybrid": lambda **budget: presets.hybrid(
         **LEARNING, fresh=0.0, evolution=Evolution(generations=100, pairing=0), **budget
@@ -220,18 +206,18 @@ def run(name: str, method: str, seed: int, budget: int) -> Run:
     problem, label = PROBLEMS[name], f"{name}, {method}, seed {seed}"
     begun, said = time.process_time(), time.monotonic()
 
-    def progress(now: Iteration) -> None:
+    def progress(now: symseek.Iteration) -> None:
         nonlocal said
         if now.best is not None and time.monotonic() - said > 10:
             said = time.monotonic()
             say(f"{label}: {now.expressions:,} circuits, the best {now.best.reward:.2%} right")
 
     result = search_for(problem, method, seed, budget).run(progress)
-    if result.best is None or result.stopped is Stopped.INTERRUPTED:
+    if result.best is None or result.stopped is symseek.Stopped.INTERRUPTED:
         raise KeyboardInterrupt
     seconds = round(time.process_time() - begun, 3)
     program, share = result.best.program, result.best.reward
-    solved = share == 1
+    solved = share == 1  # a share is a count over a power of two: there is no rounding
     if solved and not is_right(program, problem):
         raise AssertionError(f"the score and the proof disagree about {program}")
     end = "solved" if solved else f"{share:.2%} right"
@@ -264,7 +250,8 @@ def smallest(runs: Sequence[Run]) -> Iterator[str]:
     for name in dict.fromkeys(each.problem for each in runs if each.solved):
         solved = [each for each in runs if each.problem == name and each.solved]
         best = min(solved, key=lambda each: (each.gates, len(each.circuit)))
-        yield f"{name} in {best.gates} gates:\n  {best.circuit}"
+        count = "1 gate" if best.gates == 1 else f"{best.gates} gates"
+        yield f"{name} in {count}:\n  {best.circuit}"
 
 
 def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -287,7 +274,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         check_writable(options.json)
         for each in options.methods:  # some budgets are too small for one batch
             METHODS[each](max_expressions=options.max_expressions)
-    except InputError as error:
+    except symseek.InputError as error:
         parser.error(str(error))
     return options
 

@@ -96,17 +96,21 @@ def test_the_score_is_what_python_says_of_each_input(data: st.DataObject) -> Non
     assert [gates.is_right(program, problem) for program in batch] == [e == 1 for e in expected]
 
 
-@given(st.data())
-@settings(max_examples=30, deadline=None)
-def test_the_proof_evaluates_as_python_does(data: st.DataObject) -> None:
-    """Right of a problem that wants just what the circuit does, and wrong of its opposite."""
-    problem = gates.PROBLEMS[data.draw(st.sampled_from(["multiplexer-3", "parity-3"]))]
-    program = data.draw(programs(problem.library(), max_length=30))
-    table = dict(zip(problem.inputs(), outputs(program), strict=True))
-    wanting = {**vars(problem), "wanted": table.__getitem__}
-    assert gates.is_right(program, gates.Problem(**wanting))
-    table[data.draw(st.sampled_from(problem.inputs()))] ^= True
-    assert not gates.is_right(program, gates.Problem(**wanting))
+@pytest.mark.parametrize("name", gates.GATES)
+def test_every_gate_does_in_score_and_proof_what_it_does_in_python(name: str) -> None:
+    lines = ("p", "q", "r")[: gates.GATES[name][0]]
+    made = gates.Problem(lines, (name,), bool, longest=9)
+    program = Program.parse(f"{name}({', '.join(lines)})", made.library())
+    table = dict(zip(made.inputs(), outputs(program), strict=True))
+    problem = gates.Problem(lines, (name,), table.__getitem__, longest=9)
+    batch = Programs.from_list([program])
+    assert gates.is_right(program, problem)
+    assert gates.share_right(problem)(batch) == [1]
+    for values in problem.inputs():
+        table[values] ^= True
+        assert not gates.is_right(program, problem)
+        assert gates.share_right(problem)(batch) == [1 - 1 / len(table)]
+        table[values] ^= True
 
 
 @pytest.mark.parametrize(
@@ -146,6 +150,12 @@ def test_the_command_prints_a_table_and_writes_every_run(
     for each in runs:
         program = circuit("multiplexer-3", each["circuit"])
         assert each["solved"] is gates.is_right(program, gates.PROBLEMS["multiplexer-3"]) is True
+
+
+def test_a_score_that_lies_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gates, "share_right", lambda _: lambda programs: np.ones(len(programs)))
+    with pytest.raises(AssertionError, match="the score and the proof disagree"):
+        gates.main(["parity-3"])
 
 
 def test_what_is_not_solved_is_not_called_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,6 +8,7 @@ import sys
 from itertools import product
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,8 @@ from oracle.gates import outputs
 from strategies import programs
 from symseek import ConstraintSet, Program, Programs, Stopped
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "gates.py"
+ROOT = Path(__file__).parent.parent
+EXAMPLE = ROOT / "examples" / "gates.py"
 
 
 def loaded() -> ModuleType:
@@ -212,3 +214,28 @@ def test_ctrl_c_ends_with_the_runs_that_are_done(
     assert "1 of 1" in said.out
     assert "Ctrl-C" in said.err
     assert [each["seed"] for each in json.loads(file.read_text())["runs"]] == [0]
+
+
+@pytest.fixture(scope="module")
+def published() -> list[Any]:
+    """The runs of `results/gates.json`."""
+    content = json.loads((ROOT / "results" / "gates.json").read_text())
+    return [gates.Run(**each) for each in content["runs"]]
+
+
+def test_published_solutions_are_right(published: list[Any]) -> None:
+    for each in published:
+        problem = gates.PROBLEMS[each.problem]
+        found = outputs(circuit(each.problem, each.circuit))
+        right = [a == problem.wanted(b) for a, b in zip(found, problem.inputs(), strict=True)]
+        assert (each.share, each.solved) == (sum(right) / len(right), all(right))
+
+
+def test_the_page_shows_the_published_runs(published: list[Any]) -> None:
+    page = (ROOT / "docs" / "circuits.md").read_text()
+    shown = [line.strip("| ").split(" | ") for line in page.splitlines() if " of 5 |" in line]
+    rows = gates.table(published).splitlines()[1:]
+    assert len(rows) == len(shown)
+    for row, (name, method, solved, circuits, fewest, _, seconds) in zip(rows, shown, strict=True):
+        words = [name, method, *solved.split(), circuits, fewest, seconds]
+        assert row.replace("-  ", "–  ").split() == words

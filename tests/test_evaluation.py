@@ -17,6 +17,7 @@ from oracle.evaluate import FORMULAS, evaluate
 from strategies import COMPOSED, programs
 from symseek import InputError, Library, Program, Programs, Token
 from symseek.engines.native import operations
+from symseek.evaluation import _distinct
 from symseek.tokens import OPERATORS
 
 LIBRARY = Library([*OPERATORS, *COMPOSED, "1", "2.5", "-3", "const"], variables=["x", "y", "z"])
@@ -423,3 +424,20 @@ def test_a_very_deep_program_is_evaluated_or_refused() -> None:
     except InputError:
         return
     assert found.values[0].tolist() == [201.0] * 5
+
+
+@given(st.lists(programs(LIBRARY), max_size=5), st.lists(st.integers(0, 4), max_size=9))
+@settings(max_examples=40)
+def test_programs_are_told_apart_by_their_tokens_and_constants(
+    drawn: list[Program], order: list[int]
+) -> None:
+    batch = Programs.from_list([drawn[at % len(drawn)] for at in order if drawn], LIBRARY)
+    slow = [
+        batch.tokens[row, : batch.lengths[row]].tobytes()
+        + np.array(program.constants, dtype=np.float64).tobytes()
+        for row, program in enumerate(batch)
+    ]
+    keys, first, inverse = _distinct(batch)
+    assert keys == list(dict.fromkeys(slow))
+    assert first.tolist() == [slow.index(key) for key in keys]
+    assert [keys[place] for place in inverse] == slow

@@ -218,8 +218,7 @@ class _SearchGrader:
         return [self.known, *self.grader.memories]
 
     def __call__(self, programs: Programs) -> Graded:
-        first, inverse = _distinct(programs)
-        keys = [_key(programs, int(row)) for row in first]
+        keys, first, inverse = _distinct(programs)
         new = [at for at, key in enumerate(keys) if key not in self.known]
         if new:
             fitted, rewards, status = self._fit(programs[first[new]])
@@ -267,7 +266,7 @@ class _PredictionGrader:
     reward: PredictionReward
 
     def __call__(self, programs: Programs) -> Graded:
-        first, inverse = _distinct(programs)
+        _, first, inverse = _distinct(programs)
         rewards = np.zeros(len(first))
         ok = np.zeros(len(first), dtype=bool)
         step = max(1, _PREDICTIONS // len(self.data.y))
@@ -296,10 +295,9 @@ class _ScoreGrader:
         return [self.known]
 
     def __call__(self, programs: Programs) -> Graded:
-        first, inverse = _distinct(programs)
+        keys, first, inverse = _distinct(programs)
         if not self.deterministic:
             return self._graded(programs, self._ask(programs), len(first))
-        keys = [_key(programs, int(row)) for row in first]
         new = [at for at, key in enumerate(keys) if key not in self.known]
         if new:
             asked = self._ask(programs[first[new]])
@@ -318,21 +316,29 @@ class _ScoreGrader:
         return Graded(programs, np.where(ok, rewards, 0.0), ok, distinct)
 
 
-def _distinct(programs: Programs) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """First row of each distinct program, as they appear, and each row's place among them."""
+def _distinct(programs: Programs) -> tuple[list[bytes], NDArray[np.intp], NDArray[np.intp]]:
+    """Keys and first rows of the distinct programs, as they appear; each row's place among them."""
     places: dict[bytes, int] = {}
-    inverse = np.empty(len(programs), dtype=np.intp)
-    first: list[int] = []
-    for row in range(len(programs)):
-        place = places.setdefault(_key(programs, row), len(first))
-        if place == len(first):
-            first.append(row)
-        inverse[row] = place
-    return np.array(first, dtype=np.intp), inverse
+    inverse = np.fromiter(
+        (places.setdefault(key, len(places)) for key in _keys(programs)), np.intp, len(programs)
+    )
+    first = np.unique(inverse, return_index=True)[1]
+    return list(places), first, inverse
 
 
-def _key(programs: Programs, row: int) -> bytes:
-    """What tells a program from others: its tokens and the values of its constants."""
-    tokens = programs.tokens[row, : programs.lengths[row]]
-    count = np.count_nonzero(tokens == programs.library.constant_id)
-    return tokens.tobytes() + programs.constants[row, :count].tobytes()
+def _keys(programs: Programs) -> list[bytes]:
+    """What tells each program from others: its tokens and the values of its constants."""
+    keys = _starts(programs.tokens, programs.lengths)
+    if programs.library.constant_id is None:
+        return keys
+    counts = np.count_nonzero(programs.tokens == programs.library.constant_id, axis=1)
+    values = _starts(programs.constants, np.minimum(counts, programs.constants.shape[1]))
+    return [key + value for key, value in zip(keys, values, strict=True)]
+
+
+def _starts(array: NDArray[Any], counts: NDArray[np.integer]) -> list[bytes]:
+    """The bytes of the first `counts` entries of every row."""
+    # One copy of all bytes, cut up: an array for each row would take ten times as long.
+    data, width = array.tobytes(), array.shape[1] * array.itemsize
+    ends = (np.arange(len(array)) * width + counts * array.itemsize).tolist()
+    return [data[row * width : end] for row, end in enumerate(ends)]

@@ -215,19 +215,19 @@ def processes(count: int) -> Iterator[Map]:
     if count == 1:
         yield map
         return
-    # Ctrl-C reaches all processes of a terminal: the workers ignore it from their start, and the
-    # search, which is told, ends them.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        pool = multiprocessing.get_context("spawn").Pool(count, end_with_parent)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    with pool:
+    # Ctrl-C reaches all processes of a terminal. It is held back from the workers for good, and
+    # until they are ready from this process, which then ends them.
+    context = multiprocessing.get_context("spawn")
+    ready = context.Barrier(count + 1)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    with context.Pool(count, prepare, [ready]) as pool:
+        ready.wait()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         yield partial(pool.map, chunksize=1)
 
 
-def end_with_parent() -> None:
-    """Let this process end when its parent is gone, however that ended."""
+def prepare(ready: Any) -> None:
+    """Of a worker: let it end when its parent is gone, however that ended."""
 
     def watch() -> None:
         parent = multiprocessing.parent_process()
@@ -236,6 +236,7 @@ def end_with_parent() -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+    ready.wait()
 
 
 class Progress:

@@ -1,8 +1,8 @@
 """Three of Gymnasium's environments in NumPy: many expressions, each in many episodes, at once.
 
 The arithmetic is Gymnasium's, roundings included, and tests/test_control.py holds it to that. Here
-it is done on arrays: S numbers of a state, B expressions, E episodes of each. On one core this
-plays some hundred times as many episodes as Gymnasium does.
+it is done on arrays: S numbers of a state, B expressions, E episodes of each. One core plays 40 to
+180 times as many episodes of sampled expressions as it does with Gymnasium.
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ Start reading at `search`; docs/control.md explains the parts.
 from __future__ import annotations
 
 import json
-import math
 import multiprocessing
 import os
 import signal
@@ -31,7 +30,16 @@ from typing import Any
 import numpy as np
 from environments import TASKS, Floats, Task, returns
 
-from symseek import FitConfig, Library, Program, Programs, Search, paper_constraints, presets
+from symseek import (
+    FitConfig,
+    Library,
+    Program,
+    Programs,
+    Search,
+    SearchConfig,
+    paper_constraints,
+    presets,
+)
 from symseek.algebra.simplify import simplified
 from symseek.cli.options import (
     BAD_INPUT,
@@ -42,7 +50,6 @@ from symseek.cli.options import (
     positive,
 )
 from symseek.errors import InputError, unknown_name
-from symseek.evolution import Evolution
 from symseek.experiments.runs.provenance import commit, hardware
 from symseek.files.atomic import write_whole
 from symseek.loop import Iteration, Stopped
@@ -106,6 +113,8 @@ class Row:
     published: str
     published_return: float  # in those very episodes
     published_error: float
+    gain: float  # of the mean return, over the published policy's
+    gain_error: float  # from the differences in each episode
     expressions: int  # tried in the search
     episodes: int  # played in the search, those for tuning included
     seconds: float  # of the search, without the judging
@@ -136,17 +145,14 @@ def search(task: Task, budget: int, episodes: int, evaluate: int, seed: int, spr
     seconds = time.monotonic() - began
     print(f"{task.name}: {evaluate:,} episodes to judge {chosen}", flush=True)
     published = Program.parse(task.published, full_library(task.variables))
-    (mean, error), (theirs, their_error) = (
-        judged(task, program, evaluate, spread) for program in (chosen, published)
-    )
+    ours, theirs = (judged(task, each, evaluate, spread) for each in (chosen, published))
     return Row(
         task.name,
         written(chosen),
-        mean,
-        error,
+        *mean_and_error(ours),
         task.published,
-        theirs,
-        their_error,
+        *mean_and_error(theirs),
+        *mean_and_error(ours - theirs),
         found.expressions,
         score.episodes + finer.episodes,
         seconds,
@@ -154,15 +160,10 @@ def search(task: Task, budget: int, episodes: int, evaluate: int, seed: int, spr
     )
 
 
-def settings(budget: int) -> Any:
+def settings(budget: int) -> SearchConfig:
     """A policy that learns from the best, and short evolutions of what it writes."""
-    batch = min(500, max(2, budget // 2))
-    return presets.hybrid(
-        batch_size=batch,
-        max_expressions=budget,
-        stop_reward=1.0,
-        evolution=Evolution(generations=10, elite=batch // 10, pairing=0),  # no data to pair by
-    )
+    size = min(1000, max(2, budget // 2))
+    return presets.hybrid(batch_size=size, max_expressions=budget, stop_reward=1.0)
 
 
 def tuned(task: Task, programs: list[Program], score: Score) -> Program:
@@ -184,11 +185,17 @@ def written(program: Program) -> str:
     return infix(program, [short_number(value, 5) for value in program.constants])
 
 
-def judged(task: Task, program: Program, episodes: int, spread: Map) -> tuple[float, float]:
-    """The mean return of episodes in Gymnasium itself, and its standard error."""
+def judged(task: Task, program: Program, episodes: int, spread: Map) -> Floats:
+    """The returns of episodes in Gymnasium itself, with seeds that no search has used."""
     parts = [range(JUDGED + at, JUDGED + min(at + 25, episodes)) for at in range(0, episodes, 25)]
-    got = np.concatenate(list(spread(partial(played, task.name, program), parts)))
-    return float(got.mean()), float(got.std(ddof=1) / math.sqrt(len(got))) if len(got) > 1 else 0.0
+    return np.concatenate(list(spread(partial(played, task.name, program), parts)))
+
+
+def mean_and_error(values: Floats) -> tuple[float, float]:
+    """The mean, and its standard error."""
+    return float(values.mean()), float(
+        values.std(ddof=min(1, len(values) - 1)) / len(values) ** 0.5
+    )
 
 
 def played(name: str, program: Program, seeds: Iterable[int]) -> Floats:
@@ -264,7 +271,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--all", action="store_true", help="all of them, one after the other")
     add("--workers", type=positive, default=1, metavar="N", help="processes (1)")
     add("--seed", type=natural, default=0, metavar="N", help="of the search (0)")
-    add("--max-expressions", type=positive, default=200_000, metavar="N", help="(200000)")
+    add(
+        "--max-expressions",
+        type=positive,
+        default=100_000,
+        metavar="N",
+        help="(100000)",
+    )
     add("--episodes", type=positive, default=64, metavar="N", help="for a good expression (64)")
     add("--evaluate", type=positive, default=1000, metavar="N", help="episodes to judge by (1000)")
     add("--json", type=Path, metavar="FILE", help="write the table there, too")

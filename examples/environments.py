@@ -113,7 +113,7 @@ TASKS = {
             limit=None,
             worst=0,
             best=500,
-            promising=0.4,
+            promising=0.5,
             published="10*angle + spin",
         ),
         Task(
@@ -124,7 +124,7 @@ TASKS = {
             limit=1,
             worst=-100,
             best=100,
-            promising=0.52,
+            promising=0.9,
             published="log(cos(1))/log(speed)",
         ),
         Task(
@@ -135,7 +135,7 @@ TASKS = {
             limit=2,
             worst=-1500,
             best=0,
-            promising=0.5,
+            promising=0.75,
             published="(-8*sin_a - 2*spin)/cos_a - 2*sin_a",
             observe=lambda state: (np.cos(state[0]), np.sin(state[0]), state[1]),
         ),
@@ -202,7 +202,9 @@ def returns(task: Task, programs: Programs, starts: Any) -> Floats:
     with np.errstate(all="ignore"):
         for _ in range(task.steps):
             observed = [np.asarray(each, np.float32).astype(float) for each in task.observe(state)]
-            state, reward, ended = task.step(state, np.nan_to_num(forest(observed), nan=0.0))
+            value = forest(observed)
+            value[np.isnan(value)] = 0.0
+            state, reward, ended = task.step(state, value)
             total[rows] += np.where(going, reward, 0)
             going &= ~ended
             left = going.any(axis=1)

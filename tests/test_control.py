@@ -95,7 +95,7 @@ def test_known_policies_get_the_return_that_they_should(
 ) -> None:
     task = control.TASKS[name]
     (program,) = parsed(task, text)
-    mean, error = control.judged(task, program, 6, map)
+    mean, error = control.mean_and_error(control.judged(task, program, 6, map))
     assert least <= mean <= most
     assert (error == 0) is (least == most)
 
@@ -158,6 +158,7 @@ def test_a_small_search_is_better_than_chance(
         (row,) = written["rows"]
         assert row["mean_return"] > 150  # pushing at random gives about 22
         assert row["published_return"] == 500
+        assert row["gain"] == pytest.approx(row["mean_return"] - 500)
         assert 0 < row["expressions"] <= 1000
         assert row["expression"] in capsys.readouterr().out
         rows.append({**row, "seconds": 0})

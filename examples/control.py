@@ -278,12 +278,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="N",
         help="(100000)",
     )
-    add("--episodes", type=positive, default=64, metavar="N", help="for a good expression (64)")
+    add("--episodes", type=positive, metavar="N", help="for a good expression (16 to 64)")
     add("--evaluate", type=positive, default=1000, metavar="N", help="episodes to judge by (1000)")
     add("--json", type=Path, metavar="FILE", help="write the table there, too")
     options = parser.parse_args(arguments)
     try:
-        if options.episodes > MOST:
+        if (options.episodes or 0) > MOST:
             raise InputError(f"{options.episodes} episodes are too many: {MOST} at most")
         tasks = chosen_tasks(options.environment, options.all)
         check_writable(options.json)
@@ -305,19 +305,19 @@ def chosen_tasks(name: str | None, every: bool) -> list[Task]:
 def run(tasks: Sequence[Task], options: Any) -> int:
     """Search in each environment, and show the table of all that were finished."""
     rows: list[Row] = []
+    about = {"commit": commit(), "hardware": hardware(), "gymnasium": version("gymnasium")}
     code = 0
     try:
         with processes(min(options.workers, os.cpu_count() or 1)) as spread:
             for task in tasks:
-                asked = options.max_expressions, options.episodes, options.evaluate, options.seed
-                rows.append(search(task, *asked, spread))
+                budget, episodes = options.max_expressions, options.episodes or task.episodes
+                rows.append(search(task, budget, episodes, options.evaluate, options.seed, spread))
     except (Interrupted, KeyboardInterrupt) as stop:
         print(str(stop) or "stopped by Ctrl-C", file=sys.stderr)
         code = INTERRUPTED
     if rows:
         print(table(rows))
     if rows and options.json is not None:
-        about = {"commit": commit(), "hardware": hardware(), "gymnasium": version("gymnasium")}
         said = {name: value for name, value in vars(options).items() if name != "json"}
         whole = {**about, "options": said, "rows": [asdict(row) for row in rows]}
         write_whole(options.json, json.dumps(whole, indent=1) + "\n")

@@ -72,6 +72,7 @@ class Task:
     variables: tuple[str, ...]  # what is observed, in Gymnasium's order
     step: Callable[[Any, Floats], Step]
     steps: int  # of an episode, at most
+    episodes: int  # for an expression that promises something: more where their returns vary more
     limit: float | None  # of an action to either side; None: there are two, for signs of the value
     worst: float  # the return that scores 0
     best: float  # the return that scores 1
@@ -110,6 +111,7 @@ TASKS = {
             variables=("x", "speed", "angle", "spin"),
             step=cart_pole,
             steps=500,
+            episodes=32,
             limit=None,
             worst=0,
             best=500,
@@ -121,6 +123,7 @@ TASKS = {
             variables=("x", "speed"),
             step=mountain_car,
             steps=999,
+            episodes=16,
             limit=1,
             worst=-100,
             best=100,
@@ -132,6 +135,7 @@ TASKS = {
             variables=("cos_a", "sin_a", "spin"),
             step=pendulum,
             steps=200,
+            episodes=64,
             limit=2,
             worst=-1500,
             best=0,

@@ -247,6 +247,9 @@ class WholeQueue(_Queued):
 
     Every program of a batch may enter the queue, and the entropy bonus is that of the queue
     (Abolafia et al. 2018). It has no random draw, so one step shows what the whole queue asks for.
+
+    >>> WholeQueue(5)
+    WholeQueue(size=5)
     """
 
     def select(self, state: Queue, programs: Programs, rewards: Floats) -> tuple[Selection, Queue]:

@@ -50,7 +50,7 @@ EXAMPLE_WANTED = {
     *("CloseUnfinished", "Count", "Length", "MaxConstants", "NoInverseChild", "NotAll"),
     *("NoNestedTrigonometry", "NotAllConstants", "SoftLength", "SomeVariable", "UniformArity"),
     *("paper_constraints", "InverseMAE", "InverseMSE", "InverseNMSE", "PredictionReward", "R2"),
-    *("PriorityQueue", "RiskSeeking", "VanillaPolicyGradient", "Evolution", "PolicyConfig"),
+    *("RiskSeeking", "VanillaPolicyGradient", "Evolution", "PolicyConfig"),
     *("SearchConfig",),
 }
 

@@ -223,13 +223,18 @@ def processes(count: int) -> Iterator[Map]:
         yield map
         return
     # Ctrl-C reaches all processes of a terminal. It is held back from the workers for good, and
-    # until they are ready from this process, which then ends them.
+    # until they are ready from this process, which then ends them. The handler is for threads of
+    # libraries: these were there before the mask, and may take a signal that it holds back here.
     context = multiprocessing.get_context("spawn")
-    ready = context.Barrier(count + 1)
+    ready, stops = context.Barrier(count + 1), list[int]()
+    usual = signal.signal(signal.SIGINT, lambda number, frame: stops.append(number))
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     with context.Pool(count, prepare, [ready]) as pool:
         ready.wait()
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+        signal.signal(signal.SIGINT, usual)
+        if stops:
+            raise KeyboardInterrupt
         yield partial(pool.map, chunksize=1)
 
 

@@ -128,6 +128,7 @@ class Interrupted(Exception):
 def search(task: Task, budget: int, episodes: int, evaluate: int, seed: int, spread: Map) -> Row:
     """Find an expression, tune its numbers, and judge it."""
     began = time.monotonic()
+    print(f"{task.name}: {budget:,} expressions, the good ones in {episodes} episodes", flush=True)
     score = Score(task, range(SEARCHED, SEARCHED + episodes), spread)
     hunt = Search.for_programs(
         Library([*OPERATORS, *NUMBERS], variables=list(task.variables)),

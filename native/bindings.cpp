@@ -399,10 +399,9 @@ NB_MODULE(_native, m) {
               shaped(target, "target", {rows});
               shaped(weight, "weight", {rows});
             }
-            new (self)
-                Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
-                          graded ? target.data() : nullptr, graded ? weight.data() : nullptr, std::move(pool), cache,
-                          underflow_invalid);
+            new (self) Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
+                                 graded ? target.data() : nullptr, graded ? weight.data() : nullptr, std::move(pool),
+                                 cache, underflow_invalid);
           },
           "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "pool"_a, "cache"_a, "underflow_invalid"_a = false)
       .def(

@@ -141,7 +141,7 @@ SYMSEEK_UNDERFLOW_1(protected_cube, not_zero(a) & is_small(a))
 
 // The value of an operation; with STRICT, an underflow is marked like a value that is not finite.
 #define SYMSEEK_VALUE(NAME)                                                 \
-  [](i64x8 & bad, const auto&... a) SYMSEEK_LAMBDA {                        \
+  [](i64x8& bad, const auto&... a) SYMSEEK_LAMBDA {                         \
     const f64x8 v = value_##NAME(bad, a...);                                \
     if constexpr (STRICT) bad = bad | Underflow<Opcode::NAME>::at(v, a...); \
     return v;                                                               \

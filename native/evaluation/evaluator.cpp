@@ -21,8 +21,7 @@ std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padd
 }  // namespace
 
 Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
-                     const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries,
-                     bool underflow_invalid)
+                     const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries, bool underflow_invalid)
     : code_(std::move(code)),
       rows_(rows),
       padded_rows_((rows + DOUBLE_LANES - 1) / DOUBLE_LANES * DOUBLE_LANES),

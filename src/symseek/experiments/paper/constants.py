@@ -158,8 +158,8 @@ def _errors(
     columns = ["Constants, settings, budget", *names, "Mean", "As in the paper"]
     note = (
         "Mean RMSE on the test points, [its 95 % interval] of how many runs. Last column: on how"
-        f" many benchmarks the mean differs from the paper's by chance alone (Welch's test, p ≥"
-        f" {CHANCE:g}), and on which it does not. The paper's: {paper.source}, {paper.runs} runs."
+        f" many benchmarks the difference from the paper's mean may be chance (Welch's test, p ≥"
+        f" {CHANCE:g}), and on which it is not. The paper's: {paper.source}, {paper.runs} runs."
     )
     return ResultTable("jin", "Jin, mean error", columns, rows, data, note)
 
@@ -195,13 +195,16 @@ def _same_mean(values: Sequence[float], mean: float, deviation: float, runs: int
     return float(test.pvalue)
 
 
-_EXACT = 1e-6  # an error that a table would print as zero
+_EXACT = 1e-6  # an error below this is printed as zero, as in the paper
+_BOUNDS = ("value", "low", "high")
 
 
 def _error_cell(row: Mapping[str, Any] | None) -> str:
     if row is None:
         return NOTHING
-    return f"{number(row['value'])} {bounds_text(row['low'], row['high'])} of {row['runs']}"
+    value, low, high = (0.0 if row[name] < _EXACT else row[name] for name in _BOUNDS)
+    bounds = f" {bounds_text(low, high)}" if row["runs"] > 1 else ""
+    return f"{number(value)}{bounds} of {row['runs']}"
 
 
 # --- Nguyen with constants: the recovery
@@ -230,8 +233,8 @@ def _rates(
     note = (
         "Recovery in percent, [its 95 % interval] of how many runs: proven, or an NMSE on the test"
         f" points below {_EXACT_NMSE:g}, as the authors' code counts. Last column: on how many"
-        f" benchmarks it differs from the paper's by chance alone (Fisher's test, p ≥ {CHANCE:g})."
-        f" The paper's: {paper.source}, {paper.runs} runs."
+        f" benchmarks the difference from the paper's may be chance (Fisher's test, p ≥"
+        f" {CHANCE:g}). The paper's: {paper.source}, {paper.runs} runs."
     )
     return ResultTable("nguyen-c", "Nguyen with constants, recovery", columns, rows, data, note)
 
@@ -250,6 +253,8 @@ def _rate_cell(row: Mapping[str, Any] | None) -> str:
 
 def _agreement(rows: Sequence[Mapping[str, Any]]) -> str:
     """On how many benchmarks a row agrees with the paper, and on which not."""
+    if any(math.isnan(row["p"]) for row in rows):
+        return "too few runs"
     differ = [row["problem"] for row in rows if not row["p"] >= CHANCE]
     text = f"{len(rows) - len(differ)} of {len(rows)}"
     numbers = ", ".join(name.partition("-")[2] for name in differ)

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from symseek import problems
 from symseek.errors import InputError, unknown_name
@@ -182,18 +183,20 @@ def _provenance(
     if request.quick:
         lines += ["Quick: tiny budgets and few problems. It shows the form, not the result."]
     lines += [f"symseek {_most(record.symseek for record in records)}"]
-    lines[-1] += f", commit {_most(record.commit for record in records)}."
-    machines = (
-        f"{record.hardware.get('cpu', 'unknown')}, {record.hardware.get('cores', '?')} cores"
-        for record in records
-    )
+    lines[-1] += f", commit {_most(record.commit or 'unknown' for record in records)}."
+    machines = (_machine(record.hardware) for record in records)
     return [*lines, f"Machine: {_most(machines)}."]
+
+
+def _machine(hardware: Mapping[str, Any]) -> str:
+    cores = f", {hardware['cores']} cores" if "cores" in hardware else ""
+    return f"{hardware['cpu']}{cores}" if hardware.get("cpu") else ""
 
 
 def _most(values: Iterable[str]) -> str:
     """The different values, the commonest first."""
-    counts = Counter(value or "unknown" for value in values)
-    return "; ".join(value for value, _ in counts.most_common())
+    counts = Counter(value for value in values if value)
+    return "; ".join(value for value, _ in counts.most_common()) or "unknown"
 
 
 def _draw(figure: Drawing, stem: Path) -> list[Path]:

@@ -61,7 +61,11 @@ def test_an_exact_fit_of_the_test_points_is_a_success() -> None:
 
 @pytest.mark.parametrize(
     ("errors", "said"),
-    [([0.0, 1e-14], "1 of 1"), ([0.0, 2.0, 2.0, 2.1, 2.0, 2.0], "0 of 1, not 2"), ([0.0], "too few runs")],
+    [
+        ([0.0, 1e-14], "1 of 1"),
+        ([0.0, 2.0, 2.0, 2.1, 2.0, 2.0], "0 of 1, not 2"),
+        ([0.0], "too few runs"),
+    ],
 )
 def test_the_table_says_where_it_agrees(errors: list[float], said: str) -> None:
     records = [run("Jin-2", seed, half=9.0, test_rmse=each) for seed, each in enumerate(errors)]

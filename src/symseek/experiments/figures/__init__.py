@@ -4,14 +4,13 @@
 long a run takes, `ablations` what each part of the method contributes, `noise` and `reward_noise`
 recovery against noise on the data and on the rewards, `curves` the best reward and the recovery as
 a search goes on, `distributions` how the rewards of a batch change (`density` is one curve of it),
-`grid` recovery against each setting, `constants` errors and recovery under several settings, and
+`grid` recovery against each setting, `variants` errors and recovery of variants of a method, and
 `save` writes any of them as SVG and PNG.
 """
 
 from __future__ import annotations
 
 from symseek.experiments.figures.conditions import ablations, noise, reward_noise
-from symseek.experiments.figures.constants import constants
 from symseek.experiments.figures.curves import curves
 from symseek.experiments.figures.distribution import density, distributions
 from symseek.experiments.figures.errors import errors
@@ -19,10 +18,10 @@ from symseek.experiments.figures.recovery import table1
 from symseek.experiments.figures.settings import grid
 from symseek.experiments.figures.shared import save
 from symseek.experiments.figures.time import runtimes
+from symseek.experiments.figures.variants import variants
 
 __all__ = [
     "ablations",
-    "constants",
     "curves",
     "density",
     "distributions",
@@ -33,4 +32,5 @@ __all__ = [
     "runtimes",
     "save",
     "table1",
+    "variants",
 ]

@@ -126,7 +126,9 @@ def _report(records: Sequence[Record]) -> Report:
         tables.append(_errors(conditions, suites["Jin"], found))
     if "Nguyen-c" in suites:
         tables.append(_rates(conditions, suites["Nguyen-c"], found))
-    return Report(tables, [Drawing("constants", [row for table in tables for row in table.data])])
+    drawn = [{**row, "variant": row["condition"]} for table in tables for row in table.data]
+    title = "DSR with constants: settings that may have been the paper's"
+    return Report(tables, [Drawing("variants", {"title": title, "rows": drawn})])
 
 
 def _order(condition: Condition) -> tuple[bool, int, int]:
@@ -170,6 +172,7 @@ def _error_row(condition: Condition, name: str, values: Sequence[float]) -> dict
     p = _same_mean(values, printed, spread, paper.runs)
     return {
         "condition": str(condition),
+        "panel": "Jin: mean error on the test points",
         "problem": name,
         "runs": len(values),
         **value._asdict(),
@@ -243,7 +246,8 @@ def _rate_row(condition: Condition, name: str, outcomes: Sequence[_Outcome]) -> 
     paper = published.CONSTANTS
     count = sum(each.recovered for each in outcomes), len(outcomes)
     p = statistics.p_value([count], [(paper.count(name, "dsr"), paper.runs)])
-    own = {"condition": str(condition), "problem": name, **rate_row(*count)}
+    own = {"condition": str(condition), "panel": "Nguyen with constants: recovered runs"}
+    own |= {"problem": name, **rate_row(*count)}
     return own | {"paper": paper.rows[name]["dsr"], "p": p}
 
 

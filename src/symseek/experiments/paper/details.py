@@ -39,7 +39,7 @@ _VARIANTS = (
     _Variant("DSR", "dsr", {}),
     _Variant("DSR, underflow is invalid", "dsr", _UNDERFLOW),
     _Variant("PQT: imitates one, weight 200, bonus of the best 5 %", "pqt", {}),
-    _Variant("the same, underflow is invalid", "pqt", _UNDERFLOW),
+    _Variant("PQT: the same, underflow is invalid", "pqt", _UNDERFLOW),
     _Variant("PQT: imitates one, weight 200, bonus of the batch", "pqt", {"epsilon": 1.0}),
     _Variant("PQT: imitates one, weight 1, bonus of the best 5 %", "pqt", {"weight": 1.0}),
     _Variant(
@@ -90,13 +90,9 @@ def _report(records: Sequence[Record]) -> Report:
         "A cell: recovery in percent, [its 95 % interval], of how many runs."
         " p: the exact test across these benchmarks against the paper.",
     )
-    whole = grouped(records, lambda each: _variant(each).text)
-    drawn = [
-        {"ablation": variant.text, **rate_row(*recovered(whole[variant.text]))}
-        for variant in _VARIANTS
-        if variant.text in whole
-    ]
-    return Report([table], [Drawing("ablations", drawn)])
+    drawn = [row | {"panel": f"{label(row['paper_method'])}: recovered runs"} for row in data]
+    title = "What details that the paper leaves out do to its rates"
+    return Report([table], [Drawing("variants", {"title": title, "rows": drawn})])
 
 
 def _row(variant: _Variant, problem: str, group: Sequence[Record]) -> dict[str, Any]:

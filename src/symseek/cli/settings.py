@@ -34,7 +34,8 @@ def vocabulary() -> str:
     for name, token in OPERATORS.items():
         meaning = token.formula or token.form("infix")
         shown = "" if meaning is None else f" ({meaning.format(a='a', b='b')})"
-        known += [f"{name}{shown}"] * (token.protects is None)
+        if token.protects is None:
+            known.append(f"{name}{shown}")
     protected = [name for name, token in OPERATORS.items() if token.protects is not None]
     lines = ["operators, for --operators:", *wrapped(known)]
     lines += ["protected operators, with a number for what is undefined:", *wrapped(protected)]

@@ -9,7 +9,8 @@ goes to two million expressions, and what was best after one million is kept on 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,8 +35,7 @@ __all__ = ["EXPERIMENTS", "Condition"]
 
 FEW = 3  # constants at most, says the paper
 ANY = 30  # as many as a program has tokens
-BUDGETS = (1_000_000, 2_000_000)
-QUICK_BUDGET = 2_000
+BUDGET, QUICK_BUDGET = 2_000_000, 2_000  # a row of the table is for half of it
 QUICK = ("Jin-5", "Nguyen-8c")
 
 #: What the authors had before they tuned: these, and operators that are defined everywhere.
@@ -49,6 +49,7 @@ DEVELOPMENT: Mapping[str, Any] = {
 SETTINGS: Mapping[str, Mapping[str, Any]] = {"release": {}, "development": DEVELOPMENT}
 
 _EXACT_NMSE = 1e-12  # on the test points, which the authors' code calls a success
+_EXACT = 1e-6  # an error below this is printed as zero, as in the paper
 CHANCE = 0.05  # a difference that chance makes more often than this is none
 
 
@@ -67,7 +68,7 @@ class Condition(NamedTuple):
 def _specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
     """Jin has half as many seeds as Nguyen with constants, as in the paper."""
     names = [each.name for suite in ("Jin", "Nguyen-c") for each in problems.suite(suite)]
-    budget = QUICK_BUDGET if quick else BUDGETS[-1]
+    budget = QUICK_BUDGET if quick else BUDGET
     return [
         Spec("dsr", name, seed, _settings(limit, settings, budget))
         for name in (QUICK if quick else names)
@@ -106,17 +107,21 @@ def _outcome(record: Record, budget: int) -> _Outcome:
     proven, rmse = record.recovered == "yes", or_infinite(record.test_rmse)
     if budget < whole and record.evaluations > budget:
         proven, rmse = False, or_infinite(record.curve["halfway_rmse"][0])
-    spread = float(np.std(problems.load(record.spec.problem).data().y_test))
-    return _Outcome(proven or (rmse / spread) ** 2 < _EXACT_NMSE, rmse)
+    return _Outcome(proven or (rmse / _spread(record.spec.problem)) ** 2 < _EXACT_NMSE, rmse)
+
+
+@cache
+def _spread(problem: str) -> float:
+    """The standard deviation of the test targets."""
+    return float(np.std(problems.load(problem).data().y_test))
 
 
 def _report(records: Sequence[Record]) -> Report:
     found: dict[tuple[Condition, str], list[_Outcome]] = {}
-    for (problem,), group in grouped(records, lambda each: (each.spec.problem,)).items():
-        for record in group:
-            for condition in _conditions(record):
-                outcome = _outcome(record, condition.budget)
-                found.setdefault((condition, problem), []).append(outcome)
+    for problem, group in grouped(records, lambda each: each.spec.problem).items():
+        for record, condition in ((each, row) for each in group for row in _conditions(each)):
+            outcome = _outcome(record, condition.budget)
+            found.setdefault((condition, problem), []).append(outcome)
     conditions = sorted({key for key, _ in found}, key=_order)
     suites: dict[str, list[str]] = {}
     for name in problems_of(records):
@@ -135,35 +140,50 @@ def _order(condition: Condition) -> tuple[bool, int, int]:
     return condition.settings != "release", condition.limit, condition.budget
 
 
+def _laid_out(
+    name: str,
+    title: str,
+    data: Sequence[Mapping[str, Any]],
+    paper: published.PublishedTable,
+    figure: Callable[[float], str],
+    cell: Callable[[Mapping[str, Any]], str],
+    note: str,
+) -> ResultTable:
+    """A line for the paper and one for each condition, a cell for each problem."""
+    names = list(dict.fromkeys(row["problem"] for row in data))
+    whole = len(names) == len(paper.rows)
+    printed = [figure(paper.rows[name]["dsr"]) for name in names]
+    rows = [["the paper", *printed, figure(paper.averages["dsr"]) if whole else NOTHING, ""]]
+    for condition in dict.fromkeys(row["condition"] for row in data):
+        own = {row["problem"]: row for row in data if row["condition"] == condition}
+        cells = [cell(own[name]) if name in own else NOTHING for name in names]
+        values = [row["value"] for row in own.values()]
+        mean = figure(float(np.mean(values))) if len(own) == len(names) else NOTHING
+        rows.append([condition, *cells, mean, _agreement(list(own.values()))])
+    columns = ["Constants, settings, budget", *names, "Mean", "As in the paper"]
+    note = f"{note} The paper's: {paper.source}, {paper.runs} runs."
+    return ResultTable(name, title, columns, rows, data, note)
+
+
 # --- Jin: the mean error
 
 
 def _errors(
     conditions: Sequence[Condition], names: Sequence[str], found: Mapping[Any, Sequence[_Outcome]]
 ) -> ResultTable:
-    paper = published.BSR
     data = [
         _error_row(condition, name, [each.rmse for each in found[condition, name]])
         for condition in conditions
         for name in names
         if (condition, name) in found
     ]
-    printed = [f"{number(paper.rows[name]['dsr'])}" for name in names]
-    whole = len(names) == len(paper.rows)
-    rows = [["the paper", *printed, number(paper.averages["dsr"]) if whole else NOTHING, ""]]
-    for condition in conditions:
-        own = {row["problem"]: row for row in data if row["condition"] == str(condition)}
-        cells = [_error_cell(own.get(name)) for name in names]
-        values = [own[name]["value"] for name in names if name in own]
-        mean = number(float(np.mean(values))) if len(values) == len(names) else NOTHING
-        rows.append([str(condition), *cells, mean, _agreement(list(own.values()))])
-    columns = ["Constants, settings, budget", *names, "Mean", "As in the paper"]
     note = (
         "Mean RMSE on the test points, [its 95 % interval] of how many runs. Last column: on how"
         f" many benchmarks the difference from the paper's mean may be chance (Welch's test, p ≥"
-        f" {CHANCE:g}), and on which it is not. The paper's: {paper.source}, {paper.runs} runs."
+        f" {CHANCE:g}), and on which it is not."
     )
-    return ResultTable("jin", "Jin, mean error", columns, rows, data, note)
+    title = "Jin, mean error"
+    return _laid_out("jin", title, data, published.BSR, number, _error_cell, note)
 
 
 def _error_row(condition: Condition, name: str, values: Sequence[float]) -> dict[str, Any]:
@@ -198,14 +218,10 @@ def _same_mean(values: Sequence[float], mean: float, deviation: float, runs: int
     return float(test.pvalue)
 
 
-_EXACT = 1e-6  # an error below this is printed as zero, as in the paper
-_BOUNDS = ("value", "low", "high")
-
-
-def _error_cell(row: Mapping[str, Any] | None) -> str:
-    if row is None:
-        return NOTHING
-    value, low, high = (0.0 if row[name] < _EXACT else row[name] for name in _BOUNDS)
+def _error_cell(row: Mapping[str, Any]) -> str:
+    value, low, high = (
+        0.0 if row[name] < _EXACT else row[name] for name in ("value", "low", "high")
+    )
     bounds = f" {bounds_text(low, high)}" if row["runs"] > 1 else ""
     return f"{number(value)}{bounds} of {row['runs']}"
 
@@ -216,30 +232,20 @@ def _error_cell(row: Mapping[str, Any] | None) -> str:
 def _rates(
     conditions: Sequence[Condition], names: Sequence[str], found: Mapping[Any, Sequence[_Outcome]]
 ) -> ResultTable:
-    paper = published.CONSTANTS
     data = [
         _rate_row(condition, name, found[condition, name])
         for condition in conditions
         for name in names
         if (condition, name) in found
     ]
-    printed = [percent(paper.rows[name]["dsr"]) for name in names]
-    whole = len(names) == len(paper.rows)
-    rows = [["the paper", *printed, percent(paper.averages["dsr"]) if whole else NOTHING, ""]]
-    for condition in conditions:
-        own = {row["problem"]: row for row in data if row["condition"] == str(condition)}
-        values = [own[name]["value"] for name in names if name in own]
-        mean = percent(float(np.mean(values))) if len(values) == len(names) else NOTHING
-        cells = [_rate_cell(own.get(name)) for name in names]
-        rows.append([str(condition), *cells, mean, _agreement(list(own.values()))])
-    columns = ["Constants, settings, budget", *names, "Mean", "As in the paper"]
     note = (
         "Recovery in percent, [its 95 % interval] of how many runs: proven, or an NMSE on the test"
         f" points below {_EXACT_NMSE:g}, as the authors' code counts. Last column: on how many"
         f" benchmarks the difference from the paper's may be chance (Fisher's test, p ≥"
-        f" {CHANCE:g}). The paper's: {paper.source}, {paper.runs} runs."
+        f" {CHANCE:g})."
     )
-    return ResultTable("nguyen-c", "Nguyen with constants, recovery", columns, rows, data, note)
+    title = "Nguyen with constants, recovery"
+    return _laid_out("nguyen-c", title, data, published.CONSTANTS, percent, _rate_cell, note)
 
 
 def _rate_row(condition: Condition, name: str, outcomes: Sequence[_Outcome]) -> dict[str, Any]:
@@ -251,8 +257,8 @@ def _rate_row(condition: Condition, name: str, outcomes: Sequence[_Outcome]) -> 
     return own | {"paper": paper.rows[name]["dsr"], "p": p}
 
 
-def _rate_cell(row: Mapping[str, Any] | None) -> str:
-    return NOTHING if row is None else f"{rate_text(row)} of {row['runs']}"
+def _rate_cell(row: Mapping[str, Any]) -> str:
+    return f"{rate_text(row)} of {row['runs']}"
 
 
 def _agreement(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -228,7 +228,12 @@ def waited(condition: Any, seconds: float = 60) -> bool:
 def test_workers_end_with_the_program(sent: signal.Signals, early: bool) -> None:
     words = [sys.executable, str(SCRIPT), "Pendulum-v1", "--workers", "2", "--episodes", "4"]
     begun = subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background
     )
     assert begun.stdout is not None
     try:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from symseek.experiments.paper import published, statistics
+from symseek.experiments.paper.constants import UNTUNED
 from symseek.experiments.paper.experiment import Drawing, Experiment, Report, grouped
 from symseek.experiments.paper.measures import label, percent, rate_row, rate_text, recovered
 from symseek.experiments.paper.recovery_tables import nguyen_specs
@@ -36,11 +37,10 @@ class _Variant(NamedTuple):
 
 
 _UNDERFLOW = {"underflow_invalid": True}
-_EARLIER = {"batch_size": 500, "epsilon": 0.1, "learning_rate": 0.001, "entropy_weight": 0.1}
 _VARIANTS = (
     _Variant("DSR", "dsr", {}),
     _Variant("DSR, underflow is invalid", "dsr", _UNDERFLOW),
-    _Variant("DSR, settings of the authors' development", "dsr", _EARLIER),
+    _Variant("DSR, settings of the authors' development", "dsr", UNTUNED),
     _Variant("PQT: imitates one, weight 200, bonus of the best 5 %", "pqt", {}),
     _Variant("PQT: the same, underflow is invalid", "pqt", _UNDERFLOW),
     _Variant("PQT: imitates one, weight 200, bonus of the batch", "pqt", {"epsilon": 1.0}),

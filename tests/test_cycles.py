@@ -7,9 +7,9 @@ import pytest
 
 from symseek import Library
 from symseek.data import Data
-from symseek.regression.cycles import cyclic_programs, frequencies
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
+from symseek.structure.cycles import cyclic_programs, frequencies
 
 MONTHS = np.arange(240.0)
 YEARLY = 2 * np.pi / 12

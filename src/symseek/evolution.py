@@ -168,8 +168,12 @@ def fittest(groups: list[Graded], count: int, besides: list[Graded] | None = Non
     """The best `count` programs of some groups, best first, after all of those `besides`."""
     chosen = merged(groups)
     best = np.argsort(-fitness(chosen), kind="stable")[:count]
-    top = Graded(chosen.programs[best], chosen.rewards[best], chosen.ok[best], len(best))
-    return merged([*(besides or []), top])
+    return merged([*(besides or []), part(chosen, best)])
+
+
+def part(graded: Graded, rows: NDArray[np.intp]) -> Graded:
+    """Some of the programs."""
+    return Graded(graded.programs[rows], graded.rewards[rows], graded.ok[rows], len(rows))
 
 
 def fitness(graded: Graded) -> NDArray[np.float64]:

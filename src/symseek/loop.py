@@ -203,6 +203,17 @@ class Tally:
         self.front = self.front.updated(graded.programs, rewards, self.expressions)
         return graded
 
+    def elsewhere(self, grader: Grader) -> Tally:
+        """A tally with a front of its own, of programs on other data, and with this budget."""
+        own = Tally(grader, self.budget, LoopState(expressions=self.expressions), self.clock)
+        own.most, own.out_of_time = self.most, self.out_of_time
+        return own
+
+    def goes_on_from(self, other: Tally) -> None:
+        """Count what was graded elsewhere."""
+        self.expressions, self.most = other.expressions, other.most
+        self.out_of_time = other.out_of_time
+
     @property
     def left(self) -> int:
         """Expressions that may still be graded."""

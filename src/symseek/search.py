@@ -22,7 +22,7 @@ from symseek.data import Data
 from symseek.engines.interface import Engine, Sample, engine_named
 from symseek.errors import InputError, unknown_name
 from symseek.evaluation import Graded, Grader, ScoreFunction, data_grader, score_grader
-from symseek.evolution import Evolution, Evolver, Population
+from symseek.evolution import Evolution, Evolver, Population, merged, part
 from symseek.front import Front
 from symseek.loop import (
     Clock,
@@ -149,6 +149,7 @@ class Search(Looped):
         deterministic: bool = True,
         constraints: Iterable[Constraint | Custom] | None = None,
         stop_early: Callable[[SearchState], Stopped | None] | None = None,
+        proposals: Callable[[int, Tally], Iterable[Programs]] | None = None,
         seed: int = 0,
         threads: int = 1,
         engine: str | Engine = "native",
@@ -189,6 +190,7 @@ class Search(Looped):
             self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, self.data)
             self.margin = max(config.batch_size, config.evolution.pairs)
         self.stop_early = stop_early  # asked between iterations
+        self.proposals = proposals  # programs from elsewhere, in every iteration
         first = PolicyWeights.start(len(library), config.policy.hidden, seed)
         # Its random numbers are those of another seed: the same ones would give the same programs.
         self._untrained_seed = seed ^ (1 << 63)
@@ -220,11 +222,17 @@ class Search(Looped):
     def step(self, state: SearchState, tally: Tally) -> SearchState:
         """One iteration of Algorithm 1."""
         config, clock = self.config, tally.clock
+        room = self._room(tally)
         batch, entropy = self._first_batch(state, tally)
+        if self.proposals is not None and room():
+            for proposed in self.proposals(state.iteration, tally):
+                batch = self._joined(batch, proposed, tally)
+                if not room():
+                    break
         graded, population = batch, None
         if self.evolver is not None:
             graded, population = self.evolver(
-                batch, state.population, state.iteration, tally.grade, self._room(tally)
+                batch, state.population, state.iteration, tally.grade, room
             )
             clock.lap("evolve")
         selection, objective = config.objective.select(
@@ -254,6 +262,16 @@ class Search(Looped):
         graded = tally.grade(sample.programs)
         tally.clock.lap("evaluate")
         return graded, float(sample.entropy.sum(dtype=np.float64)) / len(sample.entropy)
+
+    def _joined(self, batch: Graded, proposed: Programs, tally: Tally) -> Graded:
+        """The batch with proposals that the constraints allow; the front looks at all of them."""
+        proposed = proposed[: max(tally.left, 0)]
+        if not len(proposed):
+            return batch
+        graded = tally.grade(proposed)
+        short = np.flatnonzero(proposed.lengths <= self.rules.max_length)
+        allowed = short[self.engine.permits(self.rules, proposed[short])]
+        return merged([batch, part(graded, allowed)])
 
     def _sample(self, state: SearchState, batch: int) -> Sample:
         """A batch from the policy or, for a share of the iterations, from one that never learns."""

@@ -63,6 +63,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             best formulas then fitted and graded on all; None searches on all.
         scale: whether columns of size far from 1 are searched in other units, where constants are
             fitted. Formulas are always in the units of the data.
+        structure: whether to look first for columns that act together, such as v/c, and for
+            formulas by linear algebra.
         warm_start: whether another `fit` goes on from the last: with the same data the search
             continues with a fresh budget; with other data of the same columns it begins with the
             formulas it had. Unless `random_state` is a number, it keeps its first seed.
@@ -104,6 +106,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         pick: str = Settings.pick,
         sample_rows: int | None = Settings.sample_rows,
         scale: bool = Settings.scale,
+        structure: bool = Settings.structure,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -123,6 +126,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.pick = pick
         self.sample_rows = sample_rows
         self.scale = scale
+        self.structure = structure
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -44,6 +44,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "pick": [str],
     "sample_rows": [Interval(Integral, FEWEST_ROWS, None, closed="left"), None],
     "scale": ["boolean"],
+    "structure": ["boolean"],
     "warm_start": ["boolean"],
     "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), RandomState, None],
     "n_jobs": [Integral, None],

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +31,13 @@ from symseek.model import Accuracy, Formula, Layout, Model, full_library
 from symseek.notation.printing import infix
 from symseek.programs import Program, Programs
 from symseek.regression import picking
-from symseek.regression.cycles import cyclic_programs
 from symseek.regression.ending import Ending
 from symseek.regression.measure import Measure
 from symseek.regression.settings import Settings
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search
+from symseek.structure.cycles import cyclic_programs
+from symseek.structure.proposals import Proposals
 from symseek.tokens import Library, short_number
 
 __all__ = ["Regression", "simple_programs"]
@@ -101,24 +103,8 @@ class Regression:
             settings.patience,
             self._polished,
         )
-        config = settings.search_config()
-        # As many constants as there are rows fit anything.
-        most_constants = min(config.max_constants, len(self.searched.y) - 1)
-        self.search = Search(
-            self.library,
-            self.searched.X,
-            self.searched.y,
-            config,
-            reward=self.reward,
-            weights=self.searched.weights,
-            constraints=paper_constraints(
-                low=max(1, min(4, settings.max_length // 2)),
-                high=settings.max_length,
-                constants=most_constants,
-            ),
-            stop_early=self.ending,
-            seed=settings.seed,
-            threads=settings.threads,
+        self.search = self._search(
+            self.library, self.searched, stop_early=self.ending, proposals=self._proposals()
         )
         self._simplified: dict[Program, Program] = {}  # programs of the search, by what they were
 
@@ -131,6 +117,47 @@ class Regression:
         # A reward in the target's own units means those of the user.
         free = isinstance(self.reward, ErrorReward) and self.reward.needs_spread
         return scales if free else replace(scales, target=1.0)
+
+    def _search(self, library: Library, data: Data, **options: Any) -> Search:
+        """A search on these rows."""
+        settings, config = self.settings, self.settings.search_config()
+        # As many constants as there are rows fit anything.
+        most_constants = min(config.max_constants, len(data.y) - 1)
+        return Search(
+            library,
+            data.X,
+            data.y,
+            config,
+            reward=self.reward,
+            weights=data.weights,
+            constraints=paper_constraints(
+                low=max(1, min(4, settings.max_length // 2)),
+                high=settings.max_length,
+                constants=most_constants,
+            ),
+            seed=settings.seed,
+            threads=settings.threads,
+            **options,
+        )
+
+    def _proposals(self) -> Proposals | None:
+        """What the structure of the data proposes, if it is asked for and the data may have any.
+
+        The view's errors are squared errors: a reward of other errors would not compare.
+        """
+        settings = self.settings
+        squared = isinstance(self.reward, ErrorReward) and self.reward.curve(1.0) is not None
+        evolves = settings.search_config().evolution is not None
+        if not (settings.structure and settings.constants and squared and evolves):
+            return None
+
+        rows = self.train.scaled(self.scales)
+        return Proposals(
+            self.library, rows, settings.max_length, self._search_some_rows, settings.threads
+        )
+
+    def _search_some_rows(self, library: Library, data: Data) -> Search:
+        return self._search(library, data.sampled(self.settings.sample_rows, self.settings.seed))
 
     def run(self, callback: Callable[[Iteration], object] | None = None) -> Result:
         """Search until a budget is spent, or go on with one that was raised."""

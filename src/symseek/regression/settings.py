@@ -54,6 +54,7 @@ WANTED = {
     "pick": "the name of a rule, such as 'auto'",
     "sample_rows": f"a whole number of {FEWEST_ROWS} or more, or none",
     "scale": "True or False",
+    "structure": "True or False",
     "seed": "a whole number from 0 to 2**64 - 1",
     "threads": "a whole number from 1 to 1024",
     "config": "of the type SearchConfig, or none",
@@ -93,6 +94,9 @@ class Settings:
     )
     scale: bool = _option(
         True, "search columns of size far from 1 in other units, where constants are fitted"
+    )
+    structure: bool = _option(
+        True, "look first for columns that act together, and for formulas by linear algebra"
     )
     seed: int = _option(0, "random numbers: the same seed gives the same result")
     threads: int = _option(1, "threads; they change the speed, never the result")
@@ -211,6 +215,7 @@ _CHECKS: dict[str, Check] = {
     "pick": _text,
     "sample_rows": _whole(FEWEST_ROWS, optional=True),
     "scale": _flag,
+    "structure": _flag,
     "seed": _whole(0, 2**64 - 1),
     "threads": _whole(1, 1024),
     "config": _config,

@@ -1,0 +1,124 @@
+"""Candidates: formulas of a view's columns that linear algebra proposes, best first.
+
+First what is exact: some transformed target lies in the span of a family of features, or is a
+quotient over one. If nothing is, the nearest sums and quotients, for the target with its noise
+averaged out by a surrogate. Every candidate is a program, to be fitted and graded as all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.data import Data
+from symseek.programs import Program
+from symseek.structure.curves import curves
+from symseek.structure.cycles import frequencies
+from symseek.structure.features import Family, families
+from symseek.structure.projection import Candidate, Rows, exact_sums, near_sums
+from symseek.structure.quotients import quotients
+from symseek.structure.surrogate import Surrogate
+from symseek.structure.targets import targets
+from symseek.tokens import Library
+
+__all__ = ["candidates"]
+
+Floats = NDArray[np.float64]
+
+_ROWS = 400  # looked at; each candidate is graded on all afterwards
+_MOST_COLUMNS, _FEW_COLUMNS = 7, 3  # for exact candidates, and for near ones
+_PROVEN = 1e-11  # of the spread: an error so small is no chance
+_ENOUGH = 6  # exact ones
+_MOST = 600  # near ones
+
+
+def candidates(data: Data, library: Library) -> tuple[list[Program], bool]:
+    """Programs over the library of a view, whose rows these are, and whether they are exact.
+
+    >>> x = np.linspace(1, 3, 200)
+    >>> data = Data(x[:, None], 1 / np.sqrt(1 + 2 * x**2), np.ones(200))
+    >>> library = Library(["add", "sub", "mul", "div", "sqrt", "const"], ["x"])
+    >>> found, exact = candidates(data, library)
+    >>> exact, bool(np.allclose(found[0].evaluate(data.X), data.y))
+    (True, True)
+    """
+    operators = set(library.names)
+    if not {"add", "mul", "const"} <= operators or data.X.shape[1] > _MOST_COLUMNS:
+        return [], False
+    sign = -1.0 if (data.y < 0).all() else 1.0
+    positive = Data(data.X, sign * data.y, data.weights)
+    task = _Task(positive, None, library.variables, operators)
+    found = task.exact()
+    exact = bool(found)
+    if not exact and 0 < data.X.shape[1] <= _FEW_COLUMNS:
+        smooth = Surrogate.fitted(positive.X, positive.y, positive.weights)
+        if smooth is not None:
+            task = _Task(positive, smooth.values, library.variables, operators)
+            found = [*task.near(), *curves(positive.X, task.rates, library)]
+    words = [(*(("mul", -1.0) if sign < 0 else ()), *each.words) for each in found]
+    written = [
+        each for each in words if operators.issuperset(w for w in each if isinstance(w, str))
+    ]
+    return [Program.from_preorder(each, library) for each in written], exact and bool(written)
+
+
+class _Task:
+    """Some rows of a view, the transformed targets and the families of features on them."""
+
+    def __init__(
+        self, data: Data, smooth: Floats | None, names: tuple[str, ...], operators: set[str]
+    ) -> None:
+        """`smooth` is the target without its noise [N], if it is to be taken for the target."""
+        target = data.y if smooth is None else smooth
+        chosen = np.arange(len(target))
+        if smooth is not None and np.mean(smooth > 0) > 0.9:
+            # Near zero the transforms of what noise has left are anything.
+            chosen = np.flatnonzero(smooth > 0.02 * np.sqrt(np.mean(smooth**2)))
+        chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, _ROWS).astype(np.intp))]
+        Z = data.X[chosen]
+        self.rows = Rows(data.y[chosen], data.weights[chosen], names)
+        self.targets = targets(Z, target[chosen], operators)
+        self.spread = data.spread
+        with np.errstate(all="ignore"):
+            self.rates = {
+                (at, halves): [1.0, *frequencies(data.X[:, at] ** (halves / 2), target)]
+                for at in range(Z.shape[1])
+                for halves in (2, -2)
+                if halves > 0 or (data.X[:, at] != 0).all()
+            }
+        self.families: list[Family] = list(families(Z, names, operators, self.rates))
+
+    def exact(self) -> list[Candidate]:
+        """What explains the target exactly, the shortest first."""
+        found: list[Candidate] = []
+        for family in self.families:
+            if len(found) >= _ENOUGH:
+                break
+            sums = exact_sums(family, self.targets, self.rows)
+            found += [each for each in islice(sums, _ENOUGH) if self._proven(each)]
+            for target in self.targets:
+                if target.multiplier.plain:
+                    made = quotients(family, target, self.rows, exact=True)
+                    found += [each for each in made if self._proven(each)]
+        return sorted(found, key=lambda each: len(each.words))[:_ENOUGH]
+
+    def _proven(self, candidate: Candidate) -> bool:
+        return candidate.error < _PROVEN * self.spread
+
+    def near(self) -> list[Candidate]:
+        """What comes near the target, the best first; of the same words, one."""
+        found: dict[tuple[str, ...], Candidate] = {}
+        for family in self.families:
+            made = [*near_sums(family, self.targets, self.rows)]
+            for target in self.targets:
+                if target.multiplier.plain:
+                    made += quotients(family, target, self.rows, exact=False)
+            for each in made:
+                form = tuple("#" if isinstance(word, float) else word for word in each.words)
+                if form not in found or each.error < found[form].error:
+                    found[form] = each
+        ranked = sorted(found.values(), key=lambda each: (each.error, len(each.words)))
+        return [each for each in ranked[:_MOST] if np.isfinite(each.error)]

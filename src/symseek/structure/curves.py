@@ -1,0 +1,65 @@
+"""Curves: one function of one column with numbers in it that no linear algebra finds.
+
+a*m*f(b*z**p), for every form f and a few multipliers m and powers p. Least squares fits a and b on
+the rows when the candidates are graded. Frequencies of sines come from the data: a fit cannot reach
+them from afar.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.structure.features import Rates
+from symseek.structure.projection import Candidate
+from symseek.structure.targets import FORMS, Words, chain, power_words
+from symseek.tokens import Library
+
+__all__ = ["curves"]
+
+Floats = NDArray[np.float64]
+
+_CURVED = ("exp(s)", "1/(exp(s) - 1)", "exp(s) - 1", "1/(exp(s) + 1)", "tanh(s)", "log(s)")
+_WAVES = ("sin(s)", "cos(s)", "sin(s)**2")
+_POWERS = (2, -2, 4, -4, 1, -1)  # in halves
+_MULTIPLIERS = (0, 2, -2, 4, -4, 6, -6)
+
+
+def curves(Z: Floats, rates: Rates, library: Library) -> list[Candidate]:
+    """Such candidates for views of one column; their errors are not known yet."""
+    if Z.shape[1] != 1:
+        return []
+    name, column, operators = library.variables[0], Z[:, 0], set(library.names)
+    found = []
+    for form in FORMS:
+        wave = form.name in _WAVES
+        if not (wave or form.name in _CURVED) or not set(form.operators) <= operators:
+            continue
+        for power in _POWERS:
+            if not _defined(column, power, operators):
+                continue
+            inside = power_words(name, abs(power))
+            starts = rates.get((0, power), []) if wave else [1.0, -1.0]
+            for start in starts:
+                for rate in (start, start / 2) if wave else (start,):
+                    s: Words = ["mul", rate, *inside] if power > 0 else ["div", rate, *inside]
+                    for multiplier in _MULTIPLIERS:
+                        if _defined(column, multiplier, operators):
+                            found.append(_curve(name, multiplier, form.words(s)))
+    return found
+
+
+def _defined(column: Floats, power: int, operators: set[str]) -> bool:
+    """Whether a power, in halves, is a number on all rows and can be written."""
+    if power < 0 and not ((column != 0).all() and "div" in operators):
+        return False
+    return power % 2 == 0 or bool((column > 0).all() and "sqrt" in operators)
+
+
+def _curve(name: str, multiplier: int, words: Words) -> Candidate:
+    whole: Words = ["mul", 1.0, *words]
+    if multiplier > 0:
+        whole = chain([[1.0], power_words(name, multiplier), words])
+    elif multiplier < 0:
+        whole = ["div", *whole, *power_words(name, -multiplier)]
+    return Candidate(tuple(whole), np.inf)

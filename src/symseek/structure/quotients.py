@@ -1,0 +1,114 @@
+"""Quotients: y = p/q with p and q sums of features, found as p - y*q = 0.
+
+The coefficients are the null vector of [F, -y F], which the smallest singular value tells. Where
+there is noise, rows are weighted by 1/q in a second and third turn, so that the error is that of
+p/q itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.structure.features import Family
+from symseek.structure.projection import Candidate, Rows, written
+from symseek.structure.targets import Target, Words
+
+__all__ = ["quotients"]
+
+Floats = NDArray[np.float64]
+
+_NULL = 1e-10  # of the largest singular value
+_TURNS = 3
+_MOST_FEATURES = 10
+_MOST_TERMS = 14
+_STAGES = 6  # of leaving out terms that become candidates
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Minimise |F a - s F b| with |a, b| = 1, over some of the columns."""
+
+    A: Floats  # [N, 2 M], columns of norm 1
+    scale: Floats  # [2 M]
+    table: Floats  # [N, M]
+
+    @classmethod
+    def of(cls, family: Family, s: Floats) -> _Problem:
+        A = np.concatenate([family.table, -s[:, None] * family.table], axis=1)
+        largest = np.abs(A).max(axis=0)
+        scale = largest * np.linalg.norm(A / largest, axis=0)
+        return cls(A / scale, scale, family.table)
+
+    def solved(self, kept: list[int], turns: int) -> tuple[Floats, float]:
+        """The coefficients [2 M] of the columns kept, and the smallest singular value."""
+        numbers, value, weights = np.zeros(self.A.shape[1]), np.inf, np.ones(len(self.A))
+        half = self.table.shape[1]
+        for _ in range(turns):
+            B = self.A[:, kept] * weights[:, None]
+            sizes = np.linalg.norm(B, axis=0)
+            sizes = np.where(sizes > 0, sizes, 1.0)
+            found = np.linalg.svd(B / sizes, full_matrices=False)
+            numbers = np.zeros(self.A.shape[1])
+            numbers[kept] = found[2][-1] / sizes
+            value = float(found[1][-1] / found[1][0])
+            below = np.abs(self.table @ (numbers / self.scale)[half:])
+            weights = 1 / np.maximum(below, 1e-6 * below.max(initial=1e-300))
+        return numbers, value
+
+
+def quotients(family: Family, target: Target, rows: Rows, exact: bool) -> Iterator[Candidate]:
+    """Quotients of two sums over a family, with as few terms as they need."""
+    half = family.table.shape[1]
+    if half > _MOST_FEATURES or half < 2 or target.form.name not in ("s", "sqrt(s)"):
+        return
+    problem = _Problem.of(family, target.values)
+    kept = list(range(2 * half))
+    numbers, value = problem.solved(kept, 1 if exact else _TURNS)
+    if exact and not value < _NULL:
+        return
+    stages: list[Floats] = []
+    while True:
+        stages.append(numbers)
+        above, below = (sum(k < half for k in kept), sum(k >= half for k in kept))
+        order = sorted(kept, key=lambda k: abs(numbers[k]))
+        best: tuple[float, list[int], Floats] | None = None
+        for dropped in order[: 4 if exact else 3]:
+            if (above if dropped < half else below) == 1:
+                continue
+            fewer = [k for k in kept if k != dropped]
+            trial, left = problem.solved(fewer, 1 if exact else _TURNS)
+            if best is None or left < best[0]:
+                best = left, fewer, trial
+        if best is None or (exact and not best[0] < _NULL):
+            break
+        kept, numbers = best[1], best[2]
+    wanted = stages[-1:] if exact else stages[-_STAGES:]
+    for found in wanted:
+        candidate = _written(family, target, found / problem.scale, rows)
+        if candidate is not None:
+            yield candidate
+
+
+def _written(family: Family, target: Target, numbers: Floats, rows: Rows) -> Candidate | None:
+    half = family.table.shape[1]
+    above, below = numbers[:half], numbers[half:]
+    terms = [np.flatnonzero(part) for part in (above, below)]
+    if sum(map(len, terms)) > _MOST_TERMS or not all(map(len, terms)):
+        return None
+    unit = below[terms[1][np.argmax(np.abs(below[terms[1]]))]]
+    above, below = above / unit, below / unit
+    with np.errstate(all="ignore"):
+        s = family.table @ above / (family.table @ below)
+        error = rows.error(target.multiplier.values * target.form.apply(s))
+    parts: list[Words] = [
+        written([family.words[at] for at in chosen], part[chosen].tolist())
+        for part, chosen in zip((above, below), terms, strict=True)
+    ]
+    whole = target.form.words(["div", *parts[0], *parts[1]])
+    over, under = target.multiplier.words(rows.names)
+    whole = ["mul", *over, *whole] if over else whole
+    return Candidate(tuple(["div", *whole, *under] if under else whole), error)

@@ -1,0 +1,296 @@
+"""Symmetries of the data: which combinations of columns the target depends on.
+
+If stretching some columns together stretches y, as in y(k*v, k*c) = y(v, c), one column can go: y
+depends on v/c. This is dimensional analysis with no units given: the slopes of a surrogate show the
+exponents. In the same way y may depend only on a sum or difference of two columns, or of their
+squares or reciprocals. Each step is judged on rows that were left out: the fewer columns must
+predict them as well as the more did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.data import Data
+from symseek.structure.surrogate import Surrogate
+from symseek.structure.view import Part, Sum, View, product
+
+__all__ = ["reduced_view"]
+
+Floats = NDArray[np.float64]
+
+_FEWEST_ROWS = 100
+_FEW_ROWS, _MANY_ROWS = 2_000, 5_000  # looked at first, and where those do not tell enough
+_FEW_TERMS, _MANY_TERMS = 450, 600  # of the surrogates on so many rows
+_GOOD = 1e-3  # of the spread: the error of a surrogate on few rows that tells enough
+_LEAST_CLOSE, _MOST_CLOSE = 0.1, 0.7  # by which the slopes may fail a symmetry, relatively
+_SLOPES = 6.0  # times the error of a surrogate: that of its slopes, about
+_LARGEST = 6  # exponent
+_SUBSETS = 300  # of columns to eliminate that are looked at
+_SUMS, _STRETCHES = 3, 5  # tried in each round, the likeliest first
+_ROUNDINGS = 2  # of each group of stretches
+_WORSE = 2.5  # standard errors by which fewer columns may seem to predict worse
+_POWERS = (1, 2, -1)  # of columns whose sums are looked for
+_PERFECT = 1e-6  # of the spread: no wrong symmetry explains the target so well
+_CLEAR = 0.3  # of the error before: nor does one make it so much smaller
+_MISSED = 0.7  # of the error: what a column that is needed leaves of it
+_ODD = 0.02  # part by which something odd must predict better than something plain
+_EACH = 0.5  # what one column fewer is worth, in powers of ten of the slopes' failure
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A view with its surrogate."""
+
+    view: View
+    columns: Floats  # [N, m]
+    factor: Floats  # [N]
+    surrogate: Surrogate
+    error: float  # of the surrogate, as a part of the spread of y
+
+    @property
+    def close(self) -> float:
+        """By how much slopes may fail a symmetry that is there."""
+        return min(max(_SLOPES * self.error, _LEAST_CLOSE), _MOST_CLOSE)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A view with fewer columns, and how well the slopes agree with it."""
+
+    gap: float  # relative
+    fewer: int  # columns
+    odd: int  # exponents that are no whole numbers, and powers of what is summed
+    view: View
+
+    @property
+    def rank(self) -> float:
+        """The likeliest is the lowest."""
+        return float(np.log10(max(self.gap, 1e-6))) + _EACH * (self.odd - self.fewer)
+
+
+def reduced_view(data: Data, variables: tuple[str, ...], operators: set[str]) -> View | None:
+    """The view with the fewest columns that explains the target as well; None if all are needed.
+
+    >>> draw = np.random.default_rng(0)
+    >>> X = draw.uniform(1, 3, (400, 3))
+    >>> y = X[:, 0] / np.sqrt(1 + (X[:, 1] / X[:, 2]) ** 2)
+    >>> view = reduced_view(Data(X, y, np.ones(400)), ("m", "v", "c"), {"mul", "div"})
+    >>> print(view)
+    y/m depends on v/c only
+    """
+    if len(data.y) < _FEWEST_ROWS or len(variables) < 2 or not {"mul", "div"} <= operators:
+        return None
+    roots, sums = "sqrt" in operators, {"add", "sub"} <= operators
+    found = None
+    for rows, terms in ((_FEW_ROWS, _FEW_TERMS), (_MANY_ROWS, _MANY_TERMS)):
+        some = data.sampled(rows, 0)
+        found = _fewest_columns(View.plain(variables), some, terms, roots, sums)
+        if found is None or found.error < _GOOD or len(some.y) == len(data.y):
+            break
+    return None if found is None or found.view.is_plain else found.view
+
+
+def _fewest_columns(view: View, data: Data, terms: int, roots: bool, sums: bool) -> _Known | None:
+    """What a view comes to by one step after another."""
+    known = _known(view, data, terms)
+    missed = list(view.columns)
+    while known is not None and len(known.view.columns):
+        better = _best_step(known, data, terms, roots, sums)
+        if better is None:
+            # A column that hardly mattered beside the errors of many columns may matter now.
+            better = _returned(known, missed, data, terms)
+            if better is None:
+                break
+            missed = [part for part in missed if part not in better.view.columns]
+        known = better
+    return known
+
+
+def _returned(known: _Known, missed: list[Part], data: Data, terms: int) -> _Known | None:
+    """The view with one more of the table's columns, if that explains much of what is left."""
+    if known.error < _GOOD:
+        return None
+    views = [View((*known.view.columns, part), known.view.factor) for part in missed]
+    new = [view for view in views if len(set(view.columns)) == len(view.columns)]
+    made = [_known(view, data, terms) for view in new]
+    better = [each for each in made if each is not None and each.error < _MISSED * known.error]
+    return min(better, key=lambda each: each.error, default=None)
+
+
+def _best_step(known: _Known, data: Data, terms: int, roots: bool, sums: bool) -> _Known | None:
+    """The view with fewer columns that predicts best, if any does as well as this one."""
+    found: list[tuple[float, _Known]] = []
+    kinds = [(_sums(known), _SUMS)] if sums else []
+    for steps, most in [*kinds, (_stretches(known, roots), _STRETCHES)]:
+        for step in sorted(steps, key=lambda step: step.rank)[:most]:
+            made = _known(step.view, data, terms)
+            if made is not None and _as_good(made, known):
+                if made.error < max(_PERFECT, _CLEAR * known.error):
+                    return made
+                # Where noise hides which is better, the plainer one is likelier.
+                found.append((made.error * (1 + _ODD * step.odd), made))
+    return min(found, key=lambda each: each[0])[1] if found else None
+
+
+def _known(view: View, data: Data, terms: int) -> _Known | None:
+    factor = view.factor.values(data.X)
+    columns = [part.values(data.X) for part in view.columns]
+    Z = np.column_stack(columns) if columns else np.empty((len(data.y), 0))
+    if not np.isfinite(Z).all() or not np.isfinite(factor).all() or not factor.all():
+        return None
+    # Weighted by the factor, errors are in units of y in every view.
+    target, weights = data.y / factor, data.weights * factor**2
+    if columns:
+        surrogate = Surrogate.fitted(Z, target, weights, terms)
+    else:
+        surrogate = _constant(target, weights)
+    if surrogate is None:
+        return None
+    return _Known(view, Z, factor, surrogate, surrogate.error / data.spread)
+
+
+def _constant(target: Floats, weights: Floats) -> Surrogate:
+    """The surrogate of no columns at all: a number."""
+    values = np.full(len(target), float(np.average(target, weights=weights)))
+    squares = (weights * (values - target) ** 2)[::3]
+    return Surrogate(float(np.sqrt(squares.mean())), squares, values, np.empty((len(target), 0)))
+
+
+def _as_good(new: _Known, old: _Known) -> bool:
+    """Whether rows left out are predicted as well as before."""
+    if new.error <= max(old.error, _PERFECT):
+        return True
+    worse = new.surrogate.squares - old.surrogate.squares
+    deviation = float(worse.std()) / np.sqrt(len(worse))
+    return new.error < 1.1 * old.error and float(worse.mean()) < _WORSE * deviation
+
+
+# --- y depends on a sum or difference
+
+
+def _sums(known: _Known) -> Iterator[_Step]:
+    """Views in which two columns have become a sum of like powers."""
+    Z = known.columns
+    slopes = known.surrogate.slopes * known.factor[:, None]
+    for power in _POWERS:
+        if power < 0 and not (np.abs(Z) > 0).all():
+            continue
+        # Along p(z) = z**power the slope of y is dy/dz / p'(z).
+        with np.errstate(all="ignore"):
+            along = slopes / (power * Z ** (power - 1))
+        for i, j in combinations(range(Z.shape[1]), 2):
+            for sign in (1, -1):
+                gap = _norm(along[:, i] - sign * along[:, j])
+                size = np.hypot(_norm(along[:, i]), _norm(along[:, j]))
+                if gap < known.close * size:
+                    yield _Step(
+                        gap / size, 1, int(power != 1), _summed(known.view, i, j, sign, power)
+                    )
+
+
+def _norm(values: Floats) -> float:
+    """The root mean square without the largest, at which a surrogate is least to be trusted."""
+    squares = np.sort(values**2)
+    return float(np.sqrt(squares[: max(1, int(0.9 * len(squares)))].mean()))
+
+
+def _summed(view: View, i: int, j: int, sign: int, power: int) -> View:
+    first, second = (product((view.columns[at], Fraction(power))) for at in (i, j))
+    rest = [part for at, part in enumerate(view.columns) if at not in (i, j)]
+    return View((*rest, Sum(first, second, sign)), view.factor)
+
+
+# --- y is stretched with its columns
+
+
+def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
+    """Views in which columns were used to make others, and y, free of units."""
+    Z, found = known.columns, known.surrogate
+    moved = np.column_stack([Z * found.slopes, -found.values]) * known.factor[:, None]
+    size = np.abs(moved).max(axis=1)
+    moved = moved[size <= np.quantile(size, 0.9)]  # a surrogate is worst where it is steepest
+    gram = moved.T @ moved / len(moved)
+    sizes = np.sqrt(np.where(np.diag(gram) > 0, np.diag(gram), 1.0))
+    positive = Z.min(axis=0) > 0
+    usable = np.flatnonzero(positive | (Z.max(axis=0) < 0)).tolist()
+    values, vectors = np.linalg.eigh(gram / np.outer(sizes, sizes))
+    small = int((np.sqrt(np.maximum(values, 0.0)) < known.close).sum())
+    groups = [[*_few(gram, usable, positive, roots)]]
+    for dimension in range(1, min(small, len(usable)) + 1):
+        basis = (vectors[:, :dimension] / sizes[:, None]).T  # [k, m + 1]
+        groups.append(_rounded(basis, usable, positive, roots))
+    for pivots, halves in (each for group in groups for each in group):
+        squares = np.einsum("ki,ij,kj->k", halves, gram, halves)
+        gaps = np.sqrt(np.maximum(squares, 0.0)) / np.linalg.norm(halves * sizes, axis=1)
+        if gaps.max() < known.close:
+            view = _stretched(known.view, pivots, halves)
+            yield _Step(float(gaps.max()), len(pivots), int((halves % 2 != 0).sum()), view)
+
+
+def _few(
+    gram: Floats, usable: list[int], positive: NDArray[np.bool_], roots: bool
+) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
+    """Stretches of one or two columns, y following with the power that suits best."""
+    last = len(gram) - 1
+    for at in usable:
+        own = np.zeros(last + 1)
+        own[at] = 2.0
+        others = [other for other in range(last) if other != at]
+        for other, half in [(at, 2), *((other, h) for other in others for h in (-2, 2))]:
+            vector = own.copy()
+            vector[other] = half
+            # The part of y that makes the gap smallest, to the next half.
+            vector[last] = np.rint(-(vector @ gram[:, last]) / max(gram[last, last], 1e-300))
+            whole = vector[last] % 2 == 0
+            if abs(vector[last]) <= 2 * _LARGEST and (whole or (roots and positive[at])):
+                yield (at,), vector[None].astype(np.int64)
+
+
+def _rounded(
+    basis: Floats, usable: list[int], positive: NDArray[np.bool_], roots: bool
+) -> list[tuple[tuple[int, ...], NDArray[np.int64]]]:
+    """Columns to eliminate, and the exponents, in halves, that free the others and y of them.
+
+    Of all sets of columns, those whose exponents are nearest to halves and small.
+    """
+    found: list[tuple[float, tuple[int, ...], NDArray[np.int64]]] = []
+    for pivots in islice(combinations(usable, len(basis)), _SUBSETS):
+        block = basis[:, pivots]
+        if abs(np.linalg.det(block)) < 1e-9 * np.prod(np.linalg.norm(block, axis=1)):
+            continue
+        exponents = 2 * np.linalg.solve(block, basis)  # in halves
+        if not np.abs(exponents).max() <= 2 * _LARGEST:
+            continue
+        halves = np.rint(exponents).astype(np.int64)
+        rooted = (halves % 2 != 0).any(axis=1)
+        if rooted.any() and not (roots and positive[list(pivots)][rooted].all()):
+            halves = 2 * np.rint(exponents / 2).astype(np.int64)
+        cost = float(np.abs(halves).sum() + 2 * (halves % 2 != 0).sum())
+        cost += 20 * float(np.abs(exponents - halves).max())
+        found.append((cost, pivots, halves))
+    found.sort(key=lambda each: each[0])
+    return [(pivots, halves) for _, pivots, halves in found[:_ROUNDINGS]]
+
+
+def _stretched(view: View, pivots: tuple[int, ...], halves: NDArray[np.int64]) -> View:
+    units = [view.columns[at] for at in pivots]
+
+    def freed(at: int) -> list[tuple[Part, Fraction]]:
+        pairs = zip(units, halves[:, at].tolist(), strict=True)
+        return [(unit, Fraction(-half, 2)) for unit, half in pairs if half]
+
+    columns = tuple(
+        product((part, Fraction(1)), *freed(at))
+        for at, part in enumerate(view.columns)
+        if at not in pivots
+    )
+    last = len(view.columns)
+    factor = [(part, -power) for part, power in freed(last)]
+    return View(columns, product((view.factor, Fraction(1)), *factor))

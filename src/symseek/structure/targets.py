@@ -1,0 +1,186 @@
+"""Transformed targets: y/m is f(s), where s may be a simple sum though y is none.
+
+Each form has the function f, its inverse, by which the rows are transformed, and the way to write
+it. The multipliers m are short products of powers of the columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product as choices
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FORMS", "Form", "Multiplier", "Target", "Words", "chain", "power_words", "targets"]
+
+Floats = NDArray[np.float64]
+Words = list[str | float]
+
+_LARGEST = 1e8  # a transformed target beyond this is near a pole
+
+
+@dataclass(frozen=True)
+class Form:
+    """A function f with y/m = f(s); `undo` gives s of y/m, NaN where there is none."""
+
+    name: str
+    undo: Callable[[Floats], Floats]
+    apply: Callable[[Floats], Floats]
+    words: Callable[[Words], Words]  # of f(s), for the words of s
+    operators: tuple[str, ...] = ()  # that the words need
+    inverted: bool = False  # f(s) is 1/g(s): a factor of s can go above the line
+
+
+def _where(condition: NDArray[np.bool_], values: Floats) -> Floats:
+    return np.where(condition, values, np.nan)
+
+
+FORMS = (
+    Form("s", lambda v: v, lambda s: s, lambda s: s),
+    Form("1/s", lambda v: 1 / v, lambda s: 1 / s, lambda s: ["div", 1.0, *s], ("div",)),
+    Form("sqrt(s)", lambda v: _where(v > 0, v * v), np.sqrt, lambda s: ["sqrt", *s], ("sqrt",)),
+    Form(
+        "1/sqrt(s)",
+        lambda v: _where(v > 0, 1 / (v * v)),
+        lambda s: 1 / np.sqrt(s),
+        lambda s: ["div", 1.0, "sqrt", *s],
+        ("div", "sqrt"),
+    ),
+    Form("s**2", lambda v: np.sqrt(v), lambda s: s * s, lambda s: ["mul", *s, *s]),
+    Form(
+        "1/s**2",
+        lambda v: 1 / np.sqrt(v),
+        lambda s: 1 / (s * s),
+        lambda s: ["div", 1.0, "mul", *s, *s],
+        ("div",),
+    ),
+    Form("exp(s)", np.log, np.exp, lambda s: ["exp", *s], ("exp",)),
+    Form("log(s)", np.exp, np.log, lambda s: ["log", *s], ("log",)),
+    Form(
+        "1/(exp(s) - 1)",
+        lambda v: _where(v > 0, np.log1p(1 / v)),
+        lambda s: 1 / np.expm1(s),
+        lambda s: ["div", 1.0, "sub", "exp", *s, 1.0],
+        ("div", "sub", "exp"),
+    ),
+    Form(
+        "exp(s) - 1",
+        lambda v: np.log1p(v),
+        np.expm1,
+        lambda s: ["sub", "exp", *s, 1.0],
+        ("sub", "exp"),
+    ),
+    Form(
+        "1/(exp(s) + 1)",
+        lambda v: np.log(1 / v - 1),
+        lambda s: 1 / (np.exp(s) + 1),
+        lambda s: ["div", 1.0, "add", "exp", *s, 1.0],
+        ("div", "add", "exp"),
+    ),
+    Form(
+        "tanh(s)",
+        np.arctanh,
+        np.tanh,
+        # 1 - 2/(exp(2*s) + 1), with operators that every library has
+        lambda s: ["sub", 1.0, "div", 2.0, "add", "exp", "mul", 2.0, *s, 1.0],
+        ("sub", "div", "add", "exp"),
+    ),
+    Form("sin(s)", np.arcsin, np.sin, lambda s: ["sin", *s], ("sin",)),
+    Form("cos(s)", np.arccos, np.cos, lambda s: ["cos", *s], ("cos",)),
+    Form(
+        "sin(s)**2",
+        lambda v: np.arcsin(np.sqrt(v)),
+        lambda s: np.sin(s) ** 2,
+        lambda s: ["mul", "sin", *s, "sin", *s],
+        ("sin",),
+    ),
+    Form("asin(s)", np.sin, np.arcsin, lambda s: ["asin", *s], ("asin",)),
+    Form("acos(s)", np.cos, np.arccos, lambda s: ["acos", *s], ("acos",)),
+)
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """A product of powers of the columns, the exponents in halves."""
+
+    halves: tuple[int, ...]
+    values: Floats  # [N]
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is 1."""
+        return not any(self.halves)
+
+    def words(self, names: tuple[str, ...]) -> tuple[Words, Words]:
+        """What is above and below the line; empty for 1."""
+        above, below = (
+            [
+                word
+                for name, half in zip(names, self.halves, strict=True)
+                if sign * half > 0
+                for word in [power_words(name, abs(half))]
+            ]
+            for sign in (1, -1)
+        )
+        return chain(above), chain(below)
+
+
+@dataclass(frozen=True)
+class Target:
+    """The rows of s, if y/m is f(s)."""
+
+    form: Form
+    multiplier: Multiplier
+    values: Floats  # [N] of s
+
+
+def chain(parts: list[Words]) -> Words:
+    """A product in pre-order; empty for no parts."""
+    result: Words = []
+    for each in reversed(parts):
+        result = ["mul", *each, *result] if result else each
+    return result
+
+
+def power_words(name: str, halves: int) -> Words:
+    """A positive power of a column, its exponent in halves."""
+    parts: list[Words] = [[name]] * (halves // 2)
+    return chain([*parts, ["sqrt", name]] if halves % 2 else parts)
+
+
+def multipliers(Z: Floats, roots: bool) -> Iterator[Multiplier]:
+    """The short products of powers: fewer exponents the more columns there are."""
+    count = Z.shape[1]
+    whole = {0: (), 1: (0, 2, -2, 4, -4, 6, -6), 2: (0, 2, -2, 4, -4)}.get(count, (0, 2, -2))
+    halves = (1, -1, 3, -3) if count == 1 and roots else ()
+    nonzero = [bool((column != 0).all()) for column in Z.T]
+    positive = [bool((column > 0).all()) for column in Z.T]
+    allowed = [
+        [h for h in (*whole, *(halves if positive[at] else ())) if h >= 0 or nonzero[at]]
+        for at in range(count)
+    ]
+    most = 10 if count < 3 else 6
+    for chosen in choices(*allowed):
+        if sum(map(abs, chosen)) <= most:
+            with np.errstate(all="ignore"):
+                values = np.ones(len(Z))
+                for at, half in enumerate(chosen):
+                    values = values * Z[:, at] ** (half / 2)
+            if np.isfinite(values).all() and (values != 0).all():
+                yield Multiplier(chosen, values)
+
+
+def targets(Z: Floats, y: Floats, operators: set[str]) -> list[Target]:
+    """Every transformed target that is a finite number on all rows."""
+    found = []
+    for multiplier in multipliers(Z, "sqrt" in operators):
+        for form in FORMS:
+            if not set(form.operators) <= operators:
+                continue
+            with np.errstate(all="ignore"):
+                values = form.undo(y / multiplier.values)
+            if np.isfinite(values).all() and 0 < np.abs(values).max() < _LARGEST:
+                found.append(Target(form, multiplier, values))
+    return found

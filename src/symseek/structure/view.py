@@ -1,0 +1,232 @@
+"""A view: the table's rows by fewer columns, each a formula of the table's own.
+
+If y depends on its columns only through v/c, but for a factor m, then y/m is a function of one
+column. A view has the derived columns and the factor, makes the data of them, and writes a program
+over the derived columns back as one over the table's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.data import Data
+from symseek.programs import Program
+from symseek.tokens import Kind, Library
+
+__all__ = ["Column", "Part", "Product", "Sum", "View", "product"]
+
+Floats = NDArray[np.float64]
+
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table."""
+
+    index: int
+    name: str
+
+    def values(self, X: Floats) -> Floats:
+        """Its values [N]."""
+        return X[:, self.index]
+
+    def words(self) -> list[str | float]:
+        """Its names in pre-order."""
+        return [self.name]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product of powers, the exponents whole numbers or halves.
+
+    >>> law = Product(((Column(0, "v"), Fraction(1)), (Column(1, "c"), Fraction(-2))))
+    >>> str(law), law.words()
+    ('v/c**2', ['div', 'v', 'mul', 'c', 'c'])
+    """
+
+    factors: tuple[tuple[Part, Fraction], ...]
+
+    def values(self, X: Floats) -> Floats:
+        """Its values [N]."""
+        result = np.ones(len(X))
+        with np.errstate(all="ignore"):
+            for part, power in self.factors:
+                result = result * part.values(X) ** float(power)
+        return result
+
+    def words(self) -> list[str | float]:
+        """Its names in pre-order, with mul, div and sqrt alone."""
+        above = _multiplied([pair for pair in self.factors if pair[1] > 0])
+        below = _multiplied([(part, -power) for part, power in self.factors if power < 0])
+        if not below:
+            return above or [1.0]
+        return ["div", *(above or [1.0]), *below]
+
+    def __str__(self) -> str:
+        above = [_power(part, power) for part, power in self.factors if power > 0]
+        below = [_power(part, -power) for part, power in self.factors if power < 0]
+        text = "*".join(above) or "1"
+        if not below:
+            return text
+        return f"{text}/{below[0]}" if len(below) == 1 else f"{text}/({'*'.join(below)})"
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A sum or a difference of two parts.
+
+    >>> str(Sum(Column(0, "a"), Column(1, "b"), -1))
+    'a - b'
+    """
+
+    first: Part
+    second: Part
+    sign: int  # of the second
+
+    def values(self, X: Floats) -> Floats:
+        """Its values [N]."""
+        return self.first.values(X) + self.sign * self.second.values(X)
+
+    def words(self) -> list[str | float]:
+        """Its names in pre-order."""
+        operator = "add" if self.sign > 0 else "sub"
+        return [operator, *self.first.words(), *self.second.words()]
+
+    def __str__(self) -> str:
+        return f"{self.first} {'+' if self.sign > 0 else '-'} {self.second}"
+
+
+Part: TypeAlias = Column | Product | Sum
+
+ONE = Product(())
+
+
+def product(*factors: tuple[Part, Fraction]) -> Part:
+    """The product of some powers, its inner products opened; a lone part stays what it is.
+
+    >>> a, b = Column(0, "a"), Column(1, "b")
+    >>> inner = product((a, Fraction(1)), (b, Fraction(-1)))
+    >>> str(product((inner, Fraction(2)), (b, Fraction(2))))
+    'a**2'
+    """
+    powers: dict[Part, Fraction] = {}
+    for part, power in factors:
+        inner = part.factors if isinstance(part, Product) else ((part, Fraction(1)),)
+        for each, exponent in inner:
+            powers[each] = powers.get(each, Fraction(0)) + exponent * power
+    kept = tuple((part, power) for part, power in powers.items() if power)
+    if len(kept) == 1 and kept[0][1] == 1:
+        return kept[0][0]
+    return Product(kept)
+
+
+@dataclass(frozen=True)
+class View:
+    """Derived columns and a factor of the target: y = factor * f(columns)."""
+
+    columns: tuple[Part, ...]
+    factor: Part = field(default=ONE)
+
+    @classmethod
+    def plain(cls, variables: Sequence[str]) -> View:
+        """The table as it is."""
+        return cls(tuple(Column(at, name) for at, name in enumerate(variables)))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has the table's own columns and target."""
+        return self.factor == ONE and all(isinstance(each, Column) for each in self.columns)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The derived columns for reading."""
+        return tuple(map(str, self.columns))
+
+    def data(self, data: Data) -> Data:
+        """The rows in this view, weighted such that squared errors are those of y itself."""
+        factor = self.factor.values(data.X)
+        columns = [each.values(data.X) for each in self.columns]
+        X = np.column_stack(columns) if columns else np.empty((len(data.y), 0))
+        weights = data.weights * factor**2
+        return Data(
+            np.ascontiguousarray(X), data.y / factor, weights * (len(weights) / weights.sum())
+        )
+
+    def program(self, program: Program, library: Library) -> Program:
+        """A program over the derived columns, in their order, as one over the table's library."""
+        written = [each.words() for each in self.columns]
+
+        def combine(
+            token: int, constant: float | None, arguments: list[list[str | float]]
+        ) -> list[str | float]:
+            this = program.library.tokens[token]
+            if this.kind is Kind.VARIABLE:
+                assert this.index is not None
+                return written[this.index]
+            own: str | float = this.name if constant is None else constant
+            return [own, *(word for part in arguments for word in part)]
+
+        words = program.fold(combine)
+        return Program.from_preorder(self._times_factor(words), library)
+
+    def _times_factor(self, words: list[str | float]) -> list[str | float]:
+        """The names of factor * f, a quotient on the outside."""
+        if self.factor == ONE:
+            return words
+        factor = self.factor.words()
+        if factor[0] != "div":
+            return ["mul", *factor, *words]
+        above, below = _arguments(factor)
+        return ["div", *(words if above == [1.0] else ["mul", *above, *words]), *below]
+
+    def __str__(self) -> str:
+        columns = ", ".join(self.names) or "nothing"
+        if self.factor == ONE:
+            return f"y depends on {columns} only"
+        inverse = product((self.factor, Fraction(-1)))
+        powers = inverse.factors if isinstance(inverse, Product) else ((inverse, Fraction(1)),)
+        return f"{product((Column(-1, 'y'), Fraction(1)), *powers)} depends on {columns} only"
+
+
+def _arguments(words: list[str | float]) -> tuple[list[str | float], list[str | float]]:
+    """The two arguments of the first word of a pre-order sequence of mul, div, sqrt and names."""
+    arity = {"mul": 2, "div": 2, "add": 2, "sub": 2, "sqrt": 1}
+    open_slots, at = 1, 1
+    while open_slots:
+        open_slots += arity.get(str(words[at]), 0) - 1
+        at += 1
+    return words[1:at], words[at:]
+
+
+def _multiplied(factors: list[tuple[Part, Fraction]]) -> list[str | float]:
+    """The product of positive powers in pre-order; what is under a root is under one root."""
+    whole = [(part, int(power)) for part, power in factors if int(power)]
+    rooted = [part for part, power in factors if power % 1 == HALF]
+    words: list[list[str | float]] = [part.words() for part, power in whole for _ in range(power)]
+    if rooted:
+        words.append(["sqrt", *_chain([part.words() for part in rooted])])
+    return _chain(words)
+
+
+def _chain(words: list[list[str | float]]) -> list[str | float]:
+    result: list[str | float] = []
+    for each in reversed(words):
+        result = ["mul", *each, *result] if result else each
+    return result
+
+
+def _power(part: Part, power: Fraction) -> str:
+    text = f"({part})" if isinstance(part, Sum) else str(part)
+    if power == 1:
+        return text
+    return f"{text}**{power}" if power.denominator == 1 else f"{text}**({power})"

@@ -111,7 +111,8 @@ def lost(law: str, noise: float, rows: int, expressions: int) -> tuple[list[int]
         return graded
 
     search.racer = watched  # type: ignore[assignment]
-    return counts, finals / search.run().expressions
+    expressions = search.run().expressions
+    return counts, finals / expressions
 
 
 def best_at(front: Front, entry: Entry) -> float:

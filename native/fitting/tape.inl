@@ -163,9 +163,17 @@ static void pull_back(const Derivation& task, const double* block, int64_t first
 #undef SYMSEEK_SLOPES_1
 #undef SYMSEEK_SLOPES_2
 
+// Adds the products of two rows of numbers to eight sums, which stay in a register.
+SYMSEEK_INLINE void add_products(int n, const double* a, const double* b, double* sums) {
+  f64x8 total = f64x8::load(sums);
+  for (int i = 0; i < n; i += 8) total = total + f64x8::load(a + i) * f64x8::load(b + i);
+  total.store(sums);
+}
+
 static void derive(Derivation& task) {
   const int k = task.constant_count, sums = k + k * (k + 1) / 2;
   for (int i = 0; i < 8 * sums; ++i) task.lanes[i] = 0.0;
+  alignas(64) double scaled[TAPE_BLOCK];  // residuals, then slopes, times the weights
   i64x8 ignored = i64x8::all(0);
   for (int64_t first = 0; first < task.rows; first += TAPE_BLOCK) {
     const int n = static_cast<int>(task.rows - first < TAPE_BLOCK ? task.rows - first : TAPE_BLOCK);
@@ -178,22 +186,22 @@ static void derive(Derivation& task) {
     const double* root = node_values(task, block, first, task.root);
     for (int i = 0; i < n; i += 8) {
       const f64x8 weight = f64x8::load(task.weight + first + i);
-      const f64x8 pull = weight * residual_at(task, first + i, f64x8::load(root + i), weight);
-      double* lanes = task.lanes;
-      for (int p = 0; p < k; ++p) {
-        double* at = task.adjoint(task.constant_nodes[p]) + i;
-        // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
-        const f64x8 raw = f64x8::load(at);
-        const f64x8 slope = select(equal(nan_unless_finite(raw), f64x8::all(0.0)), raw, f64x8::all(0.0));
-        slope.store(at);
-        (f64x8::load(lanes) + pull * slope).store(lanes);
-        lanes += 8;
+      (weight * residual_at(task, first + i, f64x8::load(root + i), weight)).store(scaled + i);
+    }
+    double* lanes = task.lanes;
+    for (int p = 0; p < k; ++p, lanes += 8) {
+      double* slopes = task.adjoint(task.constant_nodes[p]);
+      // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
+      for (int i = 0; i < n; i += 8) {
+        const f64x8 raw = f64x8::load(slopes + i);
+        select(equal(nan_unless_finite(raw), f64x8::all(0.0)), raw, f64x8::all(0.0)).store(slopes + i);
       }
-      for (int p = 0; p < k; ++p) {
-        const f64x8 weighed = weight * f64x8::load(task.adjoint(task.constant_nodes[p]) + i);
-        for (int q = 0; q <= p; ++q, lanes += 8)
-          (f64x8::load(lanes) + weighed * f64x8::load(task.adjoint(task.constant_nodes[q]) + i)).store(lanes);
-      }
+      add_products(n, scaled, slopes, lanes);
+    }
+    for (int p = 0; p < k; ++p) {
+      const double* slopes = task.adjoint(task.constant_nodes[p]);
+      for (int i = 0; i < n; i += 8) (f64x8::load(task.weight + first + i) * f64x8::load(slopes + i)).store(scaled + i);
+      for (int q = 0; q <= p; ++q, lanes += 8) add_products(n, scaled, task.adjoint(task.constant_nodes[q]), lanes);
     }
   }
   for (int i = 0; i < sums; ++i) (i < k ? task.gradient[i] : task.normal[i - k]) = sum(f64x8::load(task.lanes + 8 * i));

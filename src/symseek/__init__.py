@@ -57,6 +57,7 @@ from symseek.objectives import (
 )
 from symseek.policy import PolicyConfig
 from symseek.programs import Program, Programs
+from symseek.racing import Racing
 from symseek.rewards import (
     R2,
     InverseMAE,
@@ -115,6 +116,7 @@ __all__ = [
     "PriorityQueue",
     "Program",
     "Programs",
+    "Racing",
     "Result",
     "RiskSeeking",
     "Rounding",

@@ -122,6 +122,27 @@ class Data:
         chosen = np.random.default_rng([seed, 2]).choice(rows, most, replace=False)
         return self.rows(np.sort(chosen))
 
+    def covering(self, count: int, seed: int) -> Data:
+        """About `count` rows that stand for all: even along the target, drawn at random within.
+
+        A row is drawn the more often the more it weighs, and all draws count alike. The rows where
+        a column is smallest or largest are there too, as far as they are few, with weight 0: they
+        show where a formula is undefined.
+
+        >>> data = Data(np.arange(100.0)[:, None], np.arange(100.0) ** 2, np.ones(100))
+        >>> some = data.covering(4, seed=0)
+        >>> some.X[:, 0].tolist(), some.weights.tolist()
+        ([0.0, 13.0, 43.0, 59.0, 95.0, 99.0], [0.0, 1.5, 1.5, 1.5, 1.5, 0.0])
+        """
+        order = np.argsort(self.y, kind="stable")
+        upto = np.cumsum(self.weights[order])
+        places = (np.arange(count) + np.random.default_rng([seed, 3, count]).random(count)) / count
+        drawn = np.minimum(np.searchsorted(upto, places * upto[-1], "right"), len(order) - 1)
+        times = np.bincount(order[drawn], minlength=len(order)).astype(np.float64)
+        edges = np.unique([self.X.argmin(axis=0), self.X.argmax(axis=0)])
+        rows = np.union1d(np.flatnonzero(times), edges[: count // 2])
+        return Data(self.X[rows], self.y[rows], times[rows] * (len(rows) / count))
+
     def scaled(self, scales: Scales) -> Data:
         """The rows in other units."""
         return replace(self, X=self.X / scales.inputs, y=self.y / scales.target)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -36,6 +36,7 @@ __all__ = [
     "ScoreFunction",
     "data_grader",
     "fit_constants",
+    "refitting",
     "score_grader",
 ]
 
@@ -55,11 +56,18 @@ class Graded:
     ok: NDArray[np.bool_]  # [B]
     distinct: int
     status: NDArray[np.uint8] | None = None  # [B] FitStatus codes, where constants were fitted
+    final: NDArray[np.bool_] | None = None  # [B] seen on all rows; None: all are (see `racing`)
 
     @property
     def messages(self) -> list[str]:
         """How the fit of each program ended, in words; empty where nothing was fitted."""
         return [] if self.status is None else [FitStatus(code).message for code in self.status]
+
+    @property
+    def final_rewards(self) -> Floats:
+        """Rewards [B]; NaN where a program is invalid, or its reward is not of all rows."""
+        known = self.ok if self.final is None else self.ok & self.final
+        return np.where(known, self.rewards, np.nan)
 
 
 class Grader(Protocol):
@@ -84,37 +92,50 @@ def data_grader(
     engine: Engine,
     constants: FitConfig | None = None,
     underflow_invalid: bool = False,
+    spread: float | None = None,
+    cache: int | None = None,
 ) -> Grader:
-    """The grader for a data set; with `constants`, placeholders are fitted, else they stay."""
+    """The grader for a data set; with `constants`, placeholders are fitted, else they stay.
+
+    Errors count by the spread of the target, unless another one is given: that of a larger table.
+    """
     if not library.evaluable:
         names = ", ".join(t.name for t in library if t.arity and t.numpy is None)
         raise InputError(
             f"the library has tokens without a formula ({names}), so it cannot be fitted to data;"
             " give them one, or use Search.for_programs"
         )
-    if isinstance(reward, ErrorReward) and reward.needs_spread:
+    if spread is None and isinstance(reward, ErrorReward) and reward.needs_spread:
         data.refuse_constant_target("the normalised error")
     if library.constant_id is None:
         constants = None
+    spread = data.spread if spread is None else spread
     evaluator = engine.evaluator(
-        library, data.X, data.y, data.weights, underflow_invalid=underflow_invalid
+        library, data.X, data.y, data.weights, cache, underflow_invalid=underflow_invalid
     )
     grader: _ErrorGrader | _PredictionGrader
     if isinstance(reward, ErrorReward):
-        grader = _ErrorGrader(evaluator, data, reward)
-        if constants is not None and (curve := reward.curve(data.spread)) is not None:
+        grader = _ErrorGrader(evaluator, data, reward, spread)
+        if constants is not None and (curve := reward.curve(spread)) is not None:
             return _LeastSquaresGrader(grader, constants, curve)
     else:
         grader = _PredictionGrader(evaluator, data, reward)
     if constants is None:
         return grader
     # No derivatives of the reward: what suits the squared error is a good place to search from.
-    scale = float(data.weights.sum()) * data.spread**2 or 1.0
+    scale = float(data.weights.sum()) * spread**2 or 1.0
 
     def guess(programs: Programs) -> Programs:
         return evaluator.fit(programs, constants, scale, 0.5).programs
 
     return _SearchGrader(grader, constants, guess)
+
+
+def refitting(grader: Grader, constants: FitConfig | None) -> Grader:
+    """A grader of `data_grader` that fits otherwise, on the same rows; they are there once."""
+    if constants is None or not isinstance(grader, _LeastSquaresGrader | _SearchGrader):
+        return grader
+    return replace(grader, config=constants)
 
 
 def score_grader(
@@ -169,10 +190,10 @@ class _ErrorGrader:
     evaluator: Evaluator
     data: Data
     reward: ErrorReward
+    spread: float  # of the target
 
     def __post_init__(self) -> None:
         self.rows = float(self.data.weights.sum())
-        self.spread = self.data.spread
 
     def __call__(self, programs: Programs) -> Graded:
         errors = self.evaluator.errors(programs)

@@ -24,6 +24,7 @@ from symseek.evaluation import Graded, Grader
 from symseek.front import Entry, Front
 from symseek.objectives import top_quantile
 from symseek.programs import Programs
+from symseek.racing import Racer
 
 __all__ = [
     "QUANTILES",
@@ -186,8 +187,16 @@ class Clock:
 class Tally:
     """The front and the budget while an iteration goes on; every program it grades counts."""
 
-    def __init__(self, grader: Grader, budget: Budget, state: LoopState, clock: Clock) -> None:
+    def __init__(
+        self,
+        grader: Grader,
+        budget: Budget,
+        state: LoopState,
+        clock: Clock,
+        racer: Racer | None = None,
+    ) -> None:
         self.grader = grader
+        self.racer = racer
         self.budget = budget
         self.clock = clock
         self.front = state.front
@@ -196,11 +205,11 @@ class Tally:
         self.out_of_time = False  # whether the clock has set an end to the expressions
 
     def grade(self, programs: Programs) -> Graded:
-        """Rewards for programs; the front keeps the best."""
-        graded = self.grader(programs)
+        """Rewards for programs; the front keeps the best of those that are final."""
+        racer, front = self.racer, self.front
+        graded = self.grader(programs) if racer is None else racer(programs, front)
         self.expressions += len(programs)
-        rewards = np.where(graded.ok, graded.rewards, np.nan)
-        self.front = self.front.updated(graded.programs, rewards, self.expressions)
+        self.front = self.front.updated(graded.programs, graded.final_rewards, self.expressions)
         return graded
 
     def elsewhere(self, grader: Grader) -> Tally:
@@ -268,6 +277,7 @@ class Looped:
 
     engine: Engine
     grader: Grader
+    racer: Racer | None = None  # that spares the grader most programs
     config: Any  # a Budget
     seed: int
     state: Any  # a LoopState
@@ -290,7 +300,7 @@ class Looped:
 
     def tally(self, clock: Clock) -> Tally:
         """The front and the budget, for a step to go on with."""
-        tally = Tally(self.grader, self.config, self.state, clock)
+        tally = Tally(self.grader, self.config, self.state, clock, self.racer)
         if self.most is not None:
             tally.most, tally.out_of_time = min(tally.most, self.most), True
         return tally

@@ -15,6 +15,7 @@ from symseek.objectives import (
     VanillaPolicyGradient,
     WholeQueue,
 )
+from symseek.racing import Racing
 from symseek.search import SearchConfig
 
 __all__ = ["METHODS", "dsr", "evolution", "hybrid", "method", "pqt", "pqt_whole", "vpg"]
@@ -62,6 +63,7 @@ def hybrid(**changes: Any) -> SearchConfig:
         "evolution": Evolution(),
         "max_constants": 6,
         "constants": FitConfig("least_squares", restarts=0, max_steps=15),
+        "racing": Racing(),
     }
     return SearchConfig.from_dict({**settings, **changes})
 
@@ -74,6 +76,7 @@ def evolution(**changes: Any) -> SearchConfig:
         "evolution": Evolution(pairing=0, continues=True),
         "max_constants": 6,
         "constants": FitConfig("least_squares", restarts=0, max_steps=15),
+        "racing": Racing(),
     }
     return SearchConfig.from_dict({**settings, **changes})
 

@@ -37,6 +37,7 @@ from symseek.loop import (
 from symseek.objectives import Objective, RiskSeeking, Selection
 from symseek.policy import AdamState, PolicyConfig, PolicyWeights
 from symseek.programs import Programs
+from symseek.racing import Racer, Racing
 from symseek.rewards import ErrorReward, Reward, reward_named
 from symseek.tokens import Library
 
@@ -63,6 +64,7 @@ class SearchConfig:
     max_constants: int = 3  # in one program, unless `constraints` say otherwise
     constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
     underflow_invalid: bool = False  # whether exp(-800) is as invalid as exp(800)
+    racing: Racing | None = None  # on many rows, grade on few first and only the best on all
 
     def __post_init__(self) -> None:
         wholes(self, "batch_size", "max_expressions", "max_constants")
@@ -94,6 +96,7 @@ class SearchConfig:
             ("policy", PolicyConfig),
             ("evolution", Evolution),
             ("constants", FitConfig),
+            ("racing", Racing),
         ):
             value = getattr(self, name)
             if not isinstance(value, kind) and (value is not None or kind is PolicyConfig):
@@ -178,6 +181,17 @@ class Search(Looped):
                 self.engine,
                 config.constants,
                 config.underflow_invalid,
+            )
+            self.racer = Racer.on(
+                config.racing,
+                library,
+                self.data,
+                chosen,
+                self.engine,
+                config.constants,
+                config.underflow_invalid,
+                seed,
+                self.grader,
             )
             if isinstance(chosen, ErrorReward):  # each is 1 where there is no error
                 self.perfect = PERFECT
@@ -347,9 +361,11 @@ class Search(Looped):
     def consider(self, programs: Programs) -> Graded:
         """Grade programs from elsewhere, which the front keeps if they are good.
 
-        They count against the budget. The constraints, which say what to sample, are not asked.
+        They count against the budget. The constraints, which say what to sample, are not asked, and
+        each is graded on all rows: those who bring programs want to know their rewards.
         """
         tally = self.tally(Clock(self.state))
+        tally.racer = None
         graded = tally.grade(programs)
         self.state = replace(self.state, front=tally.front, expressions=tally.expressions)
         return graded

@@ -18,7 +18,7 @@ import json
 import os
 import time
 import zipfile
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,8 @@ __all__ = ["Checkpointer", "restore", "save"]
 FORMAT = 2  # raise it when a change makes old files unreadable
 BUDGETS = ("max_expressions", "max_seconds", "stop_reward")  # may change when a search is resumed
 
-_LATER = {"setting underflow_invalid": "False"}  # what files from before a setting existed mean
+# What files from before a setting existed mean.
+_LATER = {"setting underflow_invalid": "False", "setting racing": "None"}
 
 _RECORD = "record"  # the name of the JSON in the archive
 _MOST_BYTES = 1 << 32
@@ -189,7 +190,9 @@ def _setup(search: Search) -> dict[str, str]:
         "formula",
         "value",
     )
-    settings = [each.name for each in fields(search.config) if each.name not in BUDGETS]
+    # Where nothing races, how it would is no matter.
+    config = search.config if search.racer else replace(search.config, racing=None)
+    settings = [each.name for each in fields(config) if each.name not in BUDGETS]
     tokens = [[getattr(token, each) for each in written] for token in search.library]
     return {
         "library": printed(tokens),
@@ -197,7 +200,7 @@ def _setup(search: Search) -> dict[str, str]:
         "reward": printed(search.judged_by),
         "constraints": printed(search.rules.constraints),
         "seed": printed(search.seed),
-        **{f"setting {name}": printed(getattr(search.config, name)) for name in settings},
+        **{f"setting {name}": printed(getattr(config, name)) for name in settings},
     }
 
 

@@ -188,7 +188,8 @@ class Decoder:
         if name is None:
             return rows
         cls = self.classes[name]
-        names = [each.name for each in fields(cls)]
+        # A file from before the last fields existed has their defaults.
+        names = [each.name for each in fields(cls)][: len(columns)]
         return [cls(**dict(zip(names, row, strict=True))) for row in rows]
 
     def _programs(self, of: list[str]) -> Programs:

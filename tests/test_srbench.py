@@ -250,6 +250,16 @@ def test_a_long_formula_that_has_the_law_in_it_is_not_the_law() -> None:
     assert "vanishes" in grades.why_form
 
 
+def test_what_is_solved_has_the_right_form() -> None:
+    """A part that rounds away is no part of what was printed, and a number may be 0."""
+    for text in (
+        "0.0796*q/(epsilon*r) + 0.00002*sin(q)",
+        "0.0796*(q + 0.0002)/(epsilon*r)",
+    ):
+        grades = graded_text(text, "feynman_II_4_23")
+        assert (grades.form, grades.solved) == (True, True)
+
+
 def test_a_formula_that_is_nearly_right_on_the_rows_is_not() -> None:
     """A Taylor series, about the middle of the range, has many numbers to fit."""
     terms = [

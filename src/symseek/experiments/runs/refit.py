@@ -73,8 +73,8 @@ def relative_error(program: Program, X: Floats, y: Floats) -> float:
 def superfluous(program: Program, X: Floats, y: Floats) -> str | None:
     """A part of an exact formula that it does without, as text; None where it needs them all.
 
-    A part with variables is too much if a number does as well in its place, and a number if 0 does.
-    A number that is added to the whole may be 0: a fit that has such a number finds none otherwise.
+    A part with variables is too much if a number does as well in its place. A number may be 0: in
+    a fit of c*(x + d) to 2*x there is nothing wrong with the form.
 
     >>> from symseek.programs import Program
     >>> x = np.linspace(1, 3, 50)
@@ -85,17 +85,14 @@ def superfluous(program: Program, X: Floats, y: Floats) -> str | None:
     X, y = X[:ROWS], y[:ROWS]
     for start, end in _parts(program):
         part = _subtree(program, start, end)
-        number = 0.0
-        if any(token in program.library.variable_ids for token in part.tokens):
-            with np.errstate(all="ignore"):
-                number = float(np.mean(part.evaluate(X)))
-        elif len(part) > 1 or _added_to_all(program, start):
+        if not any(token in program.library.variable_ids for token in part.tokens):
             continue
-        if not np.isfinite(number):
-            continue
-        without = _replaced(program, start, end, number)
-        if relative_error(without, X, y) <= SUPERFLUOUS:
-            return str(part)
+        with np.errstate(all="ignore"):
+            number = float(np.mean(part.evaluate(X)))
+        if np.isfinite(number):
+            without = _replaced(program, start, end, number)
+            if relative_error(without, X, y) <= SUPERFLUOUS:
+                return str(part)
     return None
 
 
@@ -132,10 +129,3 @@ def _replaced(program: Program, start: int, end: int, number: float) -> Program:
         tokens=(*program.tokens[:start], constant, *program.tokens[end:]),
         constants=(*program.constants[:first], number, *program.constants[last:]),
     )
-
-
-def _added_to_all(program: Program, position: int) -> bool:
-    """Whether a token is an addend of the whole formula."""
-    names = program.names
-    around = [start for start, end in [(0, len(names)), *_parts(program)] if start < position < end]
-    return all(names[start] in ("add", "sub") for start in around)

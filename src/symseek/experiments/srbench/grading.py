@@ -1,7 +1,8 @@
 """The grades of a formula that was found: is the form right, is it solved, is it accurate?
 
 - form: with its numbers fitted again to rows without noise it is exact on rows that it has not
-  seen, and no part of it vanishes then. Numbers that noise has moved do not count.
+  seen, and no part of it vanishes then. Numbers that noise has moved do not count. What is solved
+  has the right form: parts that it rounds away do not count either.
 - solved: as printed, with its numbers to three decimals, it is the law up to an added constant or a
   factor. This is SRBench's rule.
 - accurate: R2 on the test rows is above 0.999.
@@ -66,6 +67,8 @@ def graded(program: Program, text: str, problem: Problem, rows: Split) -> Grades
         solved, positive, why = answer
     else:
         solved, positive, why = False, False, f"R2 on the test rows is not above {NOT_HOPELESS}"
+    if solved and not right:
+        right, why_form = True, f"solved; {why_form}"
     return Grades(right, solved, positive, score > ACCURATE, score, why_form, why)
 
 

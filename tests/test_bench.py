@@ -24,8 +24,10 @@ from symseek.experiments.runs.judge import (
     StopAtRecovery,
     errors_on_test,
     judged,
+    judged_form,
 )
 from symseek.experiments.runs.perform import perform
+from symseek.experiments.runs.refit import superfluous
 from symseek.model import full_library
 
 
@@ -48,12 +50,25 @@ RECORD = Record(
 )
 
 
-@pytest.mark.parametrize("name", problems.names())
+SOME = [each.name for each in problems.paper()] + ["feynman_I_6_2a", "strogatz_lv1"]
+
+
+@pytest.mark.parametrize("name", SOME)
 def test_commands_need_no_quotes_and_mean_the_same_problem(name: str) -> None:
     problem = problems.load(name)
     words = command(spec(name, "pqt", 3)).split()
     assert words == ["symseek", "bench", problem.shell_name, "--method", "pqt", "--seed", "3"]
     assert bench_specs([words[2]], "pqt", [3]) == [spec(name, "pqt", 3)]
+
+
+def test_the_command_of_a_noisy_run_has_its_noise() -> None:
+    (noisy,) = bench_specs(["feynman_I_12_1"], "hybrid", [3], noise=0.01)
+    assert noisy.settings["noise"] == 0.01
+    assert noisy.settings["front_recovery"] is True
+    words = ["symseek", "bench", "feynman_I_12_1", "--method", "hybrid", "--seed", "3"]
+    assert command(noisy).split() == [*words, "--noise", "0.01"]
+    (clean,) = bench_specs(["feynman_I_12_1"], "hybrid", [3], noise=0.0)
+    assert "noise" not in clean.settings
 
 
 def test_methods_take_turns_on_each_problem_and_seed() -> None:
@@ -288,3 +303,48 @@ def test_a_term_that_fits_made_vanish_does_not_count() -> None:
     assert judged(program, problem).answer == "yes"
     other = Program.parse("cos(0.5*y)*sin(1.5*x) - exp(x + -3.0)", full_library(problem.variables))
     assert judged(other, problem).answer == "no"
+
+
+# --- noise and fitted constants
+
+
+def noisy_form(text: str, name: str) -> str:
+    problem = problems.load(name)
+    program = Program.parse(text, full_library(problem.variables))
+    return judged_form(program, problem, problem.data()).answer
+
+
+def test_noise_moves_constants_but_not_the_form() -> None:
+    assert noisy_form("0.0792*q/(epsilon*r)", "feynman_II_4_23") == "yes"
+    assert noisy_form("0.0792*q/(epsilon*r**1.01)", "feynman_II_4_23") == "yes"
+    assert noisy_form("0.0792*q/(epsilon + r)", "feynman_II_4_23") == "no"
+    assert noisy_form("2.97*x - 2.02*x*y - 0.99*x**2 + 0.003", "strogatz_lv1") == "yes"
+    assert noisy_form("2.97*x - 2.02*x*y - 0.99*x", "strogatz_lv1") == "no"
+
+
+def test_a_formula_that_has_more_than_the_law_is_not_the_law() -> None:
+    """With the right constants each of these is the law, and a part of it does nothing."""
+    for text in (
+        "0.0792*q/(epsilon*r) + 0.001*sin(q)",
+        "0.0792*q/(epsilon*r)*cos(0.01*r)",
+        "0.0792*q/(epsilon*r)*exp(exp(r - 20))",
+    ):
+        assert noisy_form(text, "feynman_II_4_23") == "no"
+    for text in ("0.0792*q/(epsilon*r) + 0.001", "0.0792*q/(epsilon*(r + 0.001))"):
+        assert noisy_form(text, "feynman_II_4_23") == "yes"  # a number may be 0
+
+
+def test_no_law_has_a_part_too_much() -> None:
+    for problem in problems.select("Feynman", "Strogatz"):
+        data = problem.data()
+        assert superfluous(problem.truth(), data.X_train[:400], data.y_train[:400]) is None
+
+
+def test_the_form_of_a_noisy_run_with_constants_is_recovered() -> None:
+    """Its fitted constants are not those of the formula, and count as those of clean rows."""
+    settings = {"max_expressions": 4000, "noise": 0.02, "front_recovery": True}
+    run = execute(Spec("hybrid", "feynman_I_39_1", 0, settings))
+    assert run.recovered == "yes"
+    assert run.evaluations >= 4000  # no fit is exact, so nothing ends it early
+    assert run.test_nrmse is not None
+    assert run.test_nrmse > 1e-6  # as found, it has the constants of the noisy rows

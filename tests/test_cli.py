@@ -86,10 +86,17 @@ def test_help_has_examples(words: list[str], capsys: pytest.CaptureFixture[str])
     assert f"symseek {words[0].replace('--help', 'fit')} " in capsys.readouterr().out
 
 
-def test_problems_lists_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_problems_lists_those_of_the_paper_and_names_the_other_suites(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["problems"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == problems.names()
+    said = capsys.readouterr()
+    paper = [each.name for each in problems.paper()]
+    assert [line.split()[0] for line in said.out.splitlines()[1:]] == paper
+    assert re.findall(r"(\d+) more .* `symseek problems (\w+)`", said.err) == [
+        ("119", "Feynman"),
+        ("14", "Strogatz"),
+    ]
 
 
 def test_problems_of_one_suite_and_a_few(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,11 +110,24 @@ def test_problems_of_one_suite_and_a_few(capsys: pytest.CaptureFixture[str]) -> 
 def test_problems_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     out = Terminal()
-    show_problems(problems.select(*problems.suites()), out)
+    show_problems(problems.paper(), out)
     lines = out.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
-    assert [line.split()[0] for line in lines if line.startswith(" ")] == problems.names()
+    paper = [each.name for each in problems.paper()]
+    assert [line.split()[0] for line in lines if line.startswith(" ")] == paper
     assert "Neat: add mul div reciprocal neg sqrt; test E(1, 120, 120)" in lines
+
+
+def test_long_laws_go_on_in_the_next_line_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    out = Terminal()
+    laws = problems.select("Feynman", "Strogatz")
+    show_problems(laws, out)
+    lines = out.getvalue().splitlines()
+    assert max(map(len, lines)) <= 100  # only the ranges of nine variables need more than 80
+    assert [line.strip() for line in lines if re.match("  [a-z]", line)] == [e.name for e in laws]
+    text = re.sub(r"\s+", "", out.getvalue())
+    assert all(re.sub(r"\s+", "", each.expression) in text for each in laws)
 
 
 @pytest.mark.parametrize(
@@ -122,6 +142,8 @@ def test_problems_fit_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         (["bench", "Nguyen-1", "--method", "hybrid,dsrr"], "did you mean 'dsr'"),
         (["bench", "Nguyen-1", "--method", ","], "names no method"),
         (["bench", "Nguyen-1", "--seeds", "0"], "1 or more"),
+        (["bench", "Nguyen-1", "--noise", "-0.1"], "'-0.1' is not a number of 0 or more"),
+        (["bench", "Nguyen-1", "--noise", "much"], "--noise"),
         (["bench", "Nguyen-1", "--seeds", "3-1"], "names no seeds"),
         (["bench", "Nguyen-1", "--seeds", "one"], "'one'"),
         (["bench", "Nguyen-1", "--seeds", "0-99999999999"], "more than"),

@@ -179,8 +179,10 @@ SUITES = {
 
 def test_every_problem_is_in_the_hand_checked_table() -> None:
     assert len(PAPER) == 38
-    assert problems.names() == list(PAPER) == list(FORMULAS)
-    assert {name: len(problems.suite(name)) for name in problems.suites()} == SUITES
+    assert [each.name for each in problems.paper()] == list(PAPER) == list(FORMULAS)
+    sizes = {name: len(problems.suite(name)) for name in problems.suites()}
+    assert sizes == SUITES | {"Feynman": 119, "Strogatz": 14}
+    assert problems.names()[: len(PAPER)] == list(PAPER)
 
 
 @pytest.mark.parametrize("name", PAPER)

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from symseek.cli import bench, export, fit, paper, predict, resume, show
+from symseek.cli import bench, export, fit, paper, predict, resume, show, srbench
 from symseek.cli.options import (
     BAD_INPUT,
     FAILED,
@@ -38,6 +38,7 @@ COMMANDS: tuple[Callable[[Commands], None], ...] = (
     bench.add_bench,
     bench.add_problems,
     paper.add_paper,
+    srbench.add_srbench,
 )
 
 DESCRIPTION = """\
@@ -51,6 +52,7 @@ Find formulas in data: symbolic regression.
   symseek bench Nguyen --jobs 2     the paper's benchmark problems, two runs at a time
   symseek problems                  what those are
   symseek paper table1 --jobs 2     the paper's tables and figures, run here
+  symseek srbench --noise 0,0.01    SRBench's problems with known formulas
 """
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from symseek.cli.options import (
     new_command,
     parse_seeds,
     positive,
+    say,
+    share,
 )
 from symseek.report.text import can_redraw, text_table
 
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_bench", "add_problems", "exit_code"]
 
+_WIDTH = 80  # of a terminal
+_OPERATOR = re.compile(r"(?<!\*)\*(?!\*)|[-+/]")  # that a formula may be broken before
+
 BENCH_DESCRIPTION = """\
 Run benchmark problems and report how often the true formula was recovered.
 
@@ -33,6 +39,9 @@ Each run searches until its best formula is proved equal to the true one, or unt
 expressions is spent. A table shows the running searches; every finished run prints a line with its
 seed and the command that repeats it exactly. Ctrl-C ends early and keeps the finished runs.
 Where the paper grades a problem by its error on test points, that is shown as well.
+
+With --noise a run spends its whole budget, as no fit is exact. The true formula then counts
+anywhere on the front, its constants fitted again to rows without noise.
 """
 
 BENCH_EXAMPLES = """\
@@ -42,6 +51,7 @@ examples:
   symseek bench Nguyen --jobs 2 --json nguyen.json
   symseek bench Nguyen-1 Nguyen-6 --method hybrid,dsr
   symseek bench Nguyen-7 Nguyen-8 --seeds 3,5,8-10 --max-expressions 500000
+  symseek bench Feynman --noise 0.01 --seeds 5 --method hybrid --max-expressions 50000
 """
 
 PROBLEMS_DESCRIPTION = """\
@@ -49,7 +59,10 @@ List the benchmark problems: formula, training and test points, library.
 
 U(a, b, c): c points drawn uniformly between a and b for each variable.
 E(a, b, c): c evenly spaced values of each variable from a to b.
+U(a-b c-d, n): n points, each variable drawn uniformly from its own range, in their order.
+T(a, b): a trajectories of two differential equations, b points of each.
 
+Without names, the problems of the paper are listed, and how many the other suites have.
 A prime may be written as a letter p: Nguyen-8'' is also Nguyen-8pp.
 """
 
@@ -97,6 +110,13 @@ def add_bench(commands: Commands) -> None:
         help="budget of a run in graded expressions; default: 2,000,000, or 1,000,000 for a "
         "problem with constants to fit",
     )
+    add(
+        "--noise",
+        type=share,
+        default=0.0,
+        metavar="LEVEL",
+        help="noise on the targets to train on, over their root mean square: 0.01; default 0",
+    )
     add("--json", type=Path, metavar="FILE", help="also write runs and summary here as data")
     bench.set_defaults(command=_bench)
 
@@ -107,14 +127,22 @@ def add_problems(commands: Commands) -> None:
         commands, "problems", "list the benchmark problems", description=PROBLEMS_DESCRIPTION
     )
     add = listing.add_argument
-    add("problems", nargs="*", metavar="PROBLEM", help="only these problems or suites; default all")
+    add("problems", nargs="*", metavar="PROBLEM", help="only these problems or suites")
     listing.set_defaults(command=_problems)
 
 
 def _problems(options: argparse.Namespace) -> int:
     from symseek import problems
 
-    show_problems(problems.select(*(options.problems or problems.suites())))
+    if options.problems:
+        show_problems(problems.select(*options.problems))
+        return 0
+    show_problems(problems.paper())
+    listed = {each.suite for each in problems.paper()}
+    for name in problems.suites():
+        if name not in listed:
+            count = len(problems.suite(name))
+            say(f"{count} more are in the suite {name}: `symseek problems {name}` lists them")
     return 0
 
 
@@ -135,18 +163,31 @@ def show_problems(chosen: Sequence[Problem], out: TextIO | None = None) -> None:
 
 def _grouped_problems(chosen: Sequence[Problem]) -> list[str]:
     """A heading for what neighbours share: the suite, the library, test points of their own."""
-    rows = [(each.name, each.expression, str(each.train)) for each in chosen]
+    table = text_table([(e.name, e.expression, str(e.train)) for e in chosen], left=True)
+    shown = [[line] for line in table]
+    if max(map(len, table)) > _WIDTH - 2:
+        shown = [_in_lines(each) for each in chosen]
     lines: list[str] = []
     last = ""
-    for each, line in zip(chosen, text_table(rows, left=True), strict=True):
+    for each, own in zip(chosen, shown, strict=True):
         heading = f"{each.suite}: {' '.join(each.operators)}"
         if each.test != each.train:
             heading += f"; test {each.test}"
         if heading != last:
             lines += ["", heading] if lines else [heading]
-        lines.append(f"  {line}")
+        lines += [f"  {line}" for line in own]
         last = heading
     return lines
+
+
+def _in_lines(problem: Problem) -> list[str]:
+    """A problem that is too long for a line: the formula and the points below its name."""
+    lines, rest = [problem.name], problem.expression
+    while len(rest) > _WIDTH - 6:  # a formula goes on in the next line before an operator
+        ends = [match.start() for match in _OPERATOR.finditer(rest, 1, _WIDTH - 6)]
+        lines.append(f"    {rest[: ends[-1]].rstrip()}")
+        rest = rest[ends[-1] :]
+    return [*lines, f"    {rest}", f"    {' '.join(problem.variables)}: {problem.train}"]
 
 
 def _bench(options: argparse.Namespace) -> int:
@@ -161,6 +202,7 @@ def _bench(options: argparse.Namespace) -> int:
         options.seeds if options.seed is None else [options.seed],
         options.max_expressions,
         options.threads,
+        options.noise,
     )
     with Store() as store, BenchProgress(store, specs, json=options.json) as progress:
         outcome = run(specs, store, options.jobs, listener=progress)

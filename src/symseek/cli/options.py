@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import shlex
@@ -32,6 +33,7 @@ __all__ = [
     "positive",
     "read_model",
     "say",
+    "share",
     "shell_words",
     "write_text",
 ]
@@ -134,6 +136,17 @@ def positive(text: str) -> int:
     if not text.strip().isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)
+
+
+def share(text: str) -> float:
+    """A number of 0 or more, such as a level of noise."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+    return value
 
 
 def names(text: str) -> list[str]:

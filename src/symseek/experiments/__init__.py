@@ -4,6 +4,7 @@
 - `progress`: what a person sees while they run
 - `bench`: `symseek bench`
 - `paper`: `symseek paper`: the paper's experiments, their tables and what the paper printed
+- `srbench`: `symseek srbench`: the problems with known formulas of SRBench, by its protocol
 - `figures`: their pictures
 
 `Spec` is what to run, `Record` what a run left, `Snapshot` how a running one stands, `Store` keeps

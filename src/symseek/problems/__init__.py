@@ -1,7 +1,8 @@
-"""Benchmark problems by name: formulas, libraries and points of the paper's benchmark table.
+"""Benchmark problems by name: the paper's table, laws of physics, differential equations.
 
 Capitals do not matter in a name, and a prime may be written as a letter p, which needs no quotes in
-a shell: `Nguyen-8''` is also `nguyen-8pp`. To add a problem, add its line to `table`.
+a shell: `Nguyen-8''` is also `nguyen-8pp`. To add a problem, add its line to `table`, `feynman` or
+`strogatz`.
 
 >>> from symseek import problems
 >>> problems.load("Nguyen-8").expression
@@ -13,22 +14,38 @@ a shell: `Nguyen-8''` is also `nguyen-8pp`. To add a problem, add its line to `t
 from __future__ import annotations
 
 from symseek.errors import unknown_name
-from symseek.problems.problem import Evenly, GradedBy, Points, Problem, TrainTest, Uniform
-from symseek.problems.table import PROBLEMS
+from symseek.problems import feynman, strogatz, table
+from symseek.problems.problem import (
+    Box,
+    Evenly,
+    GradedBy,
+    Points,
+    Problem,
+    TrainTest,
+    Trajectories,
+    Uniform,
+)
 
 __all__ = [
+    "PROBLEMS",
+    "Box",
     "Evenly",
     "GradedBy",
     "Points",
     "Problem",
     "TrainTest",
+    "Trajectories",
     "Uniform",
     "load",
     "names",
+    "paper",
     "select",
     "suite",
     "suites",
 ]
+
+#: Every problem there is: the paper's, then those of the other suites.
+PROBLEMS: tuple[Problem, ...] = (*table.PROBLEMS, *feynman.PROBLEMS, *strogatz.PROBLEMS)
 
 # The straight prime of a keyboard, and those that come with text copied from a page.
 _PRIMES = str.maketrans({"'": "p", "\u2032": "p", "\u2019": "p", "\u2033": "pp"})
@@ -50,11 +67,20 @@ def names() -> list[str]:
     return [problem.name for problem in PROBLEMS]
 
 
+def paper() -> list[Problem]:
+    """The problems of the paper's benchmark table.
+
+    >>> len(paper()), paper()[-1].name
+    (38, 'Neat-6-extended')
+    """
+    return list(table.PROBLEMS)
+
+
 def suites() -> list[str]:
     """Every suite's name.
 
-    >>> suites()[:3]
-    ['Nguyen', 'Nguyen-altered', 'Nguyen-c']
+    >>> suites()[:3], suites()[-2:]
+    (['Nguyen', 'Nguyen-altered', 'Nguyen-c'], ['Feynman', 'Strogatz'])
     """
     return list(dict.fromkeys(problem.suite for problem in PROBLEMS))
 

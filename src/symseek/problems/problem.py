@@ -8,6 +8,7 @@ authors' code, which writes a prime as a letter a. Letters: N rows, n input vari
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from symseek.tokens import Library
 
 Array = NDArray[np.float64]
+
+_TIME_STEP = 0.1  # between two points of a trajectory
+_INNER_STEPS = 20  # of the integration, from one point to the next
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,83 @@ class Evenly:
         return f"E({self.low:g}, {self.high:g}, {self.count})"
 
 
-Points: TypeAlias = Uniform | Evenly
+@dataclass(frozen=True)
+class Box:
+    """`count` rows, each variable uniform in a range of its own.
+
+    >>> import numpy as np
+    >>> box = Box(((1, 5), (3, 10)), 4)
+    >>> box.draw(2, np.random.RandomState(0)).shape, box.low, str(box)
+    ((4, 2), 1, 'U(1-5 3-10, 4)')
+    """
+
+    ranges: tuple[tuple[float, float], ...]  # low and high, in the order of the variables
+    count: int
+
+    def draw(self, variables: int, rng: np.random.RandomState) -> Array:
+        """The inputs [N, n]."""
+        if variables != len(self.ranges):
+            raise InputError(f"{variables} variables have {len(self.ranges)} ranges; give one each")
+        columns = [rng.uniform(low, high, self.count) for low, high in self.ranges]
+        return np.column_stack(columns)  # [N, n]
+
+    @property
+    def low(self) -> float:
+        """The least value that a variable may have."""
+        return min(low for low, _ in self.ranges)
+
+    def __str__(self) -> str:
+        ranges = dict.fromkeys(self.ranges)
+        if len(ranges) == 1:
+            return str(Uniform(*self.ranges[0], self.count))
+        return f"U({' '.join(f'{low:g}-{high:g}' for low, high in self.ranges)}, {self.count})"
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """T(count, steps): points along trajectories of two differential equations, 0.1 apart in time.
+
+    They are followed by the fourth-order method of Runge and Kutta, in steps so small that its
+    error is far below what a fit could tell from the solution.
+
+    >>> import numpy as np
+    >>> circle = Trajectories(lambda x, y: (-y, x), lambda count, rng: np.eye(2)[:count], count=1)
+    >>> X = circle.draw(2, np.random.RandomState(0))
+    >>> X.shape, bool(np.allclose(X[63], [np.cos(6.3), np.sin(6.3)], rtol=0, atol=1e-9))
+    ((100, 2), True)
+    """
+
+    slopes: Callable[[Array, Array], tuple[Array, Array]]  # dx/dt and dy/dt
+    start: Callable[[int, np.random.RandomState], Array]  # points [count, 2] to start from
+    low: float = -math.inf  # what no variable comes below
+    count: int = 4  # trajectories
+    steps: int = 100  # points of each
+
+    def draw(self, variables: int, rng: np.random.RandomState) -> Array:
+        """The inputs [N, 2], one trajectory after another, each from its start."""
+        if variables != 2:
+            raise InputError(f"trajectories have 2 variables, not {variables}")
+        points = np.empty((self.count, self.steps, 2))
+        now = np.array(self.start(self.count, rng), dtype=float).T  # [2, count]
+        for step in range(self.steps):
+            points[:, step] = now.T
+            for _ in range(_INNER_STEPS):
+                now = self._after(now, _TIME_STEP / _INNER_STEPS)
+        return points.reshape(-1, 2)
+
+    def _after(self, now: Array, time: float) -> Array:
+        """The points [2, count] a short time later."""
+        first = np.array(self.slopes(*now))
+        second = np.array(self.slopes(*(now + time / 2 * first)))
+        third = np.array(self.slopes(*(now + time / 2 * second)))
+        fourth = np.array(self.slopes(*(now + time * third)))
+        return now + time / 6 * (first + 2 * second + 2 * third + fourth)
+
+    def __str__(self) -> str:
+        return f"T({self.count}, {self.steps})"
+
+
+Points: TypeAlias = Uniform | Evenly | Box | Trajectories
 
 
 class TrainTest(NamedTuple):
@@ -134,7 +214,7 @@ class Problem:
     published_rmse: Figures = field(default_factory=_no_figures, hash=False)  # see `graded_by`
 
     def library(self) -> Library:
-        """The tokens the paper gives a search on this problem."""
+        """The tokens that a search on this problem is given."""
         from symseek.tokens import Library
 
         return Library(self.operators, self.variables)

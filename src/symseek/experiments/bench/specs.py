@@ -19,8 +19,12 @@ def bench_specs(
     seeds: Iterable[int] = range(10),
     max_expressions: int | None = None,
     threads: int = 1,
+    noise: float = 0.0,
 ) -> list[Spec]:
     """The runs on problems or suites; bad names and settings are refused here.
+
+    With noise a run uses its whole budget, as no fit is exact, and the true formula counts anywhere
+    on the front.
 
     Methods take turns, so that other work on the machine affects them all alike.
 
@@ -31,6 +35,8 @@ def bench_specs(
     if not methods:
         raise InputError(f"{method!r} names no method; write dsr, or hybrid,dsr")
     more: dict[str, Any] = {"threads": threads} if threads != 1 else {}
+    if noise:
+        more |= {"noise": noise, "front_recovery": True}
     seeds = list(seeds)
     specs = [
         Spec(
@@ -54,4 +60,5 @@ def command(spec: Spec) -> str:
     words = ["symseek bench", problem.shell_name, "--method", spec.method]
     words += ["--seed", str(spec.seed)]
     words += ["--max-expressions", str(budget)] if budget != problem.budget else []
+    words += ["--noise", f"{spec.settings['noise']:g}"] if spec.settings.get("noise") else []
     return " ".join(words)

@@ -140,6 +140,7 @@ def _spec(spec: Spec) -> dict[str, Any]:
         "seed": spec.seed,
         "max_expressions": spec.settings["max_expressions"],
         "threads": spec.settings.get("threads", 1),
+        "noise": spec.settings.get("noise", 0.0),
     }
 
 

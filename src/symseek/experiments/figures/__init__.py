@@ -1,11 +1,12 @@
-"""The paper's figures, each drawn from plain rows; Matplotlib is imported when one is drawn.
+"""The figures of the experiments, drawn from plain rows; Matplotlib is imported for the first one.
 
 `table1` is recovery by benchmark and method, `errors` the errors on the test points, `runtimes` how
 long a run takes, `ablations` what each part of the method contributes, `noise` and `reward_noise`
 recovery against noise on the data and on the rewards, `curves` the best reward and the recovery as
 a search goes on, `distributions` how the rewards of a batch change (`density` is one curve of it),
-`grid` recovery against each setting, `variants` errors and recovery of variants of a method, and
-`save` writes any of them as SVG and PNG.
+`grid` recovery against each setting, `variants` errors and recovery of variants of a method,
+`srbench` solved problems against noise beside published rates, and `save` writes any of them as SVG
+and PNG.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from symseek.experiments.figures.errors import errors
 from symseek.experiments.figures.recovery import table1
 from symseek.experiments.figures.settings import grid
 from symseek.experiments.figures.shared import save
+from symseek.experiments.figures.srbench import srbench
 from symseek.experiments.figures.time import runtimes
 from symseek.experiments.figures.variants import variants
 
@@ -31,6 +33,7 @@ __all__ = [
     "reward_noise",
     "runtimes",
     "save",
+    "srbench",
     "table1",
     "variants",
 ]

@@ -22,7 +22,7 @@ from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec
 from symseek.files.atomic import write_whole
 
-__all__ = ["Request", "by_seeds", "selected", "write_report"]
+__all__ = ["Request", "by_seeds", "seeds_text", "selected", "write_report"]
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Request:
 
     @property
     def command(self) -> str:
-        words = ["symseek", "paper", self.name, "--seeds", _seeds(self.seeds)]
+        words = ["symseek", "paper", self.name, "--seeds", seeds_text(self.seeds)]
         words += ["--quick"] if self.quick else []
         words += ["--only", ",".join(self.only)] if self.only else []
         words += ["--problems", ",".join(self.problems)] if self.problems else []
@@ -66,8 +66,12 @@ class Request:
         return frozenset(each.name for each in problems.select(*self.problems))
 
 
-def _seeds(seeds: Sequence[int]) -> str:
-    """As `--seeds` reads them."""
+def seeds_text(seeds: Sequence[int]) -> str:
+    """Seeds as the command line reads them.
+
+    >>> seeds_text(range(10)), seeds_text([3, 5]), seeds_text([7])
+    ('10', '3,5', '7,')
+    """
     listed = list(seeds)
     if listed == list(range(len(listed))):
         return str(len(listed))
@@ -173,7 +177,7 @@ def _provenance(
     request = requests[0]  # they differ in seeds and methods
     asked = sum(any(each.asks_for(spec) for each in requests) for spec in specs)
     failed = sum(record.status == "failed" for record in records)
-    done, hours = len(records) - failed, sum(record.wall or 0 for record in records) / 3600
+    done, hours = len(records) - failed, sum(map(_core_seconds, records)) / 3600
     lines = [f"Command: {', '.join(f'`{each.command}`' for each in requests)}"]
     lines += [f"Runs: {done} of {asked} done, {failed} failed; {hours:.2g} hours of one core."]
     errors = Counter(record.last_line for record in records if record.status == "failed")
@@ -186,6 +190,11 @@ def _provenance(
     lines[-1] += f", commit {_most(record.commit or 'unknown' for record in records)}."
     machines = (_machine(record.hardware) for record in records)
     return [*lines, f"Machine: {_most(machines)}."]
+
+
+def _core_seconds(record: Record) -> float:
+    """The time of a run on all of its threads."""
+    return (record.wall or 0.0) * int(record.spec.settings.get("threads", 1))
 
 
 def _machine(hardware: Mapping[str, Any]) -> str:

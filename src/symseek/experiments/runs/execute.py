@@ -56,7 +56,8 @@ def execute(spec: Spec) -> Record:
     plan, problem = Plan.of(spec), problems.load(spec.problem)
     data = training_data(problem, plan)
     recorder, search = _set_up(spec, plan, problem, data)
-    judge = Judge(problem)
+    clean = training_data(problem, replace(plan, noise=0.0)) if plan.noise else None
+    judge = Judge(problem, clean)
     stop = StopAtRecovery(judge)
     curve = TrainingCurve(plan.max_expressions, plan.curve, recorder)
     halfway = Halfway(plan.max_expressions)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from symseek.programs import Program
     from symseek.recovery.equivalence import Recovery
 
-__all__ = ["Judge", "StopAtRecovery", "errors_on_test", "judged", "readable"]
+__all__ = ["Judge", "StopAtRecovery", "errors_on_test", "judged", "judged_form", "readable"]
 
 # Noise-free targets and float64: the true formula, however written, errs by a few units in the last
 # place, so anything below this reward is another formula and not worth a symbolic check.
@@ -85,20 +85,54 @@ def _rounded(program: Program, problem: Problem) -> Program | None:
     return None if neat == simple else neat
 
 
-class Judge:
-    """Judges the programs of one run, each once, and adds up the seconds that this takes."""
+def judged_form(program: Program, problem: Problem, clean: TrainTest) -> Recovery:
+    """Whether a program is the problem's formula once its constants are fitted to clean rows.
 
-    def __init__(self, problem: Problem) -> None:
+    A program is not if a part of it vanishes then: a long formula may have many as special cases.
+
+    >>> from symseek import Program, problems
+    >>> from symseek.model import full_library
+    >>> problem = problems.load("Nguyen-8c")
+    >>> program = Program.parse("sqrt(1.19*x)", full_library(problem.variables))
+    >>> judged(program, problem).answer, judged_form(program, problem, problem.data()).answer
+    ('no', 'yes')
+    """
+    from symseek.experiments.runs.refit import refitted, relative_error, superfluous
+    from symseek.recovery.equivalence import Recovery
+
+    rows = clean.X_train, clean.y_train
+    again = refitted(program, *rows)
+    if relative_error(again, *rows) > 1 - NEAR_REWARD:
+        return Recovery("no", "with its constants fitted to rows without noise it still errs")
+    part = superfluous(again, *rows)
+    if part is not None:
+        return Recovery("no", f"a part of it vanishes without noise: {part}")
+    return judged(again, problem)
+
+
+class Judge:
+    """Judges the programs of one run, each once, and adds up the seconds that this takes.
+
+    With `clean` rows, of a run on noisy ones, fitted constants count as those of the clean rows.
+    """
+
+    def __init__(self, problem: Problem, clean: TrainTest | None = None) -> None:
         self.problem = problem
         self.seconds = 0.0
+        self._clean = clean if problem.constants and problem.closed_form else None
         self._answers: dict[Program, Recovery] = {}
 
     def __call__(self, program: Program) -> Recovery:
         if program not in self._answers:
             start = time.perf_counter()
-            self._answers[program] = judged(program, self.problem)
+            self._answers[program] = self._judged(program)
             self.seconds += time.perf_counter() - start
         return self._answers[program]
+
+    def _judged(self, program: Program) -> Recovery:
+        if self._clean is None:
+            return judged(program, self.problem)
+        return judged_form(program, self.problem, self._clean)
 
 
 class StopAtRecovery:

@@ -1,0 +1,138 @@
+"""One run: a fit with the settings that a user has who gives none, then its grades.
+
+The settings of a spec are `noise`, `seconds` and `threads`, and `max_expressions` where it is
+another number than that of a fit. As seconds end most runs, another machine may find another
+formula.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from symseek import problems
+from symseek.errors import InputError, unknown_name
+from symseek.experiments.runs.perform import report
+from symseek.experiments.runs.record import Record, Snapshot
+from symseek.experiments.runs.spec import Spec
+from symseek.experiments.srbench.grading import graded
+from symseek.experiments.srbench.protocol import NAMES, split
+
+if TYPE_CHECKING:
+    from symseek.loop import Iteration
+    from symseek.regression.settings import Settings
+
+__all__ = ["EXECUTE", "METHOD", "check", "execute", "settings_of"]
+
+#: The name by which `symseek.experiments.run` finds the function.
+EXECUTE = "symseek.experiments.srbench.execute:execute"
+
+METHOD = "symseek"  # as the specs have it: a fit without settings
+
+REPORT_EVERY = 0.2  # seconds
+
+_KNOWN = ("noise", "seconds", "threads", "max_expressions")
+
+
+def check(spec: Spec) -> None:
+    """Refuse a spec that no run can have.
+
+    >>> check(Spec(METHOD, "feynman_I_12_1", 0, {"noise": 0.0, "seconds": 60.0, "theards": 2}))
+    Traceback (most recent call last):
+    ...
+    symseek.errors.InputError: unknown setting 'theards'; did you mean 'threads'?
+    """
+    if spec.method != METHOD:
+        raise unknown_name("method", spec.method, [METHOD])
+    if spec.problem not in NAMES:
+        raise unknown_name("problem of SRBench", spec.problem, NAMES)
+    for name in spec.settings:
+        if name not in _KNOWN:
+            raise unknown_name("setting", name, _KNOWN)
+    noise = spec.settings.get("noise", 0.0)
+    if type(noise) not in (int, float) or noise < 0:
+        raise InputError(f"noise is {noise!r}; it must be 0 or more")
+    settings_of(spec)
+
+
+def settings_of(spec: Spec) -> Settings:
+    """The settings of the fit."""
+    from symseek.regression.settings import Settings
+
+    given: dict[str, Any] = {"seed": spec.seed, "threads": spec.settings.get("threads", 1)}
+    if "seconds" in spec.settings:
+        given["max_seconds"] = spec.settings["seconds"]
+    if "max_expressions" in spec.settings:
+        given["max_expressions"] = spec.settings["max_expressions"]
+    return Settings(**given)
+
+
+def execute(spec: Spec) -> Record:
+    """Fit the problem's noisy rows and grade the formula that is picked.
+
+    In the record, `recovered` says whether the form is right; `curve` has all the grades.
+
+    >>> spec = Spec(METHOD, "feynman_I_12_1", 0, {"noise": 0.0, "max_expressions": 2000})
+    >>> record = execute(spec)
+    >>> record.expression, record.recovered, record.curve["solved"]
+    ('mu*Nn', 'yes', [True])
+    """
+    from symseek.loop import Stopped
+    from symseek.regression.regression import Regression
+
+    check(spec)
+    problem, rows = problems.load(spec.problem), split(spec.problem, spec.seed, _noise(spec))
+    start = time.perf_counter()
+    regression = Regression(rows.X_train, rows.y_train, problem.variables, settings_of(spec))
+    result = regression.run(_Reporter(spec))
+    if result.stopped is Stopped.INTERRUPTED:
+        raise KeyboardInterrupt
+    model = regression.model()
+    seconds = time.perf_counter() - start
+    best = model.best
+    grades = graded(best.program, best.text, problem, rows)
+    nrmse = float(np.sqrt(max(0.0, 1.0 - grades.r2)))
+    return Record(
+        spec,
+        recovered="yes" if grades.form else "no",
+        reason=f"form: {grades.why_form}; SRBench: {grades.why_solved}",
+        evaluations=result.expressions,
+        seconds=seconds,
+        reward=best.reward,
+        expression=best.text,
+        complexity=best.complexity,
+        test_rmse=nrmse * float(np.std(rows.y_test)),
+        test_nrmse=nrmse,
+        front=[(each.complexity, each.reward, each.text) for each in model.formulas],
+        curve={
+            "form": [grades.form],
+            "solved": [grades.solved],
+            "positive": [grades.positive],
+            "accurate": [grades.accurate],
+            "r2": [grades.r2],
+            "complexity": [best.complexity],
+            "reason": [f"form: {grades.why_form}; SRBench: {grades.why_solved}"],
+        },
+    )
+
+
+def _noise(spec: Spec) -> float:
+    return float(spec.settings.get("noise", 0.0))
+
+
+class _Reporter:
+    """Reports now and then how the search stands."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.spec = spec
+        self._due = 0.0
+
+    def __call__(self, now: Iteration) -> None:
+        best = now.best
+        if best is None or time.monotonic() < self._due:
+            return
+        self._due = time.monotonic() + REPORT_EVERY
+        found = best.reward, str(best.program)
+        report(Snapshot(self.spec, now.expressions, now.seconds, *found))

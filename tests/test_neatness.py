@@ -81,6 +81,15 @@ def test_all_numbers_of_a_law(law, fitted, text):
         assert (neat is None) == (value in {1.2345, *fixed})
 
 
+def test_a_phase_is_a_part_of_pi_sooner_than_another_number():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 5, 1_000)
+    y = np.cos(x) + 0.33 * rng.normal(size=1_000)
+    assert probably_neat(Program.parse("sin(x + 1.57)"), x, y).names == ("pi/2",)
+    X, y = measured(math.pi / 2 + 0.002, 0.014)  # as uncertain as that
+    assert probably_neat(Program.parse("1.57*x"), X, y).neat == (None,)
+
+
 def test_numbers_that_make_up_for_one_another_stay():
     X, y = measured(0.5, 0.001)
     program = Program.parse("0.7*x*0.7142857")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -60,6 +60,8 @@ _RARE_UNIT = 5.5
 _POWER_OF_TWO = 0.7  # that halves and squares bring so much more often than other integers
 _WITH_ROOTS = 1.5  # times as much for a fraction of a root or of e, which is seldom seen
 
+_IN_ANGLE = 1.5  # nats that a multiple of pi costs less as a phase: cos(x) is sin(x + pi/2)
+_ANGLES, _SUMS = frozenset({"sin", "cos", "tan"}), frozenset({"add", "sub"})
 _STRUCTURAL = 16  # exponents that are multiples of one part in so many are never fitted
 
 
@@ -84,12 +86,12 @@ def probably_neat(
     """
     data = Data.checked(X, y, program.library.variables, weights)
     told: list[Neat | None] = [None] * len(program.constants)
-    exponents = _exponents(program)
-    first = LeastSquares.of(program, data, _fitted(program, exponents))
+    roles = _roles(program)
+    first = LeastSquares.of(program, data, _fitted(program, roles))
     if first is None:
         return Rounding(program, tuple(told), math.nan, math.nan)
     fit, refused = first, set[tuple[int, str]]()
-    while (choice := _likeliest(fit, exponents, refused)) is not None:
+    while (choice := _likeliest(fit, roles, refused)) is not None:
         at, neat, away = choice
         after = fit.with_fixed(at, neat.value)
         # Where a formula bends, the loss may be larger than the standard error says.
@@ -101,7 +103,7 @@ def probably_neat(
 
 
 def _likeliest(
-    fit: LeastSquares, exponents: set[int], refused: set[tuple[int, str]]
+    fit: LeastSquares, roles: Sequence[str], refused: set[tuple[int, str]]
 ) -> tuple[int, Neat, float] | None:
     """A constant, the neat number it probably is and how far that is away; the surest first."""
     found: list[tuple[float, int, Neat, float]] = []
@@ -113,7 +115,7 @@ def _likeliest(
         other = error / (size * (_RANGE + abs(math.log(size))))
         near = [
             (math.exp(-cost) * _student(away, fit.spare), neat, away)
-            for cost, neat, away in _near(size, error, plain=at in exponents)
+            for cost, neat, away in _near(size, error, roles[at])
         ]
         total = other + sum(weight for weight, _, _ in near)
         for weight, neat, away in near:
@@ -132,18 +134,20 @@ def _student(away: float, spare: int) -> float:
     return math.exp(log_size - (spare + 1) / 2 * math.log1p(away * away / spare))
 
 
-def _near(size: float, error: float, plain: bool) -> Iterator[tuple[float, Neat, float]]:
+def _near(size: float, error: float, role: str) -> Iterator[tuple[float, Neat, float]]:
     """The neat numbers near a positive value: cost, number and distance in standard errors.
 
-    Exponents are plain numbers, no multiples of pi.
+    Exponents are no multiples of pi, which angles often are.
     """
     reach = _LOOKED_AT * error
     values, costs, table = _table()
     seen = set()
     for place in range(bisect_left(values, size - reach), bisect_right(values, size + reach)):
-        if not (plain and table[place].unit):
+        unit = table[place].unit
+        if not (unit and role == "exponent"):
             seen.add(values[place])
-            yield costs[place], table[place], abs(values[place] - size) / error
+            cheaper = _IN_ANGLE if unit == "pi" and role == "angle" else 0.0
+            yield costs[place] - cheaper, table[place], abs(values[place] - size) / error
     for neat in _decimals(size, reach):
         if neat.value not in seen:
             yield naming_cost(neat), neat, abs(neat.value - size) / error
@@ -215,26 +219,26 @@ def _decimals(size: float, reach: float) -> Iterator[Neat]:
                 yield Neat(text, Fraction(text))
 
 
-def _exponents(program: Program) -> set[int]:
-    """Which of the constants are exponents."""
-    names, found, seen = program.library.names, set(), 0
-    arities, constant = program.library.arities, program.library.constant_id
-    waiting = [False]  # for each argument still to come, whether it is an exponent
+def _roles(program: Program) -> list[str]:
+    """What each constant is: an "exponent", an addend in an "angle", or nothing in particular."""
+    names, arities = program.library.names, program.library.arities
+    roles = []
+    waiting = [""]  # for each argument still to come, what it is
     for token in program.tokens:
-        exponent = waiting.pop()
-        if token == constant:
-            found.update({seen} if exponent else set())
-            seen += 1
-        waiting += [False] * arities[token]
-        if names[token] == "pow":
-            waiting[-2] = True  # the base comes first
-    return found
+        role, name = waiting.pop(), names[token]
+        if token == program.library.constant_id:
+            roles.append(role)
+        within = "angle" if name in _ANGLES or (name in _SUMS and role == "angle") else ""
+        waiting += [within] * arities[token]
+        if name == "pow":
+            waiting[-2] = "exponent"  # the base comes first
+    return roles
 
 
-def _fitted(program: Program, exponents: set[int]) -> tuple[int, ...]:
+def _fitted(program: Program, roles: Sequence[str]) -> tuple[int, ...]:
     """The constants that come of a fit: exponents of roots and of products do not."""
     return tuple(
         at
-        for at, value in enumerate(program.constants)
-        if at not in exponents or not (value * _STRUCTURAL).is_integer()
+        for at, (value, role) in enumerate(zip(program.constants, roles, strict=True))
+        if role != "exponent" or not (value * _STRUCTURAL).is_integer()
     )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from symseek.algebra import neatness
 from symseek.algebra.neatness import naming_cost, probably_neat
 from symseek.algebra.rounding import UNITS, Neat, multiple
 from symseek.model import full_library
@@ -118,6 +119,16 @@ def test_a_row_of_weight_two_is_two_rows():
     weights = np.ones(len(y))
     weights[:5] = 0.0
     assert probably_neat(program, X, y, weights=weights).names == ("1/2",)
+
+
+def test_some_of_many_rows_decide_and_all_are_fitted(monkeypatch):
+    rng = np.random.default_rng(0)
+    x = rng.uniform(1, 5, 1_000)
+    y = 0.5 * x + 1.2345 + 0.01 * rng.normal(size=1_000)
+    monkeypatch.setattr(neatness, "_ENOUGH", 300)
+    result = probably_neat(Program.parse("0.499*x + 1.23"), x, y)
+    assert result.names[0] == "1/2"
+    assert result.program.constants[1] == pytest.approx(np.mean(y - 0.5 * x), rel=1e-9)
 
 
 factors = st.fractions(Fraction(1, 32), 32, max_denominator=32)

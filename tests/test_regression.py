@@ -288,6 +288,47 @@ def test_a_noisy_line_in_six_rows() -> None:
     assert model(x[:, None], y).best.text == "2*a + 1"
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-4, 1e-2])
+def test_numbers_are_told_where_the_rows_decide(noise: float) -> None:
+    many = np.random.default_rng(3).uniform(1, 5, (1_000, 3))
+    law = many[:, 0] * many[:, 1] / (4 * np.pi * many[:, 2])
+    law = law + noise * law.std() * np.random.default_rng(4).normal(size=1_000)
+    assert model(many, law).best.text == "a*b/(4*pi*c)"
+
+
+def test_a_target_of_few_digits_is_met_by_numbers_that_are_told() -> None:
+    many = np.random.default_rng(3).uniform(1, 5, (1_000, 2))
+    for law, text in (
+        (many[:, 0] * many[:, 1] / (2 * np.pi), "a*b/(2*pi)"),
+        (3.39 * many[:, 0] * many[:, 1], "3.39*a*b"),
+    ):
+        best = model(many, law.round(4)).best
+        assert (best.text, best.exact) == (text, True)
+
+
+@pytest.mark.parametrize("why", ["another number", "no noise", "absolute errors"])
+def test_numbers_stay_fitted_where_nothing_is_decided(why: str) -> None:
+    """The slope is 0.47, or is near 1/2 while a wave is left, or what is fitted is the median."""
+    x = np.linspace(1, 5, 400)
+    left = 0.02 * np.random.default_rng(0).normal(size=400)
+    law = (0.47 if why == "another number" else 0.5) * x
+    if why == "no noise":
+        left = 0.02 * np.sin(7 * x)
+    search = Regression(
+        x[:, None],
+        law + left,
+        "a",
+        Settings(reward="inverse_mae" if why == "absolute errors" else "inverse_nrmse"),
+    )
+    slope = float(x @ (law + left) / (x @ x))
+    line = Program.parse(f"{slope!r}*a", search.full)
+    assert search._neat(line) == line
+    if why != "another number":
+        noise = 0.02 * np.random.default_rng(0).normal(size=400)
+        other = Regression(x[:, None], law + noise, "a")
+        assert str(other._neat(line)) == "0.5*a"
+
+
 def test_too_few_rows_are_refused() -> None:
     with pytest.raises(InputError, match="only 2 different rows; a search needs at least 3"):
         Regression(X[:2], Y[:2], "ab")

@@ -83,9 +83,10 @@ class LeastSquares:
             normal = _normal(rows.slopes(constants, free), residuals)
             if normal is None:
                 return None
-            step, inverse = normal
+            step, inverse, gain = normal
             before = residuals @ residuals
-            constants, residuals = rows.better(constants, residuals, free, step)
+            if gain > _CONVERGED * before:
+                constants, residuals = rows.better(constants, residuals, free, step)
             if before - residuals @ residuals <= _CONVERGED * before:
                 break
         squares = float(residuals @ residuals)
@@ -137,8 +138,11 @@ class _Rows:
         return constants, residuals
 
 
-def _normal(slopes: Floats, residuals: Floats) -> tuple[Floats, Floats] | None:
-    """Gauss and Newton's step and the inverse of the normal matrix; None where there is none."""
+def _normal(slopes: Floats, residuals: Floats) -> tuple[Floats, Floats, float] | None:
+    """Gauss and Newton's step, the inverse of the normal matrix, and what the step should gain.
+
+    None where there is no inverse.
+    """
     sizes = np.sqrt((slopes**2).sum(axis=0))
     if not (np.isfinite(sizes).all() and sizes.all()):
         return None
@@ -146,5 +150,7 @@ def _normal(slopes: Floats, residuals: Floats) -> tuple[Floats, Floats] | None:
     matrix = slopes.T @ slopes
     if np.linalg.cond(matrix) > _WORST_CONDITION:
         return None
-    step = -np.linalg.solve(matrix, slopes.T @ residuals) / sizes
-    return step, np.linalg.inv(matrix) / np.outer(sizes, sizes)
+    gradient = slopes.T @ residuals
+    step = -np.linalg.solve(matrix, gradient)
+    inverse = np.linalg.inv(matrix) / np.outer(sizes, sizes)
+    return step / sizes, inverse, -float(step @ gradient)

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from symseek.algebra.least_squares import LeastSquares
@@ -62,6 +63,7 @@ _WITH_ROOTS = 1.5  # times as much for a fraction of a root or of e, which is se
 
 _IN_ANGLE = 1.5  # nats that a multiple of pi costs less as a phase: cos(x) is sin(x + pi/2)
 _ANGLES, _SUMS = frozenset({"sin", "cos", "tan"}), frozenset({"add", "sub"})
+_ENOUGH = 100_000  # rows to decide on; what is not told is fitted to all
 _STRUCTURAL = 16  # exponents that are multiples of one part in so many are never fitted
 
 
@@ -77,14 +79,14 @@ def probably_neat(
     The constants must be near their least squares, and what the formula leaves of y be noise: where
     it is an error of the formula, the standard errors mean little.
 
-    >>> import numpy as np
     >>> x = np.linspace(0.1, 5.0, 500)
     >>> y = x**2/2 + 1.2345*x + 0.01*np.random.default_rng(0).normal(size=500)
     >>> program = Program.parse("0.5001*x**2 + 1.2341*x")
     >>> print(probably_neat(program, x[:, None], y).shown(3))
     1/2*x**2 + 1.23*x
     """
-    data = Data.checked(X, y, program.library.variables, weights)
+    every = Data.checked(X, y, program.library.variables, weights)
+    data = every.rows(np.arange(0, len(every.y), -(-len(every.y) // _ENOUGH)))
     told: list[Neat | None] = [None] * len(program.constants)
     roles = _roles(program)
     first = LeastSquares.of(program, data, _fitted(program, roles))
@@ -99,7 +101,9 @@ def probably_neat(
             refused.add((at, neat.text))
         else:
             told[at], fit = neat, after
-    return Rounding(fit.program, tuple(told), first.mean, fit.mean)
+    final = fit if len(data.y) == len(every.y) else LeastSquares.of(fit.program, every, fit.free)
+    found = fit if final is None else final
+    return Rounding(found.program, tuple(told), first.mean, fit.mean)
 
 
 def _likeliest(

@@ -129,6 +129,12 @@ class Rounding:
     after: float
 
     @property
+    def complete(self) -> bool:
+        """Whether no number is left in all its digits: each is neat, or a half as it was."""
+        pairs = zip(self.neat, self.program.constants, strict=True)
+        return all(neat is not None or (2 * value).is_integer() for neat, value in pairs)
+
+    @property
     def names(self) -> tuple[str, ...]:
         """What each constant is called: "1/2", "pi", or a fitted value in all its digits."""
         pairs = zip(self.neat, self.program.constants, strict=True)

@@ -217,9 +217,8 @@ def looks_random(residuals: Floats, X: Floats, unlikely: float = _UNLIKELY) -> b
 def _nearest(X: Floats) -> NDArray[np.intp]:
     """The row nearest to each row, columns counting by the ranks of their values."""
     places = np.argsort(np.argsort(X, axis=0, kind="stable"), axis=0, kind="stable")
-    nearest = np.empty(len(X), dtype=np.intp)
-    for row in range(len(X)):
-        away = np.abs(places - places[row]).max(axis=1)
-        away[row] = 2 * len(X)
-        nearest[row] = int(away.argmin())
-    return nearest
+    away = np.zeros((len(X), len(X)), dtype=np.int16)  # enough for the ranks of so few rows
+    for column in places.astype(np.int16).T:
+        np.maximum(away, np.abs(column[:, None] - column), out=away)
+    np.fill_diagonal(away, 2 * len(X))
+    return np.asarray(away.argmin(axis=1))

@@ -51,9 +51,7 @@ _ROUNDS = 4  # of leaving out addends, one from each formula at a time
 _DIGITS, _EXACT_DIGITS = 6, 9  # of numbers for reading; more are worth it where a formula is exact
 _SAME = 1e-14  # numbers that differ by less, relatively, are one
 _NEARLY_EXACT = 1e-9  # of the spread of y
-# Standard deviations: residuals count as noise unless they are alike by more than a chance of 1 in
-# 10,000, since a law is looked at from many sides and told by its numbers only if it passes all.
-_STRUCTURE = 3.7
+_STRUCTURE = 3.7  # standard deviations, chances of 1 in 10,000, by which residuals are no noise
 _FEW_SHORT = 400  # pairs of variables, for which every operator is tried
 _FINAL_FIT = FitConfig("least_squares", restarts=0, rescue=False)
 
@@ -258,15 +256,12 @@ class Regression:
         return [translated(each, self.full) for each, ok in pairs if ok]
 
     def _neat(self, program: Program) -> Program:
-        """The formula with neat numbers where its error stays, or where noise makes them likely.
-
-        A term that comes to 0 goes.
-        """
+        """The formula with neat numbers, where its error stays or noise makes them likely."""
         train, measure, step = self.train, self.measure, -(-len(self.train.y) // _LOOKED_AT)
         X, y, weights = (each[::step] for each in (train.X, train.y, train.weights))
         exact, count = measure.exact(program), len(program.constants)
-        likely = self._likely(program)
-        if likely is not None and (not exact or measure.exact(likely)):
+        likely = self._likely(program, exact)
+        if likely is not None:
             return likely
         # The fit has followed the rounding of the target a little way: its mean square may grow.
         growth = 3 * count / max(len(train.y) - count, 1) if exact else 0.0
@@ -280,21 +275,22 @@ class Regression:
         before, after = (measure.error(each) for each in (program, neat))
         return neat if after <= max(before * (1 + 1e-9), measure.last_bits) else program
 
-    def _likely(self, program: Program) -> Program | None:
-        """The formula with the numbers that are probably neat, if what it leaves is noise."""
+    def _likely(self, program: Program, exact: bool) -> Program | None:
+        """The formula with the numbers that are probably neat, if what it leaves is noise.
+
+        Rounding of the target is noise too, but then all digits must be met, and all numbers told.
+        """
         train, reward = self.train, self.reward
         squared = isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
-        if not self.settings.constants or not squared:
+        noisy = self.measure.error(program) > _NEARLY_EXACT  # by more than arithmetic
+        if not (self.settings.constants and squared and noisy):
             return None
-        if self.measure.error(program) <= _NEARLY_EXACT:  # arithmetic makes no noise
+        if not looks_random(self.measure.residuals(program), train.X, unlikely=_STRUCTURE):
             return None
         found = probably_neat(program, train.X, train.y, weights=train.weights)
-        if not any(found.neat):
-            return None
-        residuals = self.measure.residuals(found.program)
-        if not looks_random(residuals, train.X, unlikely=_STRUCTURE):
-            return None
-        return simplified(found.program, self.full, train.X)
+        neat = simplified(found.program, self.full, train.X) if any(found.neat) else program
+        told = any(found.neat) and (not exact or (found.complete and self.measure.exact(neat)))
+        return neat if told else None
 
     def _graded(self, program: Program, data: Data) -> Formula:
         """A formula without its text, which takes longer than the rest."""

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from oracle import neighbours
 from symseek import Stopped
 from symseek.data import Data, Scales
 from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
+from symseek.regression import exactness
 from symseek.regression.exactness import Digits, looks_random
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
@@ -214,3 +216,9 @@ def test_files_keep_what_is_exact() -> None:
     del record["formulas"][0]["exact"]  # as older files
     assert not Model.from_dict(record).best.exact
     assert model.frame()["exact"].tolist() == [True]
+
+
+@given(st.integers(2, 40), st.integers(1, 4), st.integers(0, 2**32 - 1))
+def test_neighbours_are_those_found_one_by_one(rows: int, columns: int, seed: int) -> None:
+    X = np.random.default_rng(seed).normal(size=(rows, columns))
+    assert exactness._nearest(X).tolist() == neighbours.nearest(X)

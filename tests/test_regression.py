@@ -186,7 +186,7 @@ def test_the_model_so_far_is_of_the_same_kind() -> None:
 
 def test_a_sample_is_searched_and_all_rows_are_fitted() -> None:
     many = DRAW.uniform(0.5, 2, (5_000, 2))
-    law = 2.5 * many[:, 0] * many[:, 1] + 0.1 * DRAW.normal(size=5_000)
+    law = 2.4871 * many[:, 0] * many[:, 1] + 0.1 * DRAW.normal(size=5_000)
     search = regression(many, law, sample_rows=40, max_expressions=3_000)
     assert search.searched.X.shape == (40, 2)
     found = search.model()
@@ -285,7 +285,48 @@ def test_exact_laws_are_found_in_few_rows(rows: int) -> None:
 def test_a_noisy_line_in_six_rows() -> None:
     x = np.array([0.5, 0.8, 1.1, 1.4, 1.7, 2.0])
     y = 2 * x + 1 + np.array([0.02, -0.03, 0.01, 0.03, -0.02, -0.01])
-    assert model(x[:, None], y).best.text == "1.99048*a + 1.0119"
+    assert model(x[:, None], y).best.text == "2*a + 1"
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-4, 1e-2])
+def test_numbers_are_told_where_the_rows_decide(noise: float) -> None:
+    many = np.random.default_rng(3).uniform(1, 5, (1_000, 3))
+    law = many[:, 0] * many[:, 1] / (4 * np.pi * many[:, 2])
+    law = law + noise * law.std() * np.random.default_rng(4).normal(size=1_000)
+    assert model(many, law).best.text == "a*b/(4*pi*c)"
+
+
+def test_a_target_of_few_digits_is_met_by_numbers_that_are_told() -> None:
+    many = np.random.default_rng(3).uniform(1, 5, (1_000, 2))
+    for law, text in (
+        (many[:, 0] * many[:, 1] / (2 * np.pi), "a*b/(2*pi)"),
+        (3.39 * many[:, 0] * many[:, 1], "3.39*a*b"),
+    ):
+        best = model(many, law.round(4)).best
+        assert (best.text, best.exact) == (text, True)
+
+
+@pytest.mark.parametrize("why", ["another number", "no noise", "absolute errors"])
+def test_numbers_stay_fitted_where_nothing_is_decided(why: str) -> None:
+    """The slope is 0.47, or is near 1/2 while a wave is left, or what is fitted is the median."""
+    x = np.linspace(1, 5, 400)
+    left = 0.02 * np.random.default_rng(0).normal(size=400)
+    law = (0.47 if why == "another number" else 0.5) * x
+    if why == "no noise":
+        left = 0.02 * np.sin(7 * x)
+    search = Regression(
+        x[:, None],
+        law + left,
+        "a",
+        Settings(reward="inverse_mae" if why == "absolute errors" else "inverse_nrmse"),
+    )
+    slope = float(x @ (law + left) / (x @ x))
+    line = Program.parse(f"{slope!r}*a", search.full)
+    assert search._neat(line) == line
+    if why != "another number":
+        noise = 0.02 * np.random.default_rng(0).normal(size=400)
+        other = Regression(x[:, None], law + noise, "a")
+        assert str(other._neat(line)) == "0.5*a"
 
 
 def test_too_few_rows_are_refused() -> None:

@@ -36,6 +36,14 @@ def mean_square(program: Program, X: np.ndarray, y: np.ndarray) -> float:
         ("2.718281828459*x", "exp(1)*x", "exp(1)*x"),
         ("1.4142135624*x", "sqrt(2)*x", "sqrt(2)*x"),
         ("0.8660254038*x", "sqrt(3)/2*x", "sqrt(3)/2*x"),
+        ("0.0795774715459*x", "x/(4*pi)", "1/(4*pi)*x"),
+        ("9.8696044011*x", "pi**2*x", "pi**2*x"),
+        ("0.0126651479553*x", "x/(8*pi**2)", "1/(8*pi**2)*x"),
+        ("x/0.01612576721660", "x*2*pi**3", "x/(1/(2*pi**3))"),
+        ("2.50662827463*x", "sqrt(2*pi)*x", "sqrt(2*pi)*x"),
+        ("x**0.3989422804014", "x**(1/sqrt(2*pi))", "x**(1/sqrt(2*pi))"),
+        ("x - 1.1283791670955", "x - 2/sqrt(pi)", "x - 2/sqrt(pi)"),
+        ("0.3183098861837*x + 0.318", "x/pi + 0.318", "1/pi*x + 0.318"),
         ("3.3900000000012*x**3 + 2.12*x", "3.39*x**3 + 2.12*x", "3.39*x**3 + 2.12*x"),
         ("x*0.3333333333", "x/3", "x*(1/3)"),
         ("x/2.9999999999", "x/3", "x/3"),
@@ -187,9 +195,10 @@ def number() -> st.SearchStrategy[float]:
     return st.floats(allow_nan=False, allow_infinity=False) | st.floats(-100, 100)
 
 
-@given(number(), st.integers(1, 9))
-def test_neat_numbers_are_near_and_sorted(value, digits):
-    found = neat_numbers(value, digits)
+@given(number(), st.integers(1, 9), st.booleans())
+def test_neat_numbers_are_near_and_sorted(value, digits, rare):
+    found = neat_numbers(value, digits, rare)
+    assert set(neat_numbers(value, digits)) <= set(neat_numbers(value, digits, rare=True))
     assert [each.cost for each in found] == sorted(each.cost for each in found)
     assert len({each.text for each in found}) == len(found)
     for each in found:
@@ -203,13 +212,28 @@ def test_neat_numbers_are_near_and_sorted(value, digits):
 def test_a_neat_number_is_what_its_text_says(value, digits):
     import sympy
 
-    for each in neat_numbers(value, digits):
+    for each in neat_numbers(value, digits, rare=True):
         meant = each.sympy()
         assert sympy.simplify(sympy.sympify(each.text, rational=True) - meant) == 0
         assert float(sympy.N(meant, 30)) == pytest.approx(each.value, rel=1e-15)
         assert Program.parse(each.text).evaluate(np.zeros((1, 0)))[0] == pytest.approx(
             each.value, rel=1e-15
         )
+
+
+def test_few_digits_do_not_decide_for_a_power_of_pi():
+    X = line()
+    y = np.round(X[:, 0] / np.pi, 3)
+    result = rounded(Program.parse("0.3183*x"), X, y, growth=0.01)
+    assert result.names in [("0.318",), ("0.3183",)]
+
+
+def test_a_rounding_is_complete_when_no_long_number_is_left():
+    X = line()
+    for fitted, truth in (("0.4999999999*x**1.5", "x**1.5/2"), ("0.4999999999*x", "x/2")):
+        assert rounded(Program.parse(fitted), X, Program.parse(truth).evaluate(X)).complete
+    long = Program.parse("0.5*x + 1.23456789012")
+    assert not rounded(long, X, long.evaluate(X)).complete
 
 
 def test_signs_and_units():
@@ -221,6 +245,7 @@ def test_signs_and_units():
 
 OPERATORS = ["add", "sub", "mul", "div", "pow", "neg", "square", "reciprocal", "sin", "exp"]
 TEXTS = ["1/2", "-1/2", "2*pi/3", "-pi", "3", "-3", "1e-07", "sqrt(2)/2", "exp(1)", "0"]
+TEXTS += ["pi**2", "-pi**2", "1/(4*pi)", "-3/(8*pi**2)", "sqrt(2*pi)", "-1/sqrt(2*pi)", "-1e-07"]
 
 
 @settings(max_examples=200, deadline=None)

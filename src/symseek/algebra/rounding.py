@@ -27,7 +27,7 @@ from symseek.tokens import number_name, short_number
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = ["Neat", "Rounding", "neat_numbers", "rounded"]
+__all__ = ["UNITS", "Neat", "Rounding", "multiple", "neat_numbers", "rounded"]
 
 # A neat number further from the value than this part of it is another number. For 0, which is as
 # far from everything, the distance itself counts.
@@ -40,7 +40,9 @@ _DIGITS, _MANY_DIGITS, _GOOD_FIT = 6, 9, 100.0
 _DENOMINATORS = range(2, 21)
 _PLAIN_DENOMINATOR = 4  # halves, thirds and quarters read as easily as a decimal
 _LARGEST_NUMERATOR = 99
-_UNIT_DENOMINATORS, _UNIT_NUMERATORS = range(1, 7), range(1, 13)
+# Of multiples of a unit, and of the multiples of powers and roots of pi that physics is written in.
+_UNIT_DENOMINATOR, _UNIT_NUMERATOR, _PI_DENOMINATOR, _PI_NUMERATOR = 6, 12, 32, 32
+_RARE = 2  # characters that a power or a root of pi counts more: 0.318 is an ordinary decimal
 # Float64 keeps 16 digits, of which some tens of operations lose one or two, and terms that cancel
 # a few more: what is below 1e-12 of the spread of y is the arithmetic's doing, not the formula's.
 # Where y is far larger than its spread, the last digits of y itself are lost too.
@@ -48,50 +50,60 @@ _NOISE, _LAST_DIGITS = 1e-12, 4 * float(np.finfo(np.float64).eps)
 _LARGEST = 1e150  # its square is still a float
 
 
-def _root(number: int) -> Fraction:
-    return Fraction(math.isqrt(number * 10**60), 10**30)
+def _root(number: Fraction | int) -> Fraction:
+    return Fraction(math.isqrt(int(number * 10**60)), 10**30)
 
 
+_PI = Fraction("3.1415926535897932384626433832795028842")
+_POWERS = {
+    "pi**2": _PI**2,
+    "pi**3": _PI**3,
+    "sqrt(pi)": _root(_PI),
+    "sqrt(2*pi)": _root(2 * _PI),
+}
 # To thirty digits, so that the float nearest to a multiple is found.
-_UNITS = {
-    "pi": Fraction("3.141592653589793238462643383280"),
+UNITS = {
+    "pi": _PI,
     "exp(1)": Fraction("2.718281828459045235360287471353"),
     **{f"sqrt({number})": _root(number) for number in (2, 3, 5, 6, 7, 10)},
+    **_POWERS,
+    **{f"1/{name}": 1 / value for name, value in {"pi": _PI, **_POWERS}.items()},
 }
+"""What a neat number may be a multiple of."""
 
 
 @dataclass(frozen=True)
 class Neat:
-    """A number that a person might write: a fraction, maybe times pi, e or a root.
+    """A number that a person might write: a fraction, maybe times a power of pi, e or a root.
 
     >>> number = Neat("2*pi/3", Fraction(2, 3), "pi")
     >>> number.value, number.cost, number.sympy()
     (2.0943951023931957, 6, 2*pi/3)
+    >>> multiple(Fraction(3, 8), "1/pi").sympy()
+    3/(8*pi)
     """
 
     text: str
     factor: Fraction
-    unit: str = ""  # "pi", "exp(1)", "sqrt(2)", ... or none
+    unit: str = ""  # "pi", "exp(1)", "sqrt(2)", "1/pi", ... or none
 
     @property
     def value(self) -> float:
         """The nearest float."""
-        return float(self.factor * _UNITS[self.unit] if self.unit else self.factor)
+        return float(self.factor * UNITS[self.unit] if self.unit else self.factor)
 
     @property
     def cost(self) -> int:
-        """How far from neat: the characters without a sign, one more for an odd fraction."""
+        """How far from neat: the characters without a sign, and some more for what is rarer."""
         odd = "/" in self.text and self.factor.denominator > _PLAIN_DENOMINATOR
-        return len(self.text.lstrip("-")) + odd
+        rare = _RARE if _is_rare(self.unit) else 0
+        return len(self.text.lstrip("-")) + odd + rare
 
     def sympy(self) -> Expr:
         """The exact SymPy number."""
         import sympy
 
-        units = {"": sympy.Integer(1), "pi": sympy.pi, "exp(1)": sympy.E}
-        unit = units.get(self.unit)
-        if unit is None:
-            unit = sympy.sqrt(int(self.unit[len("sqrt(") : -1]))
+        unit = sympy.sympify(self.unit or "1")
         number: Expr = sympy.Rational(self.factor.numerator, self.factor.denominator) * unit
         return number
 
@@ -115,6 +127,12 @@ class Rounding:
     neat: tuple[Neat | None, ...]  # for each constant; None where the fitted value stays
     before: float  # mean squared errors
     after: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether no number is left in all its digits: each is neat, or a half as it was."""
+        pairs = zip(self.neat, self.program.constants, strict=True)
+        return all(neat is not None or (2 * value).is_integer() for neat, value in pairs)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,9 +187,10 @@ def rounded(
     itself, below about 1e-12 of the spread of y, count as none.
 
     Neat are: 0, integers and decimals of few digits, fractions with denominators up to 20, and
-    small multiples and fractions of pi, e and square roots of small integers. The shorter a number
-    is to write, the neater; a fraction wins against a decimal of the same length when it has
-    halves, thirds or quarters.
+    small multiples and fractions of pi, its powers and roots, e, and square roots of small
+    integers. The shorter a number is to write, the neater; a fraction wins against a decimal of the
+    same length when it has halves, thirds or quarters, and a power or root of pi other than pi
+    counts as two characters longer.
 
     Args:
         program: the formula, with its constants as fitted.
@@ -194,8 +213,9 @@ def rounded(
     data = Data.checked(X, y, program.library.variables, weights)
     floor, before = _noise(data), _finite_error(program, data)
     limit = floor if before <= floor else before * (1.0 + growth)
-    digits = _MANY_DIGITS if before <= floor * _GOOD_FIT else _DIGITS
-    choices = [neat_numbers(value, digits) for value in program.constants]
+    good = before <= floor * _GOOD_FIT
+    digits = _MANY_DIGITS if good else _DIGITS
+    choices = [neat_numbers(value, digits, rare=good) for value in program.constants]
 
     def bearable(neat: Sequence[Neat | None]) -> bool:
         return _error(_with(program, neat), data) <= limit
@@ -277,8 +297,11 @@ def _one_by_one(
     return chosen
 
 
-def neat_numbers(value: float, digits: int = _DIGITS) -> list[Neat]:
+def neat_numbers(value: float, digits: int = _DIGITS, rare: bool = False) -> list[Neat]:
     """The neat numbers near a value, the neatest first; decimals up to so many digits.
+
+    Powers and roots of pi are rare: multiples of them are everywhere, and mean something only where
+    a value is known to many digits.
 
     >>> [number.text for number in neat_numbers(-0.50001, digits=4)]
     ['-1/2', '-0.5']
@@ -288,13 +311,14 @@ def neat_numbers(value: float, digits: int = _DIGITS) -> list[Neat]:
     size = abs(value)
     found = [_ZERO] if size <= _NEAR else []
     if size:
-        near = (each for each in _candidates(size, digits) if _distance(each, size) <= _NEAR)
+        candidates = _candidates(size, digits, rare)
+        near = (each for each in candidates if _distance(each, size) <= _NEAR)
         found += [-each for each in near] if value < 0 else near
     by_text = {each.text: each for each in found}
     return sorted(by_text.values(), key=lambda each: each.cost)  # ties stay: fractions come first
 
 
-def _candidates(size: float, digits: int) -> Iterator[Neat]:
+def _candidates(size: float, digits: int, rare: bool) -> Iterator[Neat]:
     for below in _DENOMINATORS:
         factor = Fraction(round(size * below) if size <= _LARGEST_NUMERATOR else 0, below)
         if factor.denominator == below and 0 < factor.numerator <= _LARGEST_NUMERATOR:
@@ -304,17 +328,36 @@ def _candidates(size: float, digits: int) -> Iterator[Neat]:
         if math.isfinite(decimal):
             text = short_number(decimal, count + 1)
             yield Neat(text, Fraction(text))
-    for unit, length in _UNITS.items():
-        for below in _UNIT_DENOMINATORS:
-            factor = Fraction(round(min(size, 1e3) / float(length) * below), below)
-            if factor.denominator == below and factor.numerator in _UNIT_NUMERATORS:
-                yield Neat(_multiple(factor, unit), factor, unit)
+    for unit, length in UNITS.items():
+        lowest, highest = _UNIT_DENOMINATOR, _UNIT_NUMERATOR
+        if _is_rare(unit):
+            if not rare:
+                continue
+            lowest, highest = _PI_DENOMINATOR, _PI_NUMERATOR
+        times = min(size, 1e3) / float(length)
+        for below in range(1, lowest + 1):
+            above = round(times * below)
+            if 0 < above <= highest and math.gcd(above, below) == 1:
+                yield multiple(Fraction(above, below), unit)
 
 
-def _multiple(factor: Fraction, unit: str) -> str:
-    above = "" if factor.numerator == 1 else f"{factor.numerator}*"
-    below = "" if factor.denominator == 1 else f"/{factor.denominator}"
-    return above + unit + below
+def _is_rare(unit: str) -> bool:
+    """Whether the unit is a power or a root of pi, but not pi itself."""
+    return "pi" in unit and unit != "pi"
+
+
+def multiple(factor: Fraction, unit: str) -> Neat:
+    """A positive multiple of one of the `UNITS`, as it is customarily written.
+
+    >>> [multiple(Fraction(2, 3), unit).text for unit in ("pi", "sqrt(2)", "1/pi")]
+    ['2*pi/3', '2*sqrt(2)/3', '2/(3*pi)']
+    """
+    above, below = str(factor.numerator), str(factor.denominator)
+    if unit.startswith("1/"):
+        under = unit[2:] if below == "1" else f"({below}*{unit[2:]})"
+        return Neat(f"{above}/{under}", factor, unit)
+    text = (unit if above == "1" else f"{above}*{unit}") + ("" if below == "1" else f"/{below}")
+    return Neat(text, factor, unit)
 
 
 def _distance(neat: Neat, value: float) -> float:

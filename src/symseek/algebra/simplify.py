@@ -184,7 +184,8 @@ class _Shortest:
                     costs[way] = self.writer.sum(way).cost
                     heapq.heappush(waiting, (costs[way], next(order), way))
         expected = self.rows.values(total), self.rows.errors(total)
-        ranked = sorted(costs, key=lambda form: costs[form][0])  # of several, the first
+        # Of several, that which names fewer variables: a**2 - b**2, not (a + b)*(a - b).
+        ranked = sorted(costs, key=lambda form: (costs[form][0], self.writer.letters(form)))
         same = (form for form in ranked if agree(expected, self.rows.values(form)))
         found = self._known[total] = next(same, total)
         self._known[found] = found

@@ -36,6 +36,7 @@ _MANY_DIGITS = 7  # a number of more characters counts as one of so many: it is 
 _LARGEST_SHIFT = 10.0  # of the argument of exp
 _SMALLEST = 1e-300  # its inverse is still a float
 _DENOMINATORS, _LARGEST_NUMERATOR, _SAME = range(1, 13), 99, 1e-14
+_PLAIN_DENOMINATOR = 4  # ninths count as one more character: they read less easily than a decimal
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def digits(value: float) -> int:
             near = round(min(above, 1e3))
             if 0 < near <= _LARGEST_NUMERATOR and abs(above - near) <= _SAME * above:
                 text = f"{near}{name}".replace("1*pi", "pi") + (f"/{below}" if below > 1 else "")
-                lengths.append(len(text))
+                lengths.append(len(text) + (below > _PLAIN_DENOMINATOR))
     return min(lengths) + sign
 
 
@@ -75,6 +76,11 @@ class Writer:
     def program(self, total: Sum) -> Program:
         written = self.sum(total)
         return Program(self.library, written.tokens, written.constants)
+
+    def letters(self, total: Sum) -> int:
+        """How many times a variable stands in a sum as it is written."""
+        variables = set(self.library.variable_ids)
+        return sum(token in variables for token in self.sum(total).tokens)
 
     def node(self, name: str, *arguments: Written) -> Written:
         token = self.library.index(name)
@@ -274,7 +280,8 @@ def _pooled(product: Product) -> list[tuple[Base, float]]:
         if len(pool) < 2:
             found.append((base, power))
         elif pool[0] == (base, power):
-            root = math.copysign(_root(power), power)
+            above = any(its > 0 for _, its in pool)  # sqrt(x/y), not 1/sqrt(y/x)
+            root = math.copysign(_root(power), 1.0 if above else -1.0)
             under = tuple((each, math.copysign(1.0, its * root)) for each, its in pool)
             found.append((Group(Sum(0.0, ((1.0, under),))), root))
             found += [(b, p - math.copysign(root, p)) for b, p in pool if abs(p) != abs(root)]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LATEX", "Typeset", "infix", "latex", "latex_name", "preorder", "tree"]
 
+_EXPONENT = re.compile(r"(?<=\d)e[-+]")  # of ten, whose sign is no difference
 # A minus before a number is read as belonging to it, so that of `neg` needs brackets after it.
 _INFIX = Style(signed_numbers=False)
 
@@ -90,9 +91,7 @@ def _terminal(library: Library, token: Token, constant: float | None) -> Piece:
 
 def _given(text: str) -> Piece:
     """A constant in the caller's words."""
-    if "*" in text or "/" in text:
-        return Piece(text, PRODUCT)
-    return Piece(text, SIGN if text.startswith("-") else ATOM)
+    return Piece(text, read(_EXPONENT.sub("e", text)).level)
 
 
 def _number(text: str, value: float) -> Piece:

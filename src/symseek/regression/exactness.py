@@ -184,11 +184,12 @@ def _reads_back(value: float, count: int, style: str) -> bool:
     return count >= 0 and float(f"{value:.{count}{style}}") == value
 
 
-def looks_random(residuals: Floats, X: Floats) -> bool:
+def looks_random(residuals: Floats, X: Floats, unlikely: float = _UNLIKELY) -> bool:
     """Whether neighbouring rows tell nothing of each other's residuals, as with noise.
 
     Rows are neighbours along each input, and in all inputs together. What is compared is ranks, so
-    that outliers count no more than others.
+    that outliers count no more than others. Residuals are no noise when neighbours are more alike
+    than by chance, by so many standard deviations.
 
     >>> x = np.linspace(0, 10, 50)
     >>> looks_random(np.sin(x), x[:, None])
@@ -210,15 +211,14 @@ def looks_random(residuals: Floats, X: Floats) -> bool:
         nearest = _nearest(X)
         # Two rows that are each other's nearest count twice.
         alike.append(np.mean(ranks * ranks[nearest]) / math.sqrt(1.6))
-    return all(value * math.sqrt(len(ranks)) < _UNLIKELY for value in alike)
+    return all(value * math.sqrt(len(ranks)) < unlikely for value in alike)
 
 
 def _nearest(X: Floats) -> NDArray[np.intp]:
     """The row nearest to each row, columns counting by the ranks of their values."""
     places = np.argsort(np.argsort(X, axis=0, kind="stable"), axis=0, kind="stable")
-    nearest = np.empty(len(X), dtype=np.intp)
-    for row in range(len(X)):
-        away = np.abs(places - places[row]).max(axis=1)
-        away[row] = 2 * len(X)
-        nearest[row] = int(away.argmin())
-    return nearest
+    away = np.zeros((len(X), len(X)), dtype=np.int16)  # enough for the ranks of so few rows
+    for column in places.astype(np.int16).T:
+        np.maximum(away, np.abs(column[:, None] - column), out=away)
+    np.fill_diagonal(away, 2 * len(X))
+    return np.asarray(away.argmin(axis=1))

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.algebra.neatness import probably_neat
 from symseek.algebra.rounding import neat_numbers, rounded
 from symseek.algebra.simplify import exponents_held, reductions, rescaled, simplified, translated
 from symseek.constants import FitConfig
@@ -28,10 +29,11 @@ from symseek.errors import InputError
 from symseek.evaluation import fit_constants
 from symseek.loop import Iteration, Result, Stopped
 from symseek.model import Accuracy, Formula, Layout, Model, full_library
-from symseek.notation.printing import infix
+from symseek.notation.upright import upright
 from symseek.programs import Program, Programs
 from symseek.regression import picking
 from symseek.regression.ending import Ending
+from symseek.regression.exactness import looks_random
 from symseek.regression.measure import Measure
 from symseek.regression.settings import Settings
 from symseek.rewards import ErrorReward, reward_named
@@ -51,6 +53,7 @@ _ROUNDS = 4  # of leaving out addends, one from each formula at a time
 _DIGITS, _EXACT_DIGITS = 6, 9  # of numbers for reading; more are worth it where a formula is exact
 _SAME = 1e-14  # numbers that differ by less, relatively, are one
 _NEARLY_EXACT = 1e-9  # of the spread of y
+_STRUCTURE = 3.7  # standard deviations, chances of 1 in 10,000, by which residuals are no noise
 _FEW_SHORT = 400  # pairs of variables, for which every operator is tried
 _FINAL_FIT = FitConfig("least_squares", restarts=0, rescue=False)
 
@@ -280,10 +283,13 @@ class Regression:
         return [translated(each, self.full) for each, ok in pairs if ok]
 
     def _neat(self, program: Program) -> Program:
-        """The formula with neat numbers where its error stays; a term that comes to 0 goes."""
+        """The formula with neat numbers, where its error stays or noise makes them likely."""
         train, measure, step = self.train, self.measure, -(-len(self.train.y) // _LOOKED_AT)
         X, y, weights = (each[::step] for each in (train.X, train.y, train.weights))
         exact, count = measure.exact(program), len(program.constants)
+        likely = self._likely(program, exact)
+        if likely is not None:
+            return likely
         # The fit has followed the rounding of the target a little way: its mean square may grow.
         growth = 3 * count / max(len(train.y) - count, 1) if exact else 0.0
         try:
@@ -296,6 +302,23 @@ class Regression:
         before, after = (measure.error(each) for each in (program, neat))
         return neat if after <= max(before * (1 + 1e-9), measure.last_bits) else program
 
+    def _likely(self, program: Program, exact: bool) -> Program | None:
+        """The formula with the numbers that are probably neat, if what it leaves is noise.
+
+        Rounding of the target is noise too, but then all digits must be met, and all numbers told.
+        """
+        train, reward = self.train, self.reward
+        squared = isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
+        noisy = self.measure.error(program) > _NEARLY_EXACT  # by more than arithmetic
+        if not (self.settings.constants and squared and noisy):
+            return None
+        if not looks_random(self.measure.residuals(program), train.X, unlikely=_STRUCTURE):
+            return None
+        found = probably_neat(program, train.X, train.y, weights=train.weights)
+        neat = simplified(found.program, self.full, train.X) if any(found.neat) else program
+        told = any(found.neat) and (not exact or (found.complete and self.measure.exact(neat)))
+        return neat if told else None
+
     def _graded(self, program: Program, data: Data) -> Formula:
         """A formula without its text, which takes longer than the rest."""
         found = Accuracy.of(program, data, self.reward)
@@ -306,7 +329,7 @@ class Regression:
         digits = _EXACT_DIGITS if found.nrmse <= _NEARLY_EXACT else _DIGITS
         return replace(
             found,
-            text=infix(program, [_named(value, digits) for value in program.constants]),
+            text=upright(program, [_named(value, digits) for value in program.constants]),
             validation_r2=None if validation is None else self._graded(program, validation).r2,
             exact=self.measure.exact(program),
         )
@@ -352,7 +375,7 @@ def _named(value: float, digits: int) -> str:
     """A number for reading: by its neat name if it has one, as 1/3 does, else cut to six digits."""
     neat = (
         each
-        for each in neat_numbers(value, digits)
+        for each in neat_numbers(value, digits, rare=True)
         if math.isclose(each.value, value, rel_tol=_SAME)
     )
     return next((each.text for each in neat), short_number(value, _DIGITS))

@@ -1,0 +1,248 @@
+"""Neat numbers for constants that were fitted to noisy rows.
+
+A fit says 0.4996 where its standard error is 0.0006. Is that 1/2? Two descriptions compete. The
+neat number costs what it takes to name it among all neat ones, `naming_cost`, and what the fit
+loses by it; any other number costs the digits that its standard error leaves it. As probabilities:
+
+    neat    exp(-naming_cost) * t(z)               z = (neat - fitted) / standard error
+    other   standard error / (range * |fitted|)    numbers of all sizes alike
+
+where t is Student's density: few rows do not know their noise well. A neat number is told when its
+part of the sum is large. Then the other constants are fitted anew, which makes them more certain,
+and so on while there is a constant to tell. benchmarks/neatness.py measures how often it is right.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symseek.algebra.least_squares import LeastSquares
+from symseek.algebra.rounding import UNITS, Neat, Rounding, multiple
+from symseek.data import Data
+from symseek.programs import Program
+from symseek.tokens import short_number
+
+__all__ = ["naming_cost", "probably_neat"]
+
+_SURE = 0.88  # the part of all probability that a number must have to be told
+_FARTHEST = 3.5  # standard errors that a number may be away
+_LOOKED_AT = 6.0  # standard errors within which numbers compete
+_RANGE = 9.0  # the logarithm of the range of ordinary numbers, 0.01 to 100
+_DEAREST = 10.5  # nats, beyond which no fraction or multiple is considered
+_MOST_DIGITS = 5  # of a decimal
+_MANY = 40  # decimals of so many digits within reach: none of them stands out
+_LARGEST = 0.1  # relative standard error, beyond which nothing is known of a number
+
+# What the kinds of number cost in nats: rare ones more. A fraction a/b of one kind costs
+# log(a*(a + 1)*b*(b + 1)) more, so that all of them together have a finite sum.
+_PLAIN, _DECIMAL, _DIGIT = 0.3, 2.0, math.log(10.0)
+_UNIT_COSTS = {
+    "": _PLAIN,
+    "pi": 2.0,
+    "1/pi": 2.0,
+    "pi**2": 3.5,
+    "1/pi**2": 3.5,
+    "sqrt(2)": 3.0,
+    "sqrt(3)": 4.0,
+    "sqrt(pi)": 4.0,
+    "1/sqrt(pi)": 4.0,
+    "sqrt(2*pi)": 3.0,
+    "1/sqrt(2*pi)": 2.5,
+    "exp(1)": 5.5,
+}
+_RARE_UNIT = 5.5
+_POWER_OF_TWO = 0.7  # that halves and squares bring so much more often than other integers
+_WITH_ROOTS = 1.5  # times as much for a fraction of a root or of e, which is seldom seen
+
+_IN_ANGLE = 1.5  # nats that a multiple of pi costs less as a phase: cos(x) is sin(x + pi/2)
+_ANGLES, _SUMS = frozenset({"sin", "cos", "tan"}), frozenset({"add", "sub"})
+_ENOUGH = 100_000  # rows to decide on; what is not told is fitted to all
+_STRUCTURAL = 16  # exponents that are multiples of one part in so many are never fitted
+
+
+def probably_neat(
+    program: Program,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    weights: ArrayLike | None = None,
+) -> Rounding:
+    """Tell constants as neat numbers where noisy rows make those likely; fit the others anew.
+
+    The constants must be near their least squares, and what the formula leaves of y be noise: where
+    it is an error of the formula, the standard errors mean little.
+
+    >>> x = np.linspace(0.1, 5.0, 500)
+    >>> y = x**2/2 + 1.2345*x + 0.01*np.random.default_rng(0).normal(size=500)
+    >>> program = Program.parse("0.5001*x**2 + 1.2341*x")
+    >>> print(probably_neat(program, x[:, None], y).shown(3))
+    1/2*x**2 + 1.23*x
+    """
+    every = Data.checked(X, y, program.library.variables, weights)
+    data = every.rows(np.arange(0, len(every.y), -(-len(every.y) // _ENOUGH)))
+    told: list[Neat | None] = [None] * len(program.constants)
+    roles = _roles(program)
+    first = LeastSquares.of(program, data, _fitted(program, roles))
+    if first is None:
+        return Rounding(program, tuple(told), math.nan, math.nan)
+    fit, refused = first, set[tuple[int, str]]()
+    while (choice := _likeliest(fit, roles, refused)) is not None:
+        at, neat, away = choice
+        after = fit.with_fixed(at, neat.value)
+        # Where a formula bends, the loss may be larger than the standard error says.
+        if after is None or after.squares - fit.squares > (away + 1.0) ** 2 * fit.variance:
+            refused.add((at, neat.text))
+        else:
+            told[at], fit = neat, after
+    final = fit if len(data.y) == len(every.y) else LeastSquares.of(fit.program, every, fit.free)
+    found = fit if final is None else final
+    return Rounding(found.program, tuple(told), first.mean, fit.mean)
+
+
+def _likeliest(
+    fit: LeastSquares, roles: Sequence[str], refused: set[tuple[int, str]]
+) -> tuple[int, Neat, float] | None:
+    """A constant, the neat number it probably is and how far that is away; the surest first."""
+    found: list[tuple[float, int, Neat, float]] = []
+    for at in fit.free:
+        value, error = fit.program.constants[at], fit.errors[at]
+        size = abs(value)
+        if not 0.0 < error <= _LARGEST * size:
+            continue
+        other = error / (size * (_RANGE + abs(math.log(size))))
+        near = [
+            (math.exp(-cost) * _student(away, fit.spare), neat, away)
+            for cost, neat, away in _near(size, error, roles[at])
+        ]
+        total = other + sum(weight for weight, _, _ in near)
+        for weight, neat, away in near:
+            signed = -neat if value < 0 else neat
+            if weight >= _SURE * total and away <= _FARTHEST and (at, signed.text) not in refused:
+                found.append((weight / other, at, signed, away))
+    if not found:
+        return None
+    _, at, neat, away = max(found, key=lambda each: each[0])
+    return at, neat, away
+
+
+def _student(away: float, spare: int) -> float:
+    """Student's density, for so many rows more than constants."""
+    log_size = math.lgamma((spare + 1) / 2) - math.lgamma(spare / 2) - math.log(spare * math.pi) / 2
+    return math.exp(log_size - (spare + 1) / 2 * math.log1p(away * away / spare))
+
+
+def _near(size: float, error: float, role: str) -> Iterator[tuple[float, Neat, float]]:
+    """The neat numbers near a positive value: cost, number and distance in standard errors.
+
+    Exponents are no multiples of pi, which angles often are.
+    """
+    reach = _LOOKED_AT * error
+    values, costs, table = _table()
+    seen = set()
+    for place in range(bisect_left(values, size - reach), bisect_right(values, size + reach)):
+        unit = table[place].unit
+        if not (unit and role == "exponent"):
+            seen.add(values[place])
+            cheaper = _IN_ANGLE if unit == "pi" and role == "angle" else 0.0
+            yield costs[place] - cheaper, table[place], abs(values[place] - size) / error
+    for neat in _decimals(size, reach):
+        if neat.value not in seen:
+            yield naming_cost(neat), neat, abs(neat.value - size) / error
+
+
+def naming_cost(neat: Neat) -> float:
+    """The nats that it takes to name a positive neat number among all of them.
+
+    >>> half, third = (Neat(text, Fraction(text)) for text in ("1/2", "1/3"))
+    >>> naming_cost(half) < naming_cost(third) < naming_cost(Neat("0.37", Fraction("0.37")))
+    True
+    """
+    factor = neat.factor
+    cost = 0.0
+    for part in (factor.numerator, factor.denominator):
+        power_of_two = part > 1 and part & (part - 1) == 0
+        cost += math.log(part * (part + 1)) - _POWER_OF_TWO * power_of_two
+    if "sqrt" in neat.unit or "exp" in neat.unit:
+        cost *= _WITH_ROOTS
+    cost += _UNIT_COSTS.get(neat.unit, _RARE_UNIT)
+    return cost if neat.unit else min(cost, _decimal_cost(neat.value))
+
+
+def _decimal_cost(value: float) -> float:
+    """What a number costs as a decimal, all of its digits being given."""
+    mantissa, _, exponent = f"{value:.{_MOST_DIGITS}e}".partition("e")
+    digits = len(mantissa.replace(".", "").rstrip("0"))
+    if digits > _MOST_DIGITS:
+        return math.inf
+    return _DECIMAL + _DIGIT * digits + math.log(2.0 + abs(int(exponent)))
+
+
+@lru_cache(maxsize=1)
+def _table() -> tuple[list[float], list[float], list[Neat]]:
+    """All fractions and multiples that are cheap enough: values in order, costs, numbers."""
+    cheapest: dict[float, tuple[float, Neat]] = {}
+    for unit in ("", *UNITS):
+        for above, below in _fractions(_UNIT_COSTS.get(unit, _RARE_UNIT)):
+            factor = Fraction(above, below)
+            neat = multiple(factor, unit) if unit else Neat(str(factor), factor)
+            cost = naming_cost(neat)
+            if cost <= _DEAREST and cost < cheapest.get(neat.value, (math.inf, neat))[0]:
+                cheapest[neat.value] = cost, neat
+    values = sorted(cheapest)
+    return values, [cheapest[each][0] for each in values], [cheapest[each][1] for each in values]
+
+
+def _fractions(start: float) -> Iterator[tuple[int, int]]:
+    """Numerators and denominators that may be cheap enough."""
+    most = math.exp(_DEAREST - start + 2 * _POWER_OF_TWO)
+    for below in range(1, math.isqrt(int(most)) + 1):
+        for above in range(1, math.isqrt(int(most / (below * (below + 1)))) + 1):
+            if math.gcd(above, below) == 1:
+                yield above, below
+
+
+def _decimals(size: float, reach: float) -> Iterator[Neat]:
+    """The decimals of few digits near a value, those that stand out among their like."""
+    place = math.floor(math.log10(size))
+    for count in range(1, _MOST_DIGITS + 1):
+        unit = Fraction(10) ** (place - count + 1)
+        low, high = ((Fraction(size) + sign * Fraction(reach)) / unit for sign in (-1, 1))
+        first, last = max(math.ceil(low), 1), math.floor(high)
+        if last - first >= _MANY:
+            continue
+        for each in range(first, last + 1):
+            if each % 10 or count == 1:  # else it has fewer digits
+                text = short_number(float(each * unit), count)
+                yield Neat(text, Fraction(text))
+
+
+def _roles(program: Program) -> list[str]:
+    """What each constant is: an "exponent", an addend in an "angle", or nothing in particular."""
+    names, arities = program.library.names, program.library.arities
+    roles = []
+    waiting = [""]  # for each argument still to come, what it is
+    for token in program.tokens:
+        role, name = waiting.pop(), names[token]
+        if token == program.library.constant_id:
+            roles.append(role)
+        within = "angle" if name in _ANGLES or (name in _SUMS and role == "angle") else ""
+        waiting += [within] * arities[token]
+        if name == "pow":
+            waiting[-2] = "exponent"  # the base comes first
+    return roles
+
+
+def _fitted(program: Program, roles: Sequence[str]) -> tuple[int, ...]:
+    """The constants that come of a fit: exponents of roots and of products do not."""
+    return tuple(
+        at
+        for at, (value, role) in enumerate(zip(program.constants, roles, strict=True))
+        if role != "exponent" or not (value * _STRUCTURAL).is_integer()
+    )

@@ -204,17 +204,18 @@ class Tally:
         self.most = budget.max_expressions
         self.out_of_time = False  # whether the clock has set an end to the expressions
 
-    def grade(self, programs: Programs) -> Graded:
+    def grade(self, programs: Programs, race: bool = True) -> Graded:
         """Rewards for programs; the front keeps the best of those that are final."""
         racer, front = self.racer, self.front
-        graded = self.grader(programs) if racer is None else racer(programs, front)
+        graded = racer(programs, front) if race and racer else self.grader(programs)
         self.expressions += len(programs)
         self.front = self.front.updated(graded.programs, graded.final_rewards, self.expressions)
         return graded
 
-    def elsewhere(self, grader: Grader) -> Tally:
-        """A tally with a front of its own, of programs on other data, and with this budget."""
-        own = Tally(grader, self.budget, LoopState(expressions=self.expressions), self.clock)
+    def elsewhere(self, search: Looped) -> Tally:
+        """A tally of another search, with a front of its own and with this budget and clock."""
+        state = LoopState(expressions=self.expressions)
+        own = Tally(search.grader, self.budget, state, self.clock, search.racer)
         own.most, own.out_of_time = self.most, self.out_of_time
         return own
 

@@ -282,7 +282,7 @@ class Search(Looped):
         proposed = proposed[: max(tally.left, 0)]
         if not len(proposed):
             return batch
-        graded = tally.grade(proposed)
+        graded = tally.grade(proposed, race=False)
         short = np.flatnonzero(proposed.lengths <= self.rules.max_length)
         allowed = short[self.engine.permits(self.rules, proposed[short])]
         return merged([batch, part(graded, allowed)])
@@ -365,8 +365,7 @@ class Search(Looped):
         each is graded on all rows: those who bring programs want to know their rewards.
         """
         tally = self.tally(Clock(self.state))
-        tally.racer = None
-        graded = tally.grade(programs)
+        graded = tally.grade(programs, race=False)
         self.state = replace(self.state, front=tally.front, expressions=tally.expressions)
         return graded
 

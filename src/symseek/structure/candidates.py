@@ -7,7 +7,6 @@ averaged out by a surrogate. Every candidate is a program, to be fitted and grad
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np

@@ -96,7 +96,7 @@ class Proposals:
     def _evolved(self, iteration: int, tally: Tally) -> list[Program]:
         """The front of a short search in the view's columns, which counts for the whole one."""
         inner = self._inner
-        own = tally.elsewhere(inner.grader)
+        own = tally.elsewhere(inner)
         if own.finished(inner.least) is not None:
             return []
         state = inner.step(replace(inner.state, iteration=iteration), own)

@@ -1,13 +1,15 @@
 """Candidates: formulas of a view's columns that linear algebra proposes, best first.
 
 First what is exact: some transformed target lies in the span of a family of features, or is a
-quotient over one. If nothing is, the nearest sums and quotients, for the target with its noise
-averaged out by a surrogate. Every candidate is a program, to be fitted and graded as all others.
+quotient over one, or comes apart into such. If nothing is, the nearest sums and quotients, for the
+target with its noise averaged out by a surrogate. Every candidate is a program, to be fitted and
+graded as all others.
 """
 
 from __future__ import annotations
 
-from itertools import islice
+from dataclasses import dataclass
+from itertools import islice, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +19,11 @@ from symseek.programs import Program
 from symseek.structure.curves import curves
 from symseek.structure.cycles import frequencies
 from symseek.structure.features import Family, families
-from symseek.structure.projection import Candidate, Rows, exact_sums, near_sums
+from symseek.structure.projection import EXACT, Candidate, Rows, exact_sums, near_sums
 from symseek.structure.quotients import quotients
+from symseek.structure.separation import Separation, separations
 from symseek.structure.surrogate import Surrogate
-from symseek.structure.targets import targets
+from symseek.structure.targets import Words, chain, targets
 from symseek.tokens import Library
 
 __all__ = ["candidates"]
@@ -28,10 +31,15 @@ __all__ = ["candidates"]
 Floats = NDArray[np.float64]
 
 _ROWS = 400  # looked at; each candidate is graded on all afterwards
+_SEPARATED_ROWS = 1_500
 _MOST_COLUMNS, _FEW_COLUMNS = 7, 3  # for exact candidates, and for near ones
-_PROVEN = 1e-11  # of the spread: an error so small is no chance
+_PROVEN = 0.01  # times the closeness asked for: an error so small is no chance
 _ENOUGH = 6  # exact ones
 _MOST = 600  # near ones
+_OF_EACH_PART = 4  # candidates for a part of a sum
+_NEAR_OF_A_PART = 60
+_CLOSE = 1e-5  # what fails by more may be something else
+_SLACK = 30.0  # times the error of a separation: what its parts may fail by
 
 
 def candidates(data: Data, library: Library) -> tuple[list[Program], bool]:
@@ -47,21 +55,34 @@ def candidates(data: Data, library: Library) -> tuple[list[Program], bool]:
     operators = set(library.names)
     if not {"add", "mul", "const"} <= operators or data.X.shape[1] > _MOST_COLUMNS:
         return [], False
-    sign = -1.0 if (data.y < 0).all() else 1.0
-    positive = Data(data.X, sign * data.y, data.weights)
-    task = _Task(positive, None, library.variables, operators)
-    found = task.exact()
-    exact = bool(found)
-    if not exact and 0 < data.X.shape[1] <= _FEW_COLUMNS:
-        smooth = Surrogate.fitted(positive.X, positive.y, positive.weights)
-        if smooth is not None:
-            task = _Task(positive, smooth.values, library.variables, operators)
-            found = [*task.near(), *curves(positive.X, task.rates, library)]
-    words = [(*(("mul", -1.0) if sign < 0 else ()), *each.words) for each in found]
+    found, exact = _found(data, library.variables, operators, EXACT, _MOST)
     written = [
-        each for each in words if operators.issuperset(w for w in each if isinstance(w, str))
+        each.words
+        for each in found
+        if operators.issuperset(word for word in each.words if isinstance(word, str))
     ]
     return [Program.from_preorder(each, library) for each in written], exact and bool(written)
+
+
+def _found(
+    data: Data, names: tuple[str, ...], operators: set[str], close: float, most: int
+) -> tuple[list[Candidate], bool]:
+    """Candidates as words; exact ones leave less than the part `close` of the target."""
+    sign = -1.0 if (data.y < 0).all() else 1.0
+    rows = Data(data.X, sign * data.y, data.weights)
+    found = _Task(rows, None, names, operators).exact(close)
+    exact = bool(found) and close <= _CLOSE
+    if not exact and data.X.shape[1] > 1:
+        apart, exact = _separated(rows, names, operators, close)
+        found = apart if exact else [*found, *apart]
+    if not exact and 0 < data.X.shape[1] <= _FEW_COLUMNS:
+        smooth = Surrogate.fitted(rows.X, rows.y, rows.weights)
+        if smooth is not None:
+            task = _Task(rows, smooth.values, names, operators)
+            found = [*found, *task.near(most), *curves(rows.X, task.rates, names, operators)]
+    if sign < 0:
+        found = [Candidate(("mul", -1.0, *each.words), each.error) for each in found]
+    return found, exact
 
 
 class _Task:
@@ -80,37 +101,29 @@ class _Task:
         Z = data.X[chosen]
         self.rows = Rows(data.y[chosen], data.weights[chosen], names)
         self.targets = targets(Z, target[chosen], operators)
-        self.spread = data.spread
-        with np.errstate(all="ignore"):
-            self.rates = {
-                (at, halves): [1.0, *frequencies(data.X[:, at] ** (halves / 2), target)]
-                for at in range(Z.shape[1])
-                for halves in (2, -2)
-                if halves > 0 or (data.X[:, at] != 0).all()
-            }
+        self.spread = data.spread or float(np.abs(data.y).max()) or 1.0
+        self.rates = _rates(data.X, target)
         self.families: list[Family] = list(families(Z, names, operators, self.rates))
 
-    def exact(self) -> list[Candidate]:
+    def exact(self, close: float) -> list[Candidate]:
         """What explains the target exactly, the shortest first."""
         found: list[Candidate] = []
+        limit = _PROVEN * close * self.spread if close <= EXACT else close * self.spread
         for family in self.families:
             if len(found) >= _ENOUGH:
                 break
-            sums = exact_sums(family, self.targets, self.rows)
-            found += [each for each in islice(sums, _ENOUGH) if self._proven(each)]
+            sums = exact_sums(family, self.targets, self.rows, close) if self.targets else ()
+            found += [each for each in islice(sums, _ENOUGH) if each.error < limit]
             for target in self.targets:
-                if target.multiplier.plain:
+                if target.multiplier.plain and close <= EXACT:
                     made = quotients(family, target, self.rows, exact=True)
-                    found += [each for each in made if self._proven(each)]
+                    found += [each for each in made if each.error < limit]
         return sorted(found, key=lambda each: len(each.words))[:_ENOUGH]
 
-    def _proven(self, candidate: Candidate) -> bool:
-        return candidate.error < _PROVEN * self.spread
-
-    def near(self) -> list[Candidate]:
+    def near(self, most: int) -> list[Candidate]:
         """What comes near the target, the best first; of the same words, one."""
         found: dict[tuple[str, ...], Candidate] = {}
-        for family in self.families:
+        for family in self.families if self.targets else ():
             made = [*near_sums(family, self.targets, self.rows)]
             for target in self.targets:
                 if target.multiplier.plain:
@@ -120,4 +133,75 @@ class _Task:
                 if form not in found or each.error < found[form].error:
                     found[form] = each
         ranked = sorted(found.values(), key=lambda each: (each.error, len(each.words)))
-        return [each for each in ranked[:_MOST] if np.isfinite(each.error)]
+        return [each for each in ranked[:most] if np.isfinite(each.error)]
+
+
+def _rates(X: Floats, target: Floats) -> dict[tuple[int, int], list[float]]:
+    """Frequencies along each column and its reciprocal, and 1."""
+    rates = {}
+    for at, column in enumerate(X.T):
+        for halves in (2, -2):
+            if halves > 0 or (column != 0).all():
+                rates[at, halves] = [1.0, *frequencies(column ** (halves / 2), target)]
+    return rates
+
+
+# --- sums that come apart
+
+
+@dataclass(frozen=True)
+class _Joined:
+    separation: Separation
+    chosen: tuple[tuple[str | float, ...], ...]  # the words of each part's coefficient
+
+    def words(self) -> Words:
+        parts = []
+        for part, words in zip(self.separation.parts, self.chosen, strict=True):
+            if part.words[:2] == ["div", 1.0]:
+                parts.append(["div", *words, *part.words[2:]])
+            else:
+                parts.append(chain([each for each in (list(words), part.words) if each]))
+        whole = parts[-1]
+        for each in reversed(parts[:-1]):
+            whole = ["add", *each, *whole]
+        return self.separation.form.words(whole)
+
+
+def _separated(
+    data: Data, names: tuple[str, ...], operators: set[str], close: float
+) -> tuple[list[Candidate], bool]:
+    """Candidates for the parts of a sum that comes apart, put together again."""
+    rows = np.unique(np.linspace(0, len(data.y) - 1, _SEPARATED_ROWS).astype(np.intp))
+    Z, y, weights = data.X[rows], data.y[rows], data.weights[rows]
+    whole = Surrogate.fitted(Z, y, weights)
+    if whole is None:
+        return [], False
+    enough = max(1.3 * whole.error / (data.spread or 1.0), 1e-6)
+    found: list[Candidate] = []
+    for each in separations(Z, y, weights, names, operators, _rates(Z, y), enough):
+        kept = [at for at in range(len(names)) if at != each.column]
+        slack = max(_SLACK * each.error, close)
+        choices = []
+        for part in each.parts:
+            own = Data(np.ascontiguousarray(Z[:, kept]), part.values, weights * part.h**2)
+            choices.append(_part(own, tuple(names[at] for at in kept), operators, slack))
+        joined = (_Joined(each, chosen).words() for chosen in product(*choices))
+        found += [Candidate(tuple(words), np.inf) for words in joined]
+        if found and each.error < 1e-6:
+            return found, True
+    return found, False
+
+
+def _part(
+    data: Data, names: tuple[str, ...], operators: set[str], slack: float
+) -> list[tuple[str | float, ...]]:
+    """The best candidates for a part: a number, or formulas of its columns."""
+    mean = float(np.average(data.y, weights=data.weights))
+    if np.sqrt(np.average((data.y - mean) ** 2, weights=data.weights)) < slack * abs(mean):
+        return [(mean,)]
+    found, _ = _found(data, names, operators, slack, _NEAR_OF_A_PART)
+    ranked = sorted(found[:_NEAR_OF_A_PART], key=lambda each: (each.error, len(each.words)))
+    shortest = sorted(found[:_OF_EACH_PART], key=lambda each: len(each.words))
+    return [each.words for each in dict.fromkeys([*shortest, *ranked[:_OF_EACH_PART]])][
+        :_OF_EACH_PART
+    ]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from symseek.structure.features import Rates
 from symseek.structure.projection import Candidate
 from symseek.structure.targets import FORMS, Words, chain, power_words
-from symseek.tokens import Library
 
 __all__ = ["curves"]
 
@@ -25,11 +24,11 @@ _POWERS = (2, -2, 4, -4, 1, -1)  # in halves
 _MULTIPLIERS = (0, 2, -2, 4, -4, 6, -6)
 
 
-def curves(Z: Floats, rates: Rates, library: Library) -> list[Candidate]:
+def curves(Z: Floats, rates: Rates, names: tuple[str, ...], operators: set[str]) -> list[Candidate]:
     """Such candidates for views of one column; their errors are not known yet."""
     if Z.shape[1] != 1:
         return []
-    name, column, operators = library.variables[0], Z[:, 0], set(library.names)
+    name, column = names[0], Z[:, 0]
     found = []
     for form in FORMS:
         wave = form.name in _WAVES

@@ -53,7 +53,9 @@ class Rows:
         return float(np.sqrt(np.average((values - self.y) ** 2, weights=self.weights)))
 
 
-def exact_sums(family: Family, targets: Sequence[Target], rows: Rows) -> Iterator[Candidate]:
+def exact_sums(
+    family: Family, targets: Sequence[Target], rows: Rows, close: float = EXACT
+) -> Iterator[Candidate]:
     """The targets in the span of a family, each with as few features as it needs."""
     T = _values(targets)
     sizes = np.linalg.norm(T, axis=0)
@@ -62,14 +64,14 @@ def exact_sums(family: Family, targets: Sequence[Target], rows: Rows) -> Iterato
     Q = Q[:, np.abs(np.diag(R)) > 1e-9 * np.abs(np.diag(R)).max()]
     left = np.linalg.norm(T - Q @ (Q.T @ T), axis=0) / sizes
     for at in np.argsort(left, kind="stable"):
-        if not left[at] < EXACT:
+        if not left[at] < close:
             break
-        terms, numbers = _fewest(family.table / scale, T[:, at])
+        terms, numbers = _fewest(family.table / scale, T[:, at], close)
         if len(terms) <= _MOST_TERMS:
             yield _candidate(family, targets[at], terms, numbers / scale[terms], rows)
 
 
-def _fewest(table: Floats, target: Floats) -> tuple[list[int], Floats]:
+def _fewest(table: Floats, target: Floats, close: float) -> tuple[list[int], Floats]:
     """The fewest features that still give the target, and their coefficients."""
     terms = list(range(table.shape[1]))
     numbers = np.linalg.lstsq(table, target, rcond=1e-12)[0]
@@ -79,7 +81,7 @@ def _fewest(table: Floats, target: Floats) -> tuple[list[int], Floats]:
         for place in order[: max(1, len(terms) // 2)]:
             fewer = [each for at, each in enumerate(terms) if at != place]
             trial = np.linalg.lstsq(table[:, fewer], target, rcond=1e-12)[0]
-            if np.linalg.norm(table[:, fewer] @ trial - target) < EXACT * size:
+            if np.linalg.norm(table[:, fewer] @ trial - target) < close * size:
                 terms, numbers = fewer, trial
                 break
         else:

@@ -16,7 +16,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Surrogate"]
+__all__ = ["Surrogate", "chebyshev", "products", "scaled_places", "terms"]
 
 Floats = NDArray[np.float64]
 
@@ -88,15 +88,12 @@ class _Trial:
         cls, X: Floats, y: Floats, weights: Floats, logs: bool, log: bool, most: int
     ) -> _Trial | None:
         rows, columns = X.shape
-        inputs = np.log(X) if logs else X
-        low, high = inputs.min(axis=0), inputs.max(axis=0)
-        widths = np.where(high > low, (high - low) / 2, 1.0)
-        places = (inputs - (low + high) / 2) / widths
+        places, widths = scaled_places(np.log(X) if logs else X)
         left_out = np.arange(rows) % _LEFT_OUT == 0
-        powers, ends = _terms(columns, min(most, int((rows - left_out.sum()) / _ROWS_A_TERM)))
+        powers, ends = terms(columns, min(most, int((rows - left_out.sum()) / _ROWS_A_TERM)))
         if len(ends) < 2:
             return None
-        table = _products([_chebyshev(place, powers.max()) for place in places.T], powers, rows)
+        table = products([chebyshev(place, powers.max()) for place in places.T], powers, rows)
         sign = np.sign(y[0]) if log else 1.0
         target = np.log(sign * y) if log else y
         # An error of log y counts by what it does to y.
@@ -136,14 +133,14 @@ class _Trial:
     def surrogate(self) -> Surrogate:
         """Values and slopes on all rows."""
         rows, highest = len(self.y), int(self.powers.max())
-        tables = [_chebyshev(place, highest) for place in self.places.T]
-        values = _products(tables, self.powers, rows) @ self.coefficients
+        tables = [chebyshev(place, highest) for place in self.places.T]
+        values = products(tables, self.powers, rows) @ self.coefficients
         values = np.sign(self.y[0]) * np.exp(np.minimum(values, 300.0)) if self.log else values
         slopes = np.empty_like(self.X)
         for at, place in enumerate(self.places.T):
             sloped = [*tables]
             sloped[at] = _chebyshev_slopes(place, highest)
-            slope = _products(sloped, self.powers, rows) @ self.coefficients / self.widths[at]
+            slope = products(sloped, self.powers, rows) @ self.coefficients / self.widths[at]
             slopes[:, at] = slope / self.X[:, at] if self.logs else slope
         if self.log:
             slopes *= values[:, None]
@@ -155,8 +152,15 @@ def _trimmed_mean(squares: Floats) -> float:
     return float(np.partition(squares, kept - 1)[:kept].mean())
 
 
+def scaled_places(inputs: Floats) -> tuple[Floats, Floats]:
+    """The columns between -1 and 1, and half the range of each."""
+    low, high = inputs.min(axis=0), inputs.max(axis=0)
+    widths = np.where(high > low, (high - low) / 2, 1.0)
+    return (inputs - (low + high) / 2) / widths, widths
+
+
 @lru_cache(maxsize=64)
-def _terms(columns: int, most: int) -> tuple[NDArray[np.intp], tuple[int, ...]]:
+def terms(columns: int, most: int) -> tuple[NDArray[np.intp], tuple[int, ...]]:
     """Exponents [M, n] by total degree, at most so many, and where each degree ends."""
     rows: list[list[int]] = []
     ends: list[int] = []
@@ -176,7 +180,7 @@ def _terms(columns: int, most: int) -> tuple[NDArray[np.intp], tuple[int, ...]]:
     return np.array(rows, dtype=np.intp).reshape(len(rows), columns), tuple(ends)
 
 
-def _chebyshev(place: Floats, highest: int) -> Floats:
+def chebyshev(place: Floats, highest: int) -> Floats:
     """Chebyshev's polynomials [N, degree + 1]."""
     return np.asarray(np.polynomial.chebyshev.chebvander(place, int(highest)))
 
@@ -194,7 +198,7 @@ def _chebyshev_slopes(place: Floats, highest: int) -> Floats:
     return slopes
 
 
-def _products(tables: list[Floats], powers: NDArray[np.intp], rows: int) -> Floats:
+def products(tables: list[Floats], powers: NDArray[np.intp], rows: int) -> Floats:
     """The terms on every row [N, M]."""
     result = np.ones((rows, len(powers)))
     for table, power in zip(tables, powers.T, strict=True):

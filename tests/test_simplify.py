@@ -142,6 +142,34 @@ ROWS[:, 6] += 10.0
 ROWS[:, 7] -= 0.8
 
 
+# Laws of physics as a search may find them, and as they are written.
+LAWS = [
+    ("2.0*U - 2.0*U*cos(k*d)", "2.0*U*(1.0 - cos(d*k))"),
+    ("b*a*cos(t) + b", "b*(a*cos(t) + 1.0)"),
+    ("G*m*n/r - G*m*n/s", "G*m*n*(1/r - 1/s)"),
+    ("w*(1.0 + v/c)/sqrt(1.0 - v*v/(c*c))", "w*sqrt((c + v)/(c - v))"),
+    ("m*sqrt(1.0/(1.0 - v*v/(c*c)))", "c*m/sqrt(c**2 - v**2)"),
+    ("exp(-0.5*log(x*x + y*y))*z", "z/sqrt(x**2 + y**2)"),
+    ("n*m*(1.0 - 2.0/(exp(2.0*m*B/(k*T)) + 1.0))", "m*n*tanh(B*m/(T*k))"),
+    ("n*k*T*(0.5*log(V*V) - log(W))", "T*k*n*log(V/W)"),
+    ("(a/b)/(c/d)*sqrt(e**2)/(1.0/f)", "a*d*e*f/(b*c)"),
+    ("r*m/(m + n) + s*n/(m + n)", "(m*r + n*s)/(m + n)"),
+]
+
+
+@pytest.mark.parametrize(("text", "short"), LAWS)
+def test_laws_in_their_customary_form(text: str, short: str) -> None:
+    names = Program.parse(text).library.variables
+    library = full_library(names)
+    rows = np.random.default_rng(0).uniform(1, 2, (60, len(names)))
+    if "c" in names:
+        rows[:, names.index("c")] += 3
+    program = Program.parse(text, library)
+    found = simplified(program, library, rows)
+    assert str(found) == short
+    same_but_for_rounding(program, found, rows)
+
+
 @pytest.mark.parametrize(("text", "short"), SHORTER)
 def test_written_shorter(text: str, short: str) -> None:
     program = Program.parse(text, WIDE)

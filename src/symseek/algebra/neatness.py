@@ -19,6 +19,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -93,7 +94,7 @@ def probably_neat(
     if first is None:
         return Rounding(program, tuple(told), math.nan, math.nan)
     fit, refused = first, set[tuple[int, str]]()
-    while (choice := _likeliest(fit, roles, refused)) is not None:
+    while (choice := _likeliest(fit, roles, sum(map(bool, told)), refused)) is not None:
         at, neat, away = choice
         after = fit.with_fixed(at, neat.value)
         # Where a formula bends, the loss may be larger than the standard error says.
@@ -106,26 +107,50 @@ def probably_neat(
     return Rounding(found.program, tuple(told), first.mean, fit.mean)
 
 
-def _likeliest(
-    fit: LeastSquares, roles: Sequence[str], refused: set[tuple[int, str]]
-) -> tuple[int, Neat, float] | None:
-    """A constant, the neat number it probably is and how far that is away; the surest first."""
-    found: list[tuple[float, int, Neat, float]] = []
+class _Guesses(NamedTuple):
+    """What one constant may be."""
+
+    at: int  # its place
+    near: list[tuple[float, Neat, float]]  # neat numbers: weight, number, standard errors away
+    other: float  # the weight of all other numbers
+
+    @property
+    def share(self) -> float:
+        """The probability that it is some neat number, were it neat as often as not."""
+        neat = sum(weight for weight, _, _ in self.near)
+        return neat / (neat + self.other)
+
+
+def _guesses(fit: LeastSquares, roles: Sequence[str]) -> Iterator[_Guesses]:
+    """The guesses at every constant that something is known of."""
     for at in fit.free:
         value, error = fit.program.constants[at], fit.errors[at]
         size = abs(value)
-        if not 0.0 < error <= _LARGEST * size:
-            continue
-        other = error / (size * (_RANGE + abs(math.log(size))))
-        near = [
-            (math.exp(-cost) * _student(away, fit.spare), neat, away)
-            for cost, neat, away in _near(size, error, roles[at])
-        ]
-        total = other + sum(weight for weight, _, _ in near)
+        if 0.0 < error <= _LARGEST * size:
+            near = [
+                (math.exp(-cost) * _student(away, fit.spare), -neat if value < 0 else neat, away)
+                for cost, neat, away in _near(size, error, roles[at])
+            ]
+            yield _Guesses(at, near, error / (size * (_RANGE + abs(math.log(size)))))
+
+
+def _likeliest(
+    fit: LeastSquares, roles: Sequence[str], told: int, refused: set[tuple[int, str]]
+) -> tuple[int, Neat, float] | None:
+    """A constant, the neat number it probably is and how far that is away; the surest first.
+
+    Laws have neat numbers and empirical formulas have none, so that each constant says something of
+    the others: by Laplace's rule of succession, of which `told` are known to be neat.
+    """
+    found: list[tuple[float, int, Neat, float]] = []
+    guesses = list(_guesses(fit, roles))
+    for at, near, other in guesses:
+        shares = [each.share for each in guesses if each.at != at]
+        odds = (1 + told + sum(shares)) / (1 + len(shares) - sum(shares))
+        total = other / odds + sum(weight for weight, _, _ in near)
         for weight, neat, away in near:
-            signed = -neat if value < 0 else neat
-            if weight >= _SURE * total and away <= _FARTHEST and (at, signed.text) not in refused:
-                found.append((weight / other, at, signed, away))
+            if weight >= _SURE * total and away <= _FARTHEST and (at, neat.text) not in refused:
+                found.append((weight / total, at, neat, away))
     if not found:
         return None
     _, at, neat, away = max(found, key=lambda each: each[0])

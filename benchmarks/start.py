@@ -48,11 +48,17 @@ def main() -> int:
         (name, start, seed) for name in names for start in STARTS for seed in range(options.seeds)
     ]
     one = partial(run, budget=options.budget, idle=options.idle_columns)
+    head()
+    runs: list[Run] = []
     with ProcessPoolExecutor(options.jobs) as pool:
-        runs = list(pool.map(one, *zip(*jobs, strict=True)))
+        for done in pool.map(one, *zip(*jobs, strict=True)):
+            runs.append(done)
+            own = [each for each in runs if each.problem == done.problem]
+            if len(own) == len(STARTS) * options.seeds:
+                row(done.problem, own)
+    row("all", runs)
     if options.json:
         options.json.write_text(json.dumps([asdict(each) for each in runs], indent=1))
-    table(runs, names)
     return 0
 
 
@@ -93,18 +99,17 @@ def run(name: str, start: str, seed: int, budget: int, idle: int) -> Run:
     )
 
 
-def table(runs: Sequence[Run], names: Sequence[str]) -> None:
-    """A row a problem and one for all, a group of columns a start."""
-    print(
-        f"{'':14}"
-        + "".join(f"{start:>34}" for start in STARTS)
-        + f"{'quicker, slower':>18}{'p':>9}"
-    )
+def head() -> None:
+    """The names of the columns, a group of them a start."""
+    groups = "".join(f"{start:>36}" for start in STARTS)
+    print(f"{'':14}{groups}{'quicker, slower':>18}{'p':>9}")
     print(f"{'':14}" + "  recovered  thousand invalid reward" * len(STARTS))
-    for name in [*names, "all"]:
-        chosen = [each for each in runs if name in (each.problem, "all")]
-        cells = [cell([each for each in chosen if each.start == start]) for start in STARTS]
-        print(f"{name:14}" + "".join(cells) + compared(chosen))
+
+
+def row(name: str, runs: Sequence[Run]) -> None:
+    """Both starts on one problem, or on all."""
+    cells = [cell([each for each in runs if each.start == start]) for start in STARTS]
+    print(f"{name:14}" + "".join(cells) + compared(runs), flush=True)
 
 
 def cell(runs: Sequence[Run]) -> str:

@@ -139,7 +139,10 @@ def test_a_name_of_another_arity_is_not_the_known_operator() -> None:
 
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 10**6))
 def test_tokens_of_one_role_share_its_probability(variables: int, numbers: int, seed: int) -> None:
-    """Every role is there: a token has its role's probability, divided among the tokens of it."""
+    """Every role is there: a token has its role's probability, divided among the tokens of it.
+
+    That of the variables is raised first, as in the plain policy over roles below.
+    """
     names = [token for token in LIBRARY if token.arity or token.name == "const"]
     values = [float(value) for value in range(1, numbers + 1)]
     library = Library([*names, *values], [f"x{at}" for at in range(variables)])
@@ -155,7 +158,9 @@ def test_tokens_of_one_role_share_its_probability(variables: int, numbers: int, 
     mine = Programs(library, tokens, formulas.lengths, formulas.constants)
     weights = first_weights(FORMULAS, library, seed).flat
     got = network(library).score(weights, mine).log_probability
-    by_role = network(LIBRARY, FORMULAS_HIDDEN).score(_shipped().weights.flat, formulas)
+    plain = PolicyWeights.over(_shipped().weights.flat.copy(), len(ROLES), FORMULAS_HIDDEN)
+    plain.output_bias[ROLES.index("variable")] += 0.4 * np.log(variables)
+    by_role = network(LIBRARY, FORMULAS_HIDDEN).score(plain.flat, formulas)
     np.testing.assert_allclose(got, by_role.log_probability - cost, atol=2e-3)
 
 
@@ -202,12 +207,21 @@ def test_variables_are_exchangeable(library: Library, random: Any) -> None:
     ids=lambda names: " ".join(str(getattr(each, "name", each)) for each in names),
 )
 def test_formulas_keep_their_length_with_few_operators(operators: list[Any]) -> None:
-    library = Library(operators, variables=[f"x{at}" for at in range(5)])
+    library = Library(operators, variables=["x"])
     sample = written(library, 3_000)
     whole = written(LIBRARY, 3_000)
     assert 0.6 < sample.lengths.mean() / whole.lengths.mean() < 1.6
     if 1 in library.arity:
         assert abs(arities(sample) - arities(whole)).max() < 0.1
+
+
+def test_formulas_are_shorter_beside_many_columns() -> None:
+    lengths = [
+        written(Library(["add", "mul", "sin"], [f"x{at}" for at in range(columns)])).lengths.mean()
+        for columns in (1, 4, 16, 64)
+    ]
+    assert lengths == sorted(lengths, reverse=True)
+    assert lengths[-1] > 3
 
 
 def test_trees_that_are_no_formulas_begin_uniform() -> None:
@@ -268,6 +282,12 @@ def test_fewer_of_the_first_programs_are_invalid() -> None:
         return float(1 - run.grader(run.sample(1000).programs).ok.mean())
 
     assert invalid("formulas") < invalid("uniform") / 3
+
+
+def test_only_the_hybrid_begins_with_formulas() -> None:
+    starts = {name: make().policy.start for name, make in presets.METHODS.items()}
+    assert starts.pop("hybrid") == "formulas"
+    assert set(starts.values()) == {"uniform"}
 
 
 def test_an_unknown_start_is_refused_by_name() -> None:

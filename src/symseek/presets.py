@@ -15,6 +15,7 @@ from symseek.objectives import (
     VanillaPolicyGradient,
     WholeQueue,
 )
+from symseek.policy import PolicyConfig
 from symseek.search import SearchConfig
 
 __all__ = ["METHODS", "dsr", "evolution", "hybrid", "method", "pqt", "pqt_whole", "vpg"]
@@ -58,6 +59,7 @@ def hybrid(**changes: Any) -> SearchConfig:
         "objective": RiskSeeking(0.05),
         "learning_rate": 0.0025,
         "entropy_weight": 0.01,
+        "policy": PolicyConfig(start="formulas"),
         "fresh": 0.25,
         "evolution": Evolution(),
         "max_constants": 6,

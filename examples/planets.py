@@ -21,7 +21,7 @@ PLANETS = pd.DataFrame(
 
 
 def main() -> int:
-    regressor = SymbolicRegressor(max_length=10, random_state=0)
+    regressor = SymbolicRegressor(max_length=10, random_state=4)
     regressor.fit(PLANETS[["distance"]], PLANETS["year"])
     print(regressor)
     if len(sys.argv) > 1:

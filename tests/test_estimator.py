@@ -56,7 +56,7 @@ def test_its_parameters_are_the_settings() -> None:
 
 
 def test_in_a_pipeline_and_a_grid_search() -> None:
-    pipeline = make_pipeline(StandardScaler(), regressor())
+    pipeline = make_pipeline(StandardScaler(), regressor(max_expressions=10_000))
     grid = GridSearchCV(pipeline, {"symbolicregressor__max_length": [1, 12]}, cv=2)
     grid.fit(X, X[:, 0] * X[:, 1] + NOISE)
     assert grid.best_params_ == {"symbolicregressor__max_length": 12}

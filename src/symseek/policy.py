@@ -15,23 +15,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arguments import wholes
-from symseek.errors import InputError
+from symseek.errors import InputError, unknown_name
 
-__all__ = ["AdamState", "PolicyConfig", "PolicyWeights"]
+__all__ = ["FORMULAS_HIDDEN", "STARTS", "AdamState", "PolicyConfig", "PolicyWeights"]
 
 Floats = NDArray[np.float32]
+
+STARTS = ("uniform", "formulas")
+"""What a policy can begin as."""
+
+FORMULAS_HIDDEN = 16
+"""Units that the policy which has learnt from formulas needs."""
 
 
 @dataclass(frozen=True)
 class PolicyConfig:
-    """The shape of the network."""
+    """The shape of the network, and what it begins as."""
 
     hidden: int = 32  # H: units of the LSTM's one layer
+    start: str = "uniform"  # or "formulas": it writes as people do before it has learnt anything
 
     def __post_init__(self) -> None:
         wholes(self, "hidden")
         if not 1 <= self.hidden <= 1024:
             raise InputError(f"the policy has {self.hidden} hidden units; use 1 to 1024")
+        if self.start not in STARTS:
+            raise unknown_name("start", str(self.start), STARTS)
+        if self.start == "formulas" and self.hidden < FORMULAS_HIDDEN:
+            raise InputError(
+                f"the policy has {self.hidden} hidden units, and start='formulas' needs at least"
+                f" {FORMULAS_HIDDEN}; raise `hidden` or use start='uniform'"
+            )
 
 
 @dataclass(frozen=True)

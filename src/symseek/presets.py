@@ -15,6 +15,7 @@ from symseek.objectives import (
     VanillaPolicyGradient,
     WholeQueue,
 )
+from symseek.policy import PolicyConfig
 from symseek.racing import Racing
 from symseek.search import SearchConfig
 
@@ -59,6 +60,7 @@ def hybrid(**changes: Any) -> SearchConfig:
         "objective": RiskSeeking(0.05),
         "learning_rate": 0.0025,
         "entropy_weight": 0.01,
+        "policy": PolicyConfig(start="formulas"),
         "fresh": 0.25,
         "evolution": Evolution(),
         "max_constants": 6,

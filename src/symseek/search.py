@@ -35,10 +35,11 @@ from symseek.loop import (
     check_seed,
 )
 from symseek.objectives import Objective, RiskSeeking, Selection
-from symseek.policy import AdamState, PolicyConfig, PolicyWeights
+from symseek.policy import AdamState, PolicyConfig
 from symseek.programs import Programs
 from symseek.racing import Racer, Racing
 from symseek.rewards import ErrorReward, Reward, reward_named
+from symseek.start import first_weights
 from symseek.tokens import Library
 
 PERFECT = 1 - 1e-12  # a reward that only rounding keeps from 1
@@ -205,12 +206,10 @@ class Search(Looped):
             self.margin = max(config.batch_size, config.evolution.pairs)
         self.stop_early = stop_early  # asked between iterations
         self.proposals = proposals  # programs from elsewhere, in every iteration
-        first = PolicyWeights.start(len(library), config.policy.hidden, seed)
+        first = first_weights(config.policy, library, seed)
         # Its random numbers are those of another seed: the same ones would give the same programs.
         self._untrained_seed = seed ^ (1 << 63)
-        self._untrained = PolicyWeights.start(
-            len(library), config.policy.hidden, self._untrained_seed
-        ).flat
+        self._untrained = first_weights(config.policy, library, self._untrained_seed).flat
         self.state: SearchState = SearchState(
             weights=first.flat,
             adam=AdamState.start(first.flat.size),
@@ -379,7 +378,7 @@ class Search(Looped):
 
     def begin_anew(self) -> None:
         """Go on with a policy that has learnt nothing, and keep the front."""
-        first = PolicyWeights.start(len(self.library), self.config.policy.hidden, self.seed)
+        first = first_weights(self.config.policy, self.library, self.seed)
         self.state = replace(
             self.state,
             weights=first.flat,

@@ -43,7 +43,7 @@ __all__ = ["Racer", "Racing"]
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-_GROWTH = 4  # each rung has so many times the rows of the one before, and the last more yet
+_GROWTH = 4  # each rung has so many times the rows of the one before; all rows are twice the last
 _FAR = 4.0  # a mean loss so many times that of the opponent is not looked at row by row
 
 
@@ -74,9 +74,9 @@ class Racing:
 
     def sizes(self, rows: int) -> list[int]:
         """The rows of each rung below a table of so many; none where racing would not pay."""
-        found = []
-        size = self.rows
-        while size * _GROWTH <= rows - 1:
+        found: list[int] = []
+        size = self.rows if self.rows * _GROWTH < rows else rows
+        while 2 * size < rows:
             found.append(size)
             size *= _GROWTH
         return found

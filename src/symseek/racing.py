@@ -138,9 +138,12 @@ class Racer:
         race.regrade(candidates, second.grader)
         candidates = candidates[second.may_beat(race.some(candidates), front, doubt)]
         losses = second.losses(race.graded.programs[candidates])
+        least = 1
         while len(candidates):
-            # The best of each complexity come first: they raise the bar for the others.
-            first = _undominated(race.some(candidates))
+            # The best of each complexity come first: they raise the bar for the others. Where that
+            # does not help, more of them go at a time.
+            first = _foremost(race.some(candidates), least)
+            least *= 2
             front = self._climb(race, candidates[first], front)
             candidates, losses = candidates[~first], losses[~first]
             going = second.may_beat(race.some(candidates), front, doubt, losses)
@@ -287,11 +290,17 @@ class Rung:
             return self.reward.row_losses(self.values.predict(programs).values - self.data.y)
 
 
-def _undominated(graded: Graded) -> NDArray[np.bool_]:
-    """The programs [B] that no other of at most their complexity matches."""
+def _foremost(graded: Graded, least: int) -> NDArray[np.bool_]:
+    """The programs [B] that no other of at most their complexity matches.
+
+    If these are fewer than `least`, those that come next when they are taken away follow.
+    """
     chosen = np.zeros(len(graded.programs), dtype=bool)
-    best = -np.inf
-    for row in np.lexsort((-graded.rewards, graded.programs.complexity)):
-        if graded.rewards[row] > best:
-            chosen[row], best = True, graded.rewards[row]
+    rewards = graded.rewards
+    rest = np.lexsort((-rewards, graded.programs.complexity))
+    while len(rest) and np.count_nonzero(chosen) < least:
+        best = np.maximum.accumulate(np.append(-np.inf, rewards[rest]))[:-1]
+        first = rewards[rest] > best
+        chosen[rest[first]] = True
+        rest = rest[~first]
     return chosen

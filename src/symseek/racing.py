@@ -12,7 +12,7 @@ showed: an estimate, good enough to choose parents by and to learn from.
 Whether a program may beat another is asked row by row. Both are fitted to the same rows, so the
 differences of their losses tell much more than the two means: two ways to write one formula do not
 differ at all. A program goes on unless the mean difference is against it by more than `doubt`
-standard errors.
+standard errors. So a good program is lost now and then: `benchmarks/rows.py` measures how often.
 
 What goes on depends on the batch, the front and the seed alone. A racer keeps nothing between two
 batches, so threads and interruptions do not change a search.

@@ -132,7 +132,7 @@ class Data:
         >>> data = Data(np.arange(100.0)[:, None], np.arange(100.0) ** 2, np.ones(100))
         >>> some = data.covering(4, seed=0)
         >>> some.X[:, 0].tolist(), some.weights.tolist()
-        ([0.0, 13.0, 43.0, 59.0, 95.0, 99.0], [0.0, 1.5, 1.5, 1.5, 1.5, 0.0])
+        ([0.0, 10.0, 41.0, 54.0, 78.0, 99.0], [0.0, 1.5, 1.5, 1.5, 1.5, 0.0])
         """
         order = np.argsort(self.y, kind="stable")
         upto = np.cumsum(self.weights[order])

@@ -87,9 +87,13 @@ def race(
         return runners
     for each in waiting:
         each.regrade(rungs[1][1])
+    least = 1
     while waiting := [each for each in waiting if may_beat(1, each, front)]:
-        climbing = undominated(waiting)
-        waiting = [each for each in waiting if not any(each is one for one in climbing)]
+        climbing: list[Runner] = []
+        while waiting and len(climbing) < least:
+            climbing += undominated(waiting)
+            waiting = [each for each in waiting if not any(each is one for one in climbing)]
+        least *= 2
         for number in range(2, len(rungs)):
             for each in climbing:
                 each.regrade(rungs[number][1])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,7 +36,7 @@ from symseek.loop import (
 )
 from symseek.objectives import Objective, RiskSeeking, Selection
 from symseek.policy import AdamState, PolicyConfig
-from symseek.programs import Programs
+from symseek.programs import Program, Programs
 from symseek.racing import Racer, Racing
 from symseek.rewards import ErrorReward, Reward, reward_named
 from symseek.start import first_weights
@@ -125,6 +125,17 @@ class SearchState(LoopState):
     begun: int = 0  # expressions graded when the policy last began anew
 
 
+class Proposer(Protocol):
+    """Brings programs to a search; what it brings depends on the iteration and its data alone."""
+
+    def __call__(self, iteration: int, tally: Tally) -> Iterable[Programs]:
+        """Programs in groups, to be graded one after another."""
+
+    @property
+    def shortlist(self) -> list[Program]:
+        """The best it knows, which a front may not show."""
+
+
 class Search(Looped):
     """Finds programs with high reward, on data X [N, n], y [N] or under a score of the programs.
 
@@ -153,7 +164,7 @@ class Search(Looped):
         deterministic: bool = True,
         constraints: Iterable[Constraint | Custom] | None = None,
         stop_early: Callable[[SearchState], Stopped | None] | None = None,
-        proposals: Callable[[int, Tally], Iterable[Programs]] | None = None,
+        proposals: Proposer | None = None,
         seed: int = 0,
         threads: int = 1,
         engine: str | Engine = "native",

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.algebra.rounding import neat_numbers
 from symseek.data import Data, Scales
 from symseek.model import Accuracy, HasAccuracy, loss
 from symseek.programs import Program
@@ -23,6 +24,8 @@ from symseek.tokens import Library
 __all__ = ["Measure"]
 
 Floats = NDArray[np.float64]
+
+_FEW_DIGITS = 3  # of a decimal that counts as neat
 
 
 class Measure:
@@ -101,11 +104,23 @@ class Measure:
 
     def elbow(self, programs: Sequence[Program], errors: Sequence[float]) -> int:
         """The row of a front to pick by the length of its description."""
+        return int(np.argmin(self.descriptions(programs, errors)))
+
+    def descriptions(self, programs: Sequence[Program], errors: Sequence[float]) -> list[float]:
+        """The lengths of the descriptions that programs with these errors make of the rows."""
         told = [self.told(*pair) for pair in zip(errors, programs, strict=True)]
-        return picking.elbow(
+        return picking.descriptions(
             told,
             [len(each) for each in programs],
-            [len(each.constants) for each in programs],
+            [_fitted_numbers(each) for each in programs],
             len(self.data.y),
             len(self.library),
         )
+
+
+def _fitted_numbers(program: Program) -> int:
+    """The constants that are no neat numbers: it takes rows to know these, and none to know 1/2."""
+    return sum(
+        not any(neat.value == value for neat in neat_numbers(value, _FEW_DIGITS))
+        for value in program.constants
+    )

@@ -47,6 +47,7 @@ __all__ = ["Regression", "simple_programs"]
 Floats = NDArray[np.float64]
 
 _BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
+_BRIEFER = 2.0  # nats by which a description must be shorter to count as that
 _LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 _ROUNDS = 4  # of leaving out addends, one from each formula at a time
@@ -209,7 +210,10 @@ class Regression:
         """What has been found so far; `final` refits on all rows and looks for neat numbers."""
         programs = [self._simple(each.program) for each in self.search.front]
         if final and programs:
-            programs = self._refitted(self._tightened(programs), self.train.scaled(self.scales))
+            proposed = [self._simple(each) for each in self._shortlist()]
+            # How short these are shows once their numbers are neat, so none is left out before.
+            tightened = dict.fromkeys([*self._tightened([*programs, *proposed]), *proposed])
+            programs = self._refitted(list(tightened), self.train.scaled(self.scales))
         if self.settings.constants or not programs:
             programs = [self._number(), *programs]
         programs = [
@@ -220,9 +224,12 @@ class Regression:
             programs = [self._neat(each) for each in programs]
         formulas = self._front([self._formula(each) for each in programs])
         picked, rule = self._pick(formulas)
-        found = tuple(formulas)
         about = self.layout, self.train.spread
-        return Model(self.target, self.full.variables, found, picked, rule, *about)
+        return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
+
+    def _shortlist(self) -> list[Program]:
+        proposals = self.search.proposals
+        return proposals.shortlist if proposals is not None and self.search.iteration else []
 
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""
@@ -335,16 +342,26 @@ class Regression:
         )
 
     def _front(self, formulas: list[Formula]) -> list[Formula]:
-        """The formulas that nothing simpler matches, simplest first."""
-        errors = {id(each): self.measure.of(each) for each in formulas}
-        kept: list[Formula] = []
-        for each in sorted(formulas, key=lambda each: (each.complexity, errors[id(each)])):
-            error = self.measure.told(errors[id(each)])
-            if not kept or error < _BETTER * errors[id(kept[-1])]:
-                kept.append(each)
-            if each.exact:  # nothing is better
+        """The formulas that nothing simpler matches, simplest first.
+
+        Of two that match, a longer one stands for the shorter if it describes the rows more
+        briefly: a law with neat numbers, beside an approximation with fitted ones.
+        """
+        errors = [self.measure.of(each) for each in formulas]
+        lengths = self.measure.descriptions([each.program for each in formulas], errors)
+        rows = sorted(
+            zip(formulas, errors, lengths, strict=True), key=lambda row: (row[0].complexity, row[1])
+        )
+        kept: list[tuple[Formula, float, float]] = []
+        for row in rows:
+            error = self.measure.told(row[1])
+            if not kept or error < _BETTER * kept[-1][1]:
+                kept.append(row)
+            elif _BETTER * error <= kept[-1][1] and row[2] < kept[-1][2] - _BRIEFER:
+                kept[-1] = row
+            if row[0].exact:  # nothing is better
                 break
-        return kept
+        return [formula for formula, _, _ in kept]
 
     def _pick(self, formulas: list[Formula]) -> tuple[int, str]:
         rule = self.settings.pick

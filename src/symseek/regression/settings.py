@@ -90,7 +90,7 @@ class Settings:
     validation: float = _option(0.0, "the share of the rows to validate on, and not to train on")
     pick: str = _option("auto", "which formula to pick: accuracy, elbow, validation or auto")
     sample_rows: int | None = _option(
-        2_000, "search on this many rows, drawn at random, if there are more; or none for all"
+        10_000, "search on this many rows, drawn at random, if there are more; or none for all"
     )
     scale: bool = _option(
         True, "search columns of size far from 1 in other units, where constants are fitted"

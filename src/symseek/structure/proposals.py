@@ -16,9 +16,10 @@ import numpy as np
 
 from symseek.constants import FitConfig
 from symseek.data import Data
-from symseek.evaluation import Graded, fit_constants
+from symseek.evaluation import fit_constants
 from symseek.loop import Tally
 from symseek.programs import Program, Programs
+from symseek.regression.picking import descriptions
 from symseek.search import Search
 from symseek.structure.candidates import candidates
 from symseek.structure.symmetries import reduced_view
@@ -28,7 +29,8 @@ from symseek.tokens import Library
 __all__ = ["Proposals"]
 
 _FIT = FitConfig("least_squares", restarts=0, max_steps=40)
-_KEPT = 60  # of the candidates, the best once they are fitted
+_ROUNDS = ((2_000, 150), (10_000, 60))  # rows to fit candidates to, and how many are then kept
+_SHORTLISTED = 15
 _LONGER = 2  # times as long as a program that is sampled, at most
 
 
@@ -69,17 +71,51 @@ class Proposals:
 
     def _candidates(self, tally: Tally) -> list[Program]:
         """What linear algebra finds: exact programs, or the best of many that come near."""
+        found, tried = self._fitted
+        tally.expressions += tried
+        return found
+
+    @property
+    def shortlist(self) -> list[Program]:
+        """The best candidates, over the table's library: simpler ones may hide them from a front.
+
+        A front compares programs as they are searched. How simple one is shows when its numbers
+        turn out to be 1, or 1/2.
+        """
+        return list(self._written(self._fitted[0][:_SHORTLISTED]))
+
+    @cached_property
+    def _fitted(self) -> tuple[list[Program], int]:
+        """The candidates, best first, and how many were fitted to the rows."""
         library, data = self._small_library, self.view.data(self.data)
         if not self.view.columns:
-            return [Program.from_preorder(["const"], library)] if "const" in library.names else []
+            return [Program.from_preorder(["const"], library)], 0
         found, exact = candidates(data, library)
         if exact or not found:
-            return found
-        some = data.sampled(2_000, 0)
-        batch, threads = Programs.from_list(found), self.threads
-        graded = fit_constants(batch, some.X, some.y, _FIT, weights=some.weights, threads=threads)
-        tally.expressions += len(found)
-        return _best(graded, _KEPT)
+            return found, 0
+        batch = Programs.from_list(found)
+        tried = len(batch)
+        for rows, count in _ROUNDS:
+            some = data.sampled(rows, 0)
+            batch = self._best(batch, some, count)
+        return list(batch), tried
+
+    def _best(self, batch: Programs, data: Data, count: int) -> Programs:
+        """So many programs with the shortest descriptions of these rows, once they are fitted."""
+        fitted = fit_constants(
+            batch, data.X, data.y, _FIT, weights=data.weights, threads=self.threads
+        )
+        errors = np.where(fitted.ok, 1 / np.maximum(fitted.rewards, 1e-300) - 1, np.inf)
+        constant = batch.library.constant_id
+        lengths = descriptions(
+            errors.tolist(),
+            batch.lengths.tolist(),
+            np.count_nonzero(batch.tokens == constant, axis=1).tolist(),
+            len(data.y),
+            len(batch.library),
+        )
+        order = np.argsort(lengths, kind="stable")[:count]
+        return fitted.programs[order[fitted.ok[order]]]
 
     @cached_property
     def _small_library(self) -> Library:
@@ -102,13 +138,3 @@ class Proposals:
         state = inner.step(replace(inner.state, iteration=iteration), own)
         tally.goes_on_from(own)
         return [entry.program for entry in state.front]
-
-
-def _best(graded: Graded, count: int) -> list[Program]:
-    """The best programs, and of each length the best."""
-    order = np.argsort(-np.where(graded.ok, graded.rewards, -np.inf), kind="stable")
-    order = order[graded.ok[order]]
-    lengths = graded.programs.lengths[order]
-    first = np.unique(lengths, return_index=True)[1]
-    chosen = sorted({*range(min(count, len(order))), *first.tolist()})
-    return [graded.programs[int(order[at])] for at in chosen]

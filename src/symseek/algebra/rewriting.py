@@ -208,7 +208,10 @@ class Rewriter:
             if power in (1.0, 2.0):
                 yield from self._expanded(group.inside, power, rest)
         # exp(x)/(exp(x) + 1) = 1/(exp(-x) + 1), but x/(x + 1) is what people write.
+        grown: list[tuple[Base, float]]
         grown = [(b, -its / power) for b, its in others if isinstance(b, Call) and b.name == "exp"]
+        if not power.is_integer():  # c/sqrt(c**2 - v**2) = 1/sqrt(1 - (v/c)**2)
+            grown += [(b, each) for b, _ in others for each in _powers(b, group.inside)]
         for factor in _denominators(group.inside) + grown:
             with suppress(*undone):
                 yield self._without(factor, group, power, rest)
@@ -288,6 +291,14 @@ def _alike(pattern: Base, base: Base) -> bool:
     if isinstance(pattern, Call):
         return isinstance(base, Call) and base.name == pattern.name
     return type(pattern) is type(base)
+
+
+def _powers(base: Base, inside: Sum) -> list[float]:
+    """The powers of a variable that are positive terms of a sum by themselves, times numbers."""
+    terms = (product for coefficient, product in inside.terms if coefficient > 0)
+    alone = (product[0] for product in terms if len(product) == 1)
+    letter = isinstance(base, Variable)
+    return list(dict.fromkeys(power for b, power in alone if letter and b == base and power > 0))
 
 
 def _denominators(inside: Sum) -> list[tuple[Base, float]]:

@@ -181,7 +181,7 @@ class Writer:
 
     def fraction(self, coefficient: float, product: Product) -> Written:
         """The number first, where it is not 1; or its inverse below the line, if that is neater."""
-        factors = sorted(_pooled(product), key=self._rank)  # those of one rank as they came
+        factors = sorted(_pooled(_squared(product)), key=self._rank)  # of one rank as they came
         upper = [self.power(base, power) for base, power in factors if power > 0]
         lower = [self.power(base, -power) for base, power in factors if power < 0]
         if coefficient == 1.0:
@@ -266,6 +266,16 @@ def _is_letter(factor: tuple[Base, float]) -> bool:
 def _with(product: Product, at: int, base: Base) -> Product:
     """The product with another base at one place."""
     return (*product[:at], (base, product[at][1]), *product[at + 1 :])
+
+
+def _squared(product: Product) -> Product:
+    """A quotient of squares as the square of a quotient: (v/c)**2."""
+    powers = [power for _, power in product]
+    letters = all(isinstance(base, Variable) for base, _ in product)
+    if not letters or set(powers) != {2.0, -2.0}:
+        return product
+    under = tuple((base, power / 2) for base, power in product)
+    return ((Group(Sum(0.0, ((1.0, under),))), 2.0),)
 
 
 def _pooled(product: Product) -> list[tuple[Base, float]]:

@@ -18,7 +18,7 @@ from symseek.search import SearchState
 __all__ = ["Ending"]
 
 _NEAR = 1e-5  # errors at least so small may be exact once the constants are polished
-_LITTLE = 0.2  # of the budget: a search that has used less of it has hardly begun
+_LITTLE = 0.1  # of the budget: a search that has used less of it has hardly begun
 
 
 class Ending:

@@ -79,7 +79,7 @@ class Settings:
     max_expressions: int = _option(1_000_000, "how many formulas to try at most")
     max_seconds: float | None = _option(60.0, "how many seconds to search at most, or none")
     patience: int | None = _option(
-        200_000,
+        100_000,
         "stop when this many formulas, and twice as many as it took to find the one to pick,"
         " brought no better and what is left looks like noise; or none",
     )

@@ -16,15 +16,16 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Surrogate"]
+__all__ = ["Surrogate", "left_out"]
 
 Floats = NDArray[np.float64]
 
-_LEFT_OUT = 3  # every third row is predicted, not fitted
+_LEFT_OUT = 3  # a third of the rows is predicted, not fitted
 _MOST_TERMS = 450
 _ROWS_A_TERM = 2.5  # rows to fit on for each term, at least
 _HIGHEST = {1: 30, 2: 20}  # degree, by columns
 _SKETCH = 120  # terms by which the form is chosen
+_DEPENDENT = 1e-10  # the part of a term that no others make up, if it is more than rounding
 _TRIMMED = 0.02  # of the rows, those with the largest errors, which poles make
 
 
@@ -92,8 +93,8 @@ class _Trial:
         low, high = inputs.min(axis=0), inputs.max(axis=0)
         widths = np.where(high > low, (high - low) / 2, 1.0)
         places = (inputs - (low + high) / 2) / widths
-        left_out = np.arange(rows) % _LEFT_OUT == 0
-        powers, ends = _terms(columns, min(most, int((rows - left_out.sum()) / _ROWS_A_TERM)))
+        out = left_out(rows)
+        powers, ends = _terms(columns, min(most, int((rows - out.sum()) / _ROWS_A_TERM)))
         if len(ends) < 2:
             return None
         table = _products([_chebyshev(place, powers.max()) for place in places.T], powers, rows)
@@ -101,19 +102,22 @@ class _Trial:
         target = np.log(sign * y) if log else y
         # An error of log y counts by what it does to y.
         counted = np.sqrt(weights) * (y if log else 1.0)
-        A, b = table[~left_out] * counted[~left_out, None], (target * counted)[~left_out]
+        A, b = table[~out] * counted[~out, None], (target * counted)[~out]
         Q, R = np.linalg.qr(A)
+        told = np.abs(np.diag(R)) > _DEPENDENT * np.abs(R[0, 0])
+        if not told.all():
+            # Terms that others make up, as of a column that is constant or there twice, go.
+            powers, table = powers[told], table[:, told]
+            ends = tuple(np.unique(np.cumsum(told)[np.array(ends) - 1]).tolist())
+            Q, R = np.linalg.qr(A[:, told])
         projected = Q.T @ b
-        ruled = np.abs(np.diag(R)) > 1e-10 * np.abs(R[0, 0])
         found: _Trial | None = None
         for end in ends:
-            if not ruled[:end].all():
-                break
             coefficients = np.linalg.solve(R[:end, :end], projected[:end])
-            predicted = table[left_out, :end] @ coefficients
+            predicted = table[out, :end] @ coefficients
             if log:
                 predicted = sign * np.exp(np.minimum(predicted, 300.0))
-            squares = weights[left_out] * (predicted - y[left_out]) ** 2
+            squares = weights[out] * (predicted - y[out]) ** 2
             error = math.sqrt(_trimmed_mean(squares))
             if found is None or error < found.error:
                 found = cls(
@@ -148,6 +152,19 @@ class _Trial:
         if self.log:
             slopes *= values[:, None]
         return Surrogate(self.error, self.squares, values, slopes)
+
+
+@lru_cache(maxsize=16)
+def left_out(rows: int) -> NDArray[np.bool_]:
+    """Which rows [N] are predicted, not fitted: a third of them, the same for every surrogate.
+
+    They are drawn at random. Rows may be sorted and a column may have three values that take turns:
+    every third row would then be all rows with one of them.
+    """
+    order = np.random.default_rng([rows, 7]).permutation(rows)
+    chosen: NDArray[np.bool_] = order % _LEFT_OUT == 0
+    chosen.setflags(write=False)
+    return chosen
 
 
 def _trimmed_mean(squares: Floats) -> float:

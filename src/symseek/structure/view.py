@@ -144,7 +144,7 @@ class View:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has the table's own columns and target."""
+        """Whether it has no columns but the table's own, and its target."""
         return self.factor == ONE and all(isinstance(each, Column) for each in self.columns)
 
     @property

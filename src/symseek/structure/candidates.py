@@ -7,7 +7,8 @@ averaged out by a surrogate. Every candidate is a program, to be fitted and grad
 
 from __future__ import annotations
 
-from itertools import islice
+from collections.abc import Iterator
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,15 +81,18 @@ class _Task:
         Z = data.X[chosen]
         self.rows = Rows(data.y[chosen], data.weights[chosen], names)
         self.targets = targets(Z, target[chosen], operators)
+        self.divides = "div" in operators
         self.spread = data.spread
         with np.errstate(all="ignore"):
             self.rates = {
                 (at, halves): [1.0, *frequencies(data.X[:, at] ** (halves / 2), target)]
                 for at in range(Z.shape[1])
                 for halves in (2, -2)
-                if halves > 0 or (data.X[:, at] != 0).all()
+                if halves > 0 or (self.divides and (data.X[:, at] != 0).all())
             }
-        self.families: list[Family] = list(families(Z, names, operators, self.rates))
+        self.families: list[Family] = []
+        if self.targets:
+            self.families = list(families(Z, names, operators, self.rates))
 
     def exact(self) -> list[Candidate]:
         """What explains the target exactly, the shortest first."""
@@ -98,11 +102,13 @@ class _Task:
                 break
             sums = exact_sums(family, self.targets, self.rows)
             found += [each for each in islice(sums, _ENOUGH) if self._proven(each)]
-            for target in self.targets:
-                if target.multiplier.plain:
-                    made = quotients(family, target, self.rows, exact=True)
-                    found += [each for each in made if self._proven(each)]
+            found += [each for each in self._quotients(family, exact=True) if self._proven(each)]
         return sorted(found, key=lambda each: len(each.words))[:_ENOUGH]
+
+    def _quotients(self, family: Family, exact: bool) -> Iterator[Candidate]:
+        for target in self.targets:
+            if self.divides and target.multiplier.plain:
+                yield from quotients(family, target, self.rows, exact)
 
     def _proven(self, candidate: Candidate) -> bool:
         return candidate.error < _PROVEN * self.spread
@@ -111,11 +117,8 @@ class _Task:
         """What comes near the target, the best first; of the same words, one."""
         found: dict[tuple[str, ...], Candidate] = {}
         for family in self.families:
-            made = [*near_sums(family, self.targets, self.rows)]
-            for target in self.targets:
-                if target.multiplier.plain:
-                    made += quotients(family, target, self.rows, exact=False)
-            for each in made:
+            sums = near_sums(family, self.targets, self.rows)
+            for each in chain(sums, self._quotients(family, exact=False)):
                 form = tuple("#" if isinstance(word, float) else word for word in each.words)
                 if form not in found or each.error < found[form].error:
                     found[form] = each

@@ -52,14 +52,17 @@ class Proposals:
     @cached_property
     def view(self) -> View:
         """The view with the fewest columns."""
-        found = reduced_view(self.data, self.library.variables, set(self.library.names))
-        return found or View.plain(self.library.variables)
+        return self._reduced or View.plain(self.library.variables)
+
+    @cached_property
+    def _reduced(self) -> View | None:
+        return reduced_view(self.data, self.library.variables, set(self.library.names))
 
     def __call__(self, iteration: int, tally: Tally) -> Iterator[Programs]:
         """Programs over the table's library, in groups that are to be graded one after another."""
         if iteration == 0:
             yield self._written(self._candidates(tally))
-        if self.view.columns and not self.view.is_plain:
+        if self._reduced is not None and self._reduced.columns:
             yield self._written(self._evolved(iteration, tally))
 
     def _written(self, found: list[Program]) -> Programs:
@@ -75,6 +78,9 @@ class Proposals:
         found, exact = candidates(data, library)
         if exact or not found:
             return found
+        found = found[: max(tally.left - _KEPT, 0)]
+        if not found:
+            return []
         some = data.sampled(2_000, 0)
         batch, threads = Programs.from_list(found), self.threads
         graded = fit_constants(batch, some.X, some.y, _FIT, weights=some.weights, threads=threads)

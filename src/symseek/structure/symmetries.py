@@ -83,7 +83,7 @@ def reduced_view(data: Data, variables: tuple[str, ...], operators: set[str]) ->
     >>> y = X[:, 0] / np.sqrt(1 + (X[:, 1] / X[:, 2]) ** 2)
     >>> view = reduced_view(Data(X, y, np.ones(400)), ("m", "v", "c"), {"mul", "div"})
     >>> print(view)
-    y/m depends on v/c only
+    y/m depends on c/v only
     """
     if len(data.y) < _FEWEST_ROWS or len(variables) < 2 or not {"mul", "div"} <= operators:
         return None

@@ -23,8 +23,6 @@ __all__ = ["Column", "Part", "Product", "Sum", "View", "product"]
 
 Floats = NDArray[np.float64]
 
-HALF = Fraction(1, 2)
-
 
 @dataclass(frozen=True)
 class Column:
@@ -47,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Product:
-    """A product of powers, the exponents whole numbers or halves.
+    """A product of powers, the exponents whole numbers, halves, or halves of those.
 
     >>> law = Product(((Column(0, "v"), Fraction(1)), (Column(1, "c"), Fraction(-2))))
     >>> str(law), law.words()
@@ -211,10 +209,11 @@ def _arguments(words: list[str | float]) -> tuple[list[str | float], list[str | 
 def _multiplied(factors: list[tuple[Part, Fraction]]) -> list[str | float]:
     """The product of positive powers in pre-order; what is under a root is under one root."""
     whole = [(part, int(power)) for part, power in factors if int(power)]
-    rooted = [part for part, power in factors if power % 1 == HALF]
+    # Roots of roots come of one step of halves after another.
+    rooted = [(part, 2 * (power % 1)) for part, power in factors if power % 1]
     words: list[list[str | float]] = [part.words() for part, power in whole for _ in range(power)]
     if rooted:
-        words.append(["sqrt", *_chain([part.words() for part in rooted])])
+        words.append(["sqrt", *_multiplied(rooted)])
     return _chain(words)
 
 

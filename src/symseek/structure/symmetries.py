@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from symseek.data import Data
 from symseek.structure.surrogate import Surrogate, left_out
-from symseek.structure.view import Part, Sum, View, product
+from symseek.structure.view import ONE, Part, Sum, View, product
 
 __all__ = ["reduced_view"]
 
@@ -219,15 +219,18 @@ def _summed(view: View, i: int, j: int, sign: int, power: int) -> View:
 
 
 def _idle(known: _Known) -> Iterator[_Step]:
-    """Views without a column along which y hardly changes."""
-    columns = known.view.columns
-    slopes = known.surrogate.slopes * known.factor[:, None]
-    changes = [_norm(each) for each in (slopes * known.columns.std(axis=0)).T]
-    for at, change in enumerate(changes):
-        gap = change / max(*changes, 1e-300)
-        if len(columns) > 1 and gap < known.close:
+    """Views without a column along which y hardly changes; of a plain target one column stays."""
+    columns, factor = known.view.columns, known.view.factor
+    # A surrogate that explains little of y does not tell what y depends on.
+    if known.error > _MOST_CLOSE or (len(columns) == 1 and factor == ONE):
+        return
+    values, slopes = known.surrogate.values * known.factor, known.surrogate.slopes
+    changes = slopes * known.columns.std(axis=0) * known.factor[:, None]
+    for at, change in enumerate(changes.T):
+        gap = _norm(change) / max(values.std(), 1e-300)
+        if gap < known.close:
             rest = tuple(part for other, part in enumerate(columns) if other != at)
-            yield _Step(gap, 1, 0, View(rest, known.view.factor))
+            yield _Step(gap, 1, 0, View(rest, factor))
 
 
 # --- y is stretched with its columns

@@ -19,7 +19,7 @@ from symseek.data import Data
 from symseek.programs import Program
 from symseek.tokens import Kind, Library
 
-__all__ = ["Column", "Part", "Product", "Sum", "View", "product"]
+__all__ = ["ONE", "Column", "Part", "Product", "Sum", "View", "product"]
 
 Floats = NDArray[np.float64]
 
@@ -187,13 +187,21 @@ class View:
         above, below = _arguments(factor)
         return ["div", *(words if above == [1.0] else ["mul", *above, *words]), *below]
 
-    def __str__(self) -> str:
-        columns = ", ".join(self.names) or "nothing"
-        if self.factor == ONE:
-            return f"y depends on {columns} only"
+    def told(self, target: str) -> str:
+        """What it says of a target of this name, in a sentence.
+
+        >>> View((Column(0, "t"),), Column(1, "g")).told("height")
+        'height/g depends on t only'
+        """
         inverse = product((self.factor, Fraction(-1)))
         powers = inverse.factors if isinstance(inverse, Product) else ((inverse, Fraction(1)),)
-        return f"{product((Column(-1, 'y'), Fraction(1)), *powers)} depends on {columns} only"
+        left = product((Column(-1, target), Fraction(1)), *powers)
+        if not self.columns:
+            return f"{left} is constant"
+        return f"{left} depends on {', '.join(self.names)} only"
+
+    def __str__(self) -> str:
+        return self.told("y")
 
 
 def _arguments(words: list[str | float]) -> tuple[list[str | float], list[str | float]]:

@@ -49,20 +49,28 @@ def candidates(data: Data, library: Library) -> tuple[list[Program], bool]:
     if not {"add", "mul", "const"} <= operators or data.X.shape[1] > _MOST_COLUMNS:
         return [], False
     sign = -1.0 if (data.y < 0).all() else 1.0
-    positive = Data(data.X, sign * data.y, data.weights)
-    task = _Task(positive, None, library.variables, operators)
-    found = task.exact()
-    exact = bool(found)
-    if not exact and 0 < data.X.shape[1] <= _FEW_COLUMNS:
-        smooth = Surrogate.fitted(positive.X, positive.y, positive.weights)
-        if smooth is not None:
-            task = _Task(positive, smooth.values, library.variables, operators)
-            found = [*task.near(), *curves(positive.X, task.rates, library)]
+    with np.errstate(all="ignore"):  # what is undefined is told by its values
+        found, exact = _found(Data(data.X, sign * data.y, data.weights), library, operators)
     words = [(*(("mul", -1.0) if sign < 0 else ()), *each.words) for each in found]
     written = [
         each for each in words if operators.issuperset(w for w in each if isinstance(w, str))
     ]
     return [Program.from_preorder(each, library) for each in written], exact and bool(written)
+
+
+def _found(data: Data, library: Library, operators: set[str]) -> tuple[list[Candidate], bool]:
+    """What is exact, or else what comes near."""
+    count = data.X.shape[1]
+    names = library.variables[:count]
+    task = _Task(data, None, names, operators)
+    exact = task.exact()
+    if exact or not 0 < count <= _FEW_COLUMNS:
+        return exact, bool(exact)
+    smooth = Surrogate.fitted(data.X, data.y, data.weights)
+    if smooth is None:
+        return [], False
+    task = _Task(data, smooth.values, names, operators)
+    return [*task.near(), *curves(data.X, task.rates, library)], False
 
 
 class _Task:

@@ -62,6 +62,14 @@ class _Problem:
             weights = 1 / np.maximum(below / max(below.max(), 1e-300), 1e-6)
         return numbers, value
 
+    def error(self, numbers: Floats, s: Floats, weights: Floats) -> float:
+        """Of p/q itself; infinite where it is undefined."""
+        half, parts = self.table.shape[1], numbers / self.scale
+        with np.errstate(all="ignore"):
+            errors = self.table @ parts[:half] / (self.table @ parts[half:]) - s
+            square = float(weights @ errors**2)
+        return square if square < np.inf else np.inf
+
 
 def quotients(family: Family, target: Target, rows: Rows, exact: bool) -> Iterator[Candidate]:
     """Quotients of two sums over a family, with as few terms as they need."""
@@ -86,6 +94,8 @@ def quotients(family: Family, target: Target, rows: Rows, exact: bool) -> Iterat
                 continue
             fewer = [k for k in kept if k != dropped]
             trial, left = problem.solved(fewer, 1 if exact else _TURNS)
+            if not exact:
+                left = problem.error(trial, target.values, rows.weights)
             if best is None or left < best[0]:
                 best = left, fewer, trial
         if best is None or (exact and not best[0] < _NULL):

@@ -49,17 +49,22 @@ class Surrogate:
         >>> found.error < 1e-12, np.allclose(found.slopes[:, 0], 2 * x)
         (True, True)
         """
-        forms = [
-            (logs, log) for logs in _choices(X) for log in _choices(y[:, None] * np.sign(y[0]))
-        ]
-        made = [_Trial.made(X, y, weights, *form, min(most, _SKETCH)) for form in forms]
-        trials = [trial for trial in made if trial is not None]
-        if not trials:
-            return None
-        best = min(trials, key=lambda trial: trial.error)
-        if not best.settled and most > _SKETCH:
-            best = _Trial.made(X, y, weights, best.logs, best.log, most) or best
-        return best.surrogate()
+        with np.errstate(all="ignore"):  # what overflows is told by its values
+            best = _best(X, y, weights, most)
+            return None if best is None else best.surrogate()
+
+
+def _best(X: Floats, y: Floats, weights: Floats, most: int) -> _Trial | None:
+    """The best form by a sketch, with more terms if it wants them."""
+    forms = [(logs, log) for logs in _choices(X) for log in _choices(y[:, None] * np.sign(y[0]))]
+    made = [_Trial.made(X, y, weights, *form, min(most, _SKETCH)) for form in forms]
+    trials = [trial for trial in made if trial is not None]
+    if not trials:
+        return None
+    best = min(trials, key=lambda trial: trial.error)
+    if not best.settled and most > _SKETCH:
+        return _Trial.made(X, y, weights, best.logs, best.log, most) or best
+    return best
 
 
 def _choices(values: Floats) -> list[bool]:

@@ -96,8 +96,20 @@ FORMS = (
         lambda s: ["mul", "sin", *s, "sin", *s],
         ("sin",),
     ),
-    Form("asin(s)", np.sin, np.arcsin, lambda s: ["asin", *s], ("asin",)),
-    Form("acos(s)", np.cos, np.arccos, lambda s: ["acos", *s], ("acos",)),
+    Form(
+        "asin(s)",
+        lambda v: _where(np.abs(v) <= np.pi / 2, np.sin(v)),
+        np.arcsin,
+        lambda s: ["asin", *s],
+        ("asin",),
+    ),
+    Form(
+        "acos(s)",
+        lambda v: _where((v >= 0) & (v <= np.pi), np.cos(v)),
+        np.arccos,
+        lambda s: ["acos", *s],
+        ("acos",),
+    ),
 )
 
 

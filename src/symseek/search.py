@@ -131,9 +131,8 @@ class Proposer(Protocol):
     def __call__(self, iteration: int, tally: Tally) -> Iterable[Programs]:
         """Programs in groups, to be graded one after another."""
 
-    @property
-    def shortlist(self) -> list[Program]:
-        """The best it knows, which a front may not show."""
+    def shortlist(self, expressions: int) -> list[Program]:
+        """The best it knows, which a front may not show, after so many expressions."""
 
 
 class Search(Looped):

@@ -228,8 +228,10 @@ class Regression:
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
 
     def _shortlist(self) -> list[Program]:
-        proposals = self.search.proposals
-        return proposals.shortlist if proposals is not None and self.search.iteration else []
+        search = self.search
+        if search.proposals is None or not search.iteration:
+            return []
+        return search.proposals.shortlist(search.expressions)
 
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""

@@ -8,7 +8,9 @@ graded as all others.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain as chained
 from itertools import islice, product
 
 import numpy as np
@@ -55,7 +57,9 @@ def candidates(data: Data, library: Library) -> tuple[list[Program], bool]:
     operators = set(library.names)
     if not {"add", "mul", "const"} <= operators or data.X.shape[1] > _MOST_COLUMNS:
         return [], False
-    found, exact = _found(data, library.variables, operators, EXACT, _MOST)
+    with np.errstate(all="ignore"):  # what is undefined is told by its values
+        names = library.variables[: data.X.shape[1]]
+        found, exact = _found(data, names, operators, EXACT, _MOST)
     written = [
         each.words
         for each in found
@@ -101,9 +105,12 @@ class _Task:
         Z = data.X[chosen]
         self.rows = Rows(data.y[chosen], data.weights[chosen], names)
         self.targets = targets(Z, target[chosen], operators)
+        self.divides = "div" in operators
         self.spread = data.spread or float(np.abs(data.y).max()) or 1.0
-        self.rates = _rates(data.X, target)
-        self.families: list[Family] = list(families(Z, names, operators, self.rates))
+        self.rates = _rates(data.X, target, self.divides)
+        self.families: list[Family] = []
+        if self.targets:
+            self.families = list(families(Z, names, operators, self.rates))
 
     def exact(self, close: float) -> list[Candidate]:
         """What explains the target exactly, the shortest first."""
@@ -112,23 +119,24 @@ class _Task:
         for family in self.families:
             if len(found) >= _ENOUGH:
                 break
-            sums = exact_sums(family, self.targets, self.rows, close) if self.targets else ()
+            sums = exact_sums(family, self.targets, self.rows, close)
             found += [each for each in islice(sums, _ENOUGH) if each.error < limit]
-            for target in self.targets:
-                if target.multiplier.plain and close <= EXACT:
-                    made = quotients(family, target, self.rows, exact=True)
-                    found += [each for each in made if each.error < limit]
+            if close <= EXACT:
+                made = self._quotients(family, exact=True)
+                found += [each for each in made if each.error < limit]
         return sorted(found, key=lambda each: len(each.words))[:_ENOUGH]
+
+    def _quotients(self, family: Family, exact: bool) -> Iterator[Candidate]:
+        for target in self.targets:
+            if self.divides and target.multiplier.plain:
+                yield from quotients(family, target, self.rows, exact)
 
     def near(self, most: int) -> list[Candidate]:
         """What comes near the target, the best first; of the same words, one."""
         found: dict[tuple[str, ...], Candidate] = {}
-        for family in self.families if self.targets else ():
-            made = [*near_sums(family, self.targets, self.rows)]
-            for target in self.targets:
-                if target.multiplier.plain:
-                    made += quotients(family, target, self.rows, exact=False)
-            for each in made:
+        for family in self.families:
+            sums = near_sums(family, self.targets, self.rows)
+            for each in chained(sums, self._quotients(family, exact=False)):
                 form = tuple("#" if isinstance(word, float) else word for word in each.words)
                 if form not in found or each.error < found[form].error:
                     found[form] = each
@@ -136,12 +144,12 @@ class _Task:
         return [each for each in ranked[:most] if np.isfinite(each.error)]
 
 
-def _rates(X: Floats, target: Floats) -> dict[tuple[int, int], list[float]]:
+def _rates(X: Floats, target: Floats, divides: bool) -> dict[tuple[int, int], list[float]]:
     """Frequencies along each column and its reciprocal, and 1."""
     rates = {}
     for at, column in enumerate(X.T):
         for halves in (2, -2):
-            if halves > 0 or (column != 0).all():
+            if halves > 0 or (divides and (column != 0).all()):
                 rates[at, halves] = [1.0, *frequencies(column ** (halves / 2), target)]
     return rates
 
@@ -177,8 +185,9 @@ def _separated(
     if whole is None:
         return [], False
     enough = max(1.3 * whole.error / (data.spread or 1.0), 1e-6)
+    rates = _rates(Z, y, "div" in operators)
     found: list[Candidate] = []
-    for each in separations(Z, y, weights, names, operators, _rates(Z, y), enough):
+    for each in separations(Z, y, weights, names, operators, rates, enough):
         kept = [at for at in range(len(names)) if at != each.column]
         slack = max(_SLACK * each.error, close)
         choices = []

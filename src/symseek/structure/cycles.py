@@ -39,6 +39,8 @@ def frequencies(x: Floats, y: Floats) -> list[float]:
     """
     every = slice(None, None, -(-len(x) // _MOST))
     x, y = x[every], y[every]
+    if not np.isfinite(x).all():
+        return []
     gaps = np.diff(np.unique(x))
     if len(gaps) + 1 < _FEWEST:
         return []

@@ -24,6 +24,7 @@ __all__ = ["Candidate", "exact_sums", "near_sums", "written"]
 Floats = NDArray[np.float64]
 
 EXACT = 1e-9  # relative residual of what lies in a span
+ROWS_A_TERM = 2  # at least: as many features as rows give any target
 _MOST_TERMS = 12  # in an exact sum
 _SUBSETS = {1: 48, 2: 48, 3: 32, 4: 16}  # features in a family of which all sums are looked at
 _PROMISING = 40  # targets of a family for which sums are looked at
@@ -62,6 +63,8 @@ def exact_sums(
     scale = np.linalg.norm(family.table, axis=0)
     Q, R = np.linalg.qr(family.table / scale)
     Q = Q[:, np.abs(np.diag(R)) > 1e-9 * np.abs(np.diag(R)).max()]
+    if Q.shape[1] > len(T) / ROWS_A_TERM:
+        return
     left = np.linalg.norm(T - Q @ (Q.T @ T), axis=0) / sizes
     for at in np.argsort(left, kind="stable"):
         if not left[at] < close:

@@ -54,14 +54,17 @@ class Proposals:
     @cached_property
     def view(self) -> View:
         """The view with the fewest columns."""
-        found = reduced_view(self.data, self.library.variables, set(self.library.names))
-        return found or View.plain(self.library.variables)
+        return self._reduced or View.plain(self.library.variables)
+
+    @cached_property
+    def _reduced(self) -> View | None:
+        return reduced_view(self.data, self.library.variables, set(self.library.names))
 
     def __call__(self, iteration: int, tally: Tally) -> Iterator[Programs]:
         """Programs over the table's library, in groups that are to be graded one after another."""
         if iteration == 0:
             yield self._written(self._candidates(tally))
-        if self.view.columns and not self.view.is_plain:
+        if self._reduced is not None and self._reduced.columns:
             yield self._written(self._evolved(iteration, tally))
 
     def _written(self, found: list[Program]) -> Programs:
@@ -71,34 +74,43 @@ class Proposals:
 
     def _candidates(self, tally: Tally) -> list[Program]:
         """What linear algebra finds: exact programs, or the best of many that come near."""
-        found, tried = self._fitted
-        tally.expressions += tried
-        return found
+        found, exact = self._proposed
+        if exact:
+            return found
+        if tally.left < len(found) + _ROUNDS[-1][1]:
+            return []
+        tally.expressions += len(found)
+        return self._fitted
 
-    @property
-    def shortlist(self) -> list[Program]:
+    def shortlist(self, expressions: int) -> list[Program]:
         """The best candidates, over the table's library: simpler ones may hide them from a front.
 
         A front compares programs as they are searched. How simple one is shows when its numbers
-        turn out to be 1, or 1/2.
+        turn out to be 1, or 1/2. A search of fewer expressions than there were has fitted none.
         """
-        return list(self._written(self._fitted[0][:_SHORTLISTED]))
+        found, exact = self._proposed
+        if not exact:
+            found = self._fitted if expressions > len(found) else []
+        return list(self._written(found[:_SHORTLISTED]))
 
     @cached_property
-    def _fitted(self) -> tuple[list[Program], int]:
-        """The candidates, best first, and how many were fitted to the rows."""
-        library, data = self._small_library, self.view.data(self.data)
+    def _proposed(self) -> tuple[list[Program], bool]:
+        """The candidates, and whether they are exact."""
+        library = self._small_library
         if not self.view.columns:
-            return [Program.from_preorder(["const"], library)], 0
-        found, exact = candidates(data, library)
-        if exact or not found:
-            return found, 0
+            return [Program.from_preorder(["const"], library)], True
+        return candidates(self.view.data(self.data), library)
+
+    @cached_property
+    def _fitted(self) -> list[Program]:
+        """The best candidates, fitted to the rows, best first."""
+        found, data = self._proposed[0], self.view.data(self.data)
+        if not found:
+            return []
         batch = Programs.from_list(found)
-        tried = len(batch)
         for rows, count in _ROUNDS:
-            some = data.sampled(rows, 0)
-            batch = self._best(batch, some, count)
-        return list(batch), tried
+            batch = self._best(batch, data.sampled(rows, 0), count)
+        return list(batch)
 
     def _best(self, batch: Programs, data: Data, count: int) -> Programs:
         """So many programs with the shortest descriptions of these rows, once they are fitted."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.structure.features import Family
-from symseek.structure.projection import Candidate, Rows, written
+from symseek.structure.projection import ROWS_A_TERM, Candidate, Rows, written
 from symseek.structure.targets import Target, Words
 
 __all__ = ["quotients"]
@@ -40,7 +40,9 @@ class _Problem:
     def of(cls, family: Family, s: Floats) -> _Problem:
         A = np.concatenate([family.table, -s[:, None] * family.table], axis=1)
         largest = np.abs(A).max(axis=0)
-        scale = largest * np.linalg.norm(A / largest, axis=0)
+        largest = np.where(largest > 0, largest, 1.0)
+        sizes = np.linalg.norm(A / largest, axis=0)
+        scale = largest * np.where(sizes > 0, sizes, 1.0)
         return cls(A / scale, scale, family.table)
 
     def solved(self, kept: list[int], turns: int) -> tuple[Floats, float]:
@@ -56,14 +58,25 @@ class _Problem:
             numbers[kept] = found[2][-1] / sizes
             value = float(found[1][-1] / found[1][0])
             below = np.abs(self.table @ (numbers / self.scale)[half:])
-            weights = 1 / np.maximum(below, 1e-6 * below.max(initial=1e-300))
+            # A row near a pole counts much, but not without end.
+            weights = 1 / np.maximum(below / max(below.max(), 1e-300), 1e-6)
         return numbers, value
+
+    def error(self, numbers: Floats, s: Floats, weights: Floats) -> float:
+        """Of p/q itself; infinite where it is undefined."""
+        half, parts = self.table.shape[1], numbers / self.scale
+        with np.errstate(all="ignore"):
+            errors = self.table @ parts[:half] / (self.table @ parts[half:]) - s
+            square = float(weights @ errors**2)
+        return square if square < np.inf else np.inf
 
 
 def quotients(family: Family, target: Target, rows: Rows, exact: bool) -> Iterator[Candidate]:
     """Quotients of two sums over a family, with as few terms as they need."""
     half = family.table.shape[1]
     if half > _MOST_FEATURES or half < 2 or target.form.name not in ("s", "sqrt(s)"):
+        return
+    if 2 * half > len(rows.y) / ROWS_A_TERM:
         return
     problem = _Problem.of(family, target.values)
     kept = list(range(2 * half))
@@ -81,6 +94,8 @@ def quotients(family: Family, target: Target, rows: Rows, exact: bool) -> Iterat
                 continue
             fewer = [k for k in kept if k != dropped]
             trial, left = problem.solved(fewer, 1 if exact else _TURNS)
+            if not exact:
+                left = problem.error(trial, target.values, rows.weights)
             if best is None or left < best[0]:
                 best = left, fewer, trial
         if best is None or (exact and not best[0] < _NULL):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.structure.features import Rates
-from symseek.structure.surrogate import chebyshev, products, scaled_places, terms
+from symseek.structure.surrogate import chebyshev, left_out, products, scaled_places, terms
 from symseek.structure.targets import FORMS, Form, Words, power_words
 
 __all__ = ["Separation", "separations"]
@@ -111,7 +111,7 @@ def _taken_apart(
     if len(ends) < 2:
         return None
     best: tuple[float, Floats, Floats] | None = None  # error, coefficients, table of terms
-    left_out = np.arange(len(target)) % 3 == 0
+    out = left_out(len(target))
     scale = np.sqrt(weights)
     for logs in (False, True) if (others > 0).all() else (False,):
         places, _ = scaled_places(np.log(others) if logs else others)
@@ -120,8 +120,8 @@ def _taken_apart(
         for end in ends[1:]:
             A = np.concatenate([table[:, :end] * h[:, None] for _, h in functions], axis=1)
             B = A * scale[:, None]
-            numbers = np.linalg.lstsq(B[~left_out], (target * scale)[~left_out], rcond=1e-13)[0]
-            error = _relative(A[left_out] @ numbers, target[left_out], weights[left_out])
+            numbers = np.linalg.lstsq(B[~out], (target * scale)[~out], rcond=1e-13)[0]
+            error = _relative(A[out] @ numbers, target[out], weights[out])
             if best is None or error < best[0]:
                 best = error, numbers, table[:, :end]
     if best is None:

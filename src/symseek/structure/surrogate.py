@@ -16,15 +16,16 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Surrogate", "chebyshev", "products", "scaled_places", "terms"]
+__all__ = ["Surrogate", "chebyshev", "left_out", "products", "scaled_places", "terms"]
 
 Floats = NDArray[np.float64]
 
-_LEFT_OUT = 3  # every third row is predicted, not fitted
+_LEFT_OUT = 3  # a third of the rows is predicted, not fitted
 _MOST_TERMS = 450
 _ROWS_A_TERM = 2.5  # rows to fit on for each term, at least
 _HIGHEST = {1: 30, 2: 20}  # degree, by columns
 _SKETCH = 120  # terms by which the form is chosen
+_DEPENDENT = 1e-10  # the part of a term that no others make up, if it is more than rounding
 _TRIMMED = 0.02  # of the rows, those with the largest errors, which poles make
 
 
@@ -48,17 +49,22 @@ class Surrogate:
         >>> found.error < 1e-12, np.allclose(found.slopes[:, 0], 2 * x)
         (True, True)
         """
-        forms = [
-            (logs, log) for logs in _choices(X) for log in _choices(y[:, None] * np.sign(y[0]))
-        ]
-        made = [_Trial.made(X, y, weights, *form, min(most, _SKETCH)) for form in forms]
-        trials = [trial for trial in made if trial is not None]
-        if not trials:
-            return None
-        best = min(trials, key=lambda trial: trial.error)
-        if not best.settled and most > _SKETCH:
-            best = _Trial.made(X, y, weights, best.logs, best.log, most) or best
-        return best.surrogate()
+        with np.errstate(all="ignore"):  # what overflows is told by its values
+            best = _best(X, y, weights, most)
+            return None if best is None else best.surrogate()
+
+
+def _best(X: Floats, y: Floats, weights: Floats, most: int) -> _Trial | None:
+    """The best form by a sketch, with more terms if it wants them."""
+    forms = [(logs, log) for logs in _choices(X) for log in _choices(y[:, None] * np.sign(y[0]))]
+    made = [_Trial.made(X, y, weights, *form, min(most, _SKETCH)) for form in forms]
+    trials = [trial for trial in made if trial is not None]
+    if not trials:
+        return None
+    best = min(trials, key=lambda trial: trial.error)
+    if not best.settled and most > _SKETCH:
+        return _Trial.made(X, y, weights, best.logs, best.log, most) or best
+    return best
 
 
 def _choices(values: Floats) -> list[bool]:
@@ -89,8 +95,8 @@ class _Trial:
     ) -> _Trial | None:
         rows, columns = X.shape
         places, widths = scaled_places(np.log(X) if logs else X)
-        left_out = np.arange(rows) % _LEFT_OUT == 0
-        powers, ends = terms(columns, min(most, int((rows - left_out.sum()) / _ROWS_A_TERM)))
+        out = left_out(rows)
+        powers, ends = terms(columns, min(most, int((rows - out.sum()) / _ROWS_A_TERM)))
         if len(ends) < 2:
             return None
         table = products([chebyshev(place, powers.max()) for place in places.T], powers, rows)
@@ -98,19 +104,22 @@ class _Trial:
         target = np.log(sign * y) if log else y
         # An error of log y counts by what it does to y.
         counted = np.sqrt(weights) * (y if log else 1.0)
-        A, b = table[~left_out] * counted[~left_out, None], (target * counted)[~left_out]
+        A, b = table[~out] * counted[~out, None], (target * counted)[~out]
         Q, R = np.linalg.qr(A)
+        told = np.abs(np.diag(R)) > _DEPENDENT * np.abs(R[0, 0])
+        if not told.all():
+            # Terms that others make up, as of a column that is constant or there twice, go.
+            powers, table = powers[told], table[:, told]
+            ends = tuple(np.unique(np.cumsum(told)[np.array(ends) - 1]).tolist())
+            Q, R = np.linalg.qr(A[:, told])
         projected = Q.T @ b
-        ruled = np.abs(np.diag(R)) > 1e-10 * np.abs(R[0, 0])
         found: _Trial | None = None
         for end in ends:
-            if not ruled[:end].all():
-                break
             coefficients = np.linalg.solve(R[:end, :end], projected[:end])
-            predicted = table[left_out, :end] @ coefficients
+            predicted = table[out, :end] @ coefficients
             if log:
                 predicted = sign * np.exp(np.minimum(predicted, 300.0))
-            squares = weights[left_out] * (predicted - y[left_out]) ** 2
+            squares = weights[out] * (predicted - y[out]) ** 2
             error = math.sqrt(_trimmed_mean(squares))
             if found is None or error < found.error:
                 found = cls(
@@ -145,6 +154,19 @@ class _Trial:
         if self.log:
             slopes *= values[:, None]
         return Surrogate(self.error, self.squares, values, slopes)
+
+
+@lru_cache(maxsize=16)
+def left_out(rows: int) -> NDArray[np.bool_]:
+    """Which rows [N] are predicted, not fitted: a third of them, the same for every surrogate.
+
+    They are drawn at random. Rows may be sorted and a column may have three values that take turns:
+    every third row would then be all rows with one of them.
+    """
+    order = np.random.default_rng([rows, 7]).permutation(rows)
+    chosen: NDArray[np.bool_] = order % _LEFT_OUT == 0
+    chosen.setflags(write=False)
+    return chosen
 
 
 def _trimmed_mean(squares: Floats) -> float:

@@ -3,8 +3,8 @@
 If stretching some columns together stretches y, as in y(k*v, k*c) = y(v, c), one column can go: y
 depends on v/c. This is dimensional analysis with no units given: the slopes of a surrogate show the
 exponents. In the same way y may depend only on a sum or difference of two columns, or of their
-squares or reciprocals. Each step is judged on rows that were left out: the fewer columns must
-predict them as well as the more did.
+squares or reciprocals, or not on a column at all. Each step is judged on rows that were left out:
+the fewer columns must predict them as well as the more did.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.data import Data
-from symseek.structure.surrogate import Surrogate
-from symseek.structure.view import Part, Sum, View, product
+from symseek.structure.surrogate import Surrogate, left_out
+from symseek.structure.view import ONE, Part, Sum, View, product
 
 __all__ = ["reduced_view"]
 
@@ -33,7 +33,7 @@ _LEAST_CLOSE, _MOST_CLOSE = 0.1, 0.7  # by which the slopes may fail a symmetry,
 _SLOPES = 6.0  # times the error of a surrogate: that of its slopes, about
 _LARGEST = 6  # exponent
 _SUBSETS = 300  # of columns to eliminate that are looked at
-_SUMS, _STRETCHES = 3, 5  # tried in each round, the likeliest first
+_SUMS, _STRETCHES, _IDLE = 3, 5, 2  # tried in each round, the likeliest first
 _ROUNDINGS = 2  # of each group of stretches
 _WORSE = 2.5  # standard errors by which fewer columns may seem to predict worse
 _POWERS = (1, 2, -1)  # of columns whose sums are looked for
@@ -83,18 +83,21 @@ def reduced_view(data: Data, variables: tuple[str, ...], operators: set[str]) ->
     >>> y = X[:, 0] / np.sqrt(1 + (X[:, 1] / X[:, 2]) ** 2)
     >>> view = reduced_view(Data(X, y, np.ones(400)), ("m", "v", "c"), {"mul", "div"})
     >>> print(view)
-    y/m depends on v/c only
+    y/m depends on c/v only
     """
     if len(data.y) < _FEWEST_ROWS or len(variables) < 2 or not {"mul", "div"} <= operators:
         return None
     roots, sums = "sqrt" in operators, {"add", "sub"} <= operators
     found = None
-    for rows, terms in ((_FEW_ROWS, _FEW_TERMS), (_MANY_ROWS, _MANY_TERMS)):
-        some = data.sampled(rows, 0)
-        found = _fewest_columns(View.plain(variables), some, terms, roots, sums)
-        if found is None or found.error < _GOOD or len(some.y) == len(data.y):
-            break
-    return None if found is None or found.view.is_plain else found.view
+    with np.errstate(all="ignore"):  # what overflows is told by its values
+        for rows, terms in ((_FEW_ROWS, _FEW_TERMS), (_MANY_ROWS, _MANY_TERMS)):
+            some = data.sampled(rows, 0)
+            found = _fewest_columns(View.plain(variables), some, terms, roots, sums)
+            if found is None or found.error < _GOOD or len(some.y) == len(data.y):
+                break
+    if found is None or (found.view.is_plain and len(found.view.columns) == len(variables)):
+        return None
+    return found.view
 
 
 def _fewest_columns(view: View, data: Data, terms: int, roots: bool, sums: bool) -> _Known | None:
@@ -127,11 +130,12 @@ def _returned(known: _Known, missed: list[Part], data: Data, terms: int) -> _Kno
 def _best_step(known: _Known, data: Data, terms: int, roots: bool, sums: bool) -> _Known | None:
     """The view with fewer columns that predicts best, if any does as well as this one."""
     found: list[tuple[float, _Known]] = []
-    kinds = [(_sums(known), _SUMS)] if sums else []
-    for steps, most in [*kinds, (_stretches(known, roots), _STRETCHES)]:
+    kinds = [(_sums(known), _SUMS, _as_good)] if sums else []
+    kinds += [(_stretches(known, roots), _STRETCHES, _as_good), (_idle(known), _IDLE, _no_worse)]
+    for steps, most, allowed in kinds:
         for step in sorted(steps, key=lambda step: step.rank)[:most]:
             made = _known(step.view, data, terms)
-            if made is not None and _as_good(made, known):
+            if made is not None and allowed(made, known):
                 if made.error < max(_PERFECT, _CLEAR * known.error):
                     return made
                 # Where noise hides which is better, the plainer one is likelier.
@@ -151,7 +155,7 @@ def _known(view: View, data: Data, terms: int) -> _Known | None:
         surrogate = Surrogate.fitted(Z, target, weights, terms)
     else:
         surrogate = _constant(target, weights)
-    if surrogate is None:
+    if surrogate is None or not np.isfinite(surrogate.error):
         return None
     return _Known(view, Z, factor, surrogate, surrogate.error / data.spread)
 
@@ -159,13 +163,18 @@ def _known(view: View, data: Data, terms: int) -> _Known | None:
 def _constant(target: Floats, weights: Floats) -> Surrogate:
     """The surrogate of no columns at all: a number."""
     values = np.full(len(target), float(np.average(target, weights=weights)))
-    squares = (weights * (values - target) ** 2)[::3]
+    squares = (weights * (values - target) ** 2)[left_out(len(target))]
     return Surrogate(float(np.sqrt(squares.mean())), squares, values, np.empty((len(target), 0)))
 
 
+def _no_worse(new: _Known, old: _Known) -> bool:
+    """Whether rows left out are predicted no worse than before, as without a column of no use."""
+    return new.error <= max(old.error, _PERFECT)
+
+
 def _as_good(new: _Known, old: _Known) -> bool:
-    """Whether rows left out are predicted as well as before."""
-    if new.error <= max(old.error, _PERFECT):
+    """Whether rows left out are predicted as well as before, as far as noise lets it be seen."""
+    if _no_worse(new, old):
         return True
     worse = new.surrogate.squares - old.surrogate.squares
     deviation = float(worse.std()) / np.sqrt(len(worse))
@@ -183,8 +192,7 @@ def _sums(known: _Known) -> Iterator[_Step]:
         if power < 0 and not (np.abs(Z) > 0).all():
             continue
         # Along p(z) = z**power the slope of y is dy/dz / p'(z).
-        with np.errstate(all="ignore"):
-            along = slopes / (power * Z ** (power - 1))
+        along = slopes / (power * Z ** (power - 1))
         for i, j in combinations(range(Z.shape[1]), 2):
             for sign in (1, -1):
                 gap = _norm(along[:, i] - sign * along[:, j])
@@ -207,6 +215,24 @@ def _summed(view: View, i: int, j: int, sign: int, power: int) -> View:
     return View((*rest, Sum(first, second, sign)), view.factor)
 
 
+# --- y does not depend on a column
+
+
+def _idle(known: _Known) -> Iterator[_Step]:
+    """Views without a column along which y hardly changes; of a plain target one column stays."""
+    columns, factor = known.view.columns, known.view.factor
+    # A surrogate that explains little of y does not tell what y depends on.
+    if known.error > _MOST_CLOSE or (len(columns) == 1 and factor == ONE):
+        return
+    values, slopes = known.surrogate.values * known.factor, known.surrogate.slopes
+    changes = slopes * known.columns.std(axis=0) * known.factor[:, None]
+    for at, change in enumerate(changes.T):
+        gap = _norm(change) / max(values.std(), 1e-300)
+        if gap < known.close:
+            rest = tuple(part for other, part in enumerate(columns) if other != at)
+            yield _Step(gap, 1, 0, View(rest, factor))
+
+
 # --- y is stretched with its columns
 
 
@@ -217,6 +243,8 @@ def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
     size = np.abs(moved).max(axis=1)
     moved = moved[size <= np.quantile(size, 0.9)]  # a surrogate is worst where it is steepest
     gram = moved.T @ moved / len(moved)
+    if not np.isfinite(gram).all():
+        return
     sizes = np.sqrt(np.where(np.diag(gram) > 0, np.diag(gram), 1.0))
     positive = Z.min(axis=0) > 0
     usable = np.flatnonzero(positive | (Z.max(axis=0) < 0)).tolist()
@@ -263,7 +291,7 @@ def _rounded(
     found: list[tuple[float, tuple[int, ...], NDArray[np.int64]]] = []
     for pivots in islice(combinations(usable, len(basis)), _SUBSETS):
         block = basis[:, pivots]
-        if abs(np.linalg.det(block)) < 1e-9 * np.prod(np.linalg.norm(block, axis=1)):
+        if abs(np.linalg.det(block)) <= 1e-9 * np.prod(np.linalg.norm(block, axis=1)):
             continue
         exponents = 2 * np.linalg.solve(block, basis)  # in halves
         if not np.abs(exponents).max() <= 2 * _LARGEST:

@@ -96,8 +96,20 @@ FORMS = (
         lambda s: ["mul", "sin", *s, "sin", *s],
         ("sin",),
     ),
-    Form("asin(s)", np.sin, np.arcsin, lambda s: ["asin", *s], ("asin",)),
-    Form("acos(s)", np.cos, np.arccos, lambda s: ["acos", *s], ("acos",)),
+    Form(
+        "asin(s)",
+        lambda v: _where(np.abs(v) <= np.pi / 2, np.sin(v)),
+        np.arcsin,
+        lambda s: ["asin", *s],
+        ("asin",),
+    ),
+    Form(
+        "acos(s)",
+        lambda v: _where((v >= 0) & (v <= np.pi), np.cos(v)),
+        np.arccos,
+        lambda s: ["acos", *s],
+        ("acos",),
+    ),
 )
 
 
@@ -150,12 +162,12 @@ def power_words(name: str, halves: int) -> Words:
     return chain([*parts, ["sqrt", name]] if halves % 2 else parts)
 
 
-def multipliers(Z: Floats, roots: bool) -> Iterator[Multiplier]:
+def multipliers(Z: Floats, operators: set[str]) -> Iterator[Multiplier]:
     """The short products of powers: fewer exponents the more columns there are."""
     count = Z.shape[1]
     whole = {0: (), 1: (0, 2, -2, 4, -4, 6, -6), 2: (0, 2, -2, 4, -4)}.get(count, (0, 2, -2))
-    halves = (1, -1, 3, -3) if count == 1 and roots else ()
-    nonzero = [bool((column != 0).all()) for column in Z.T]
+    halves = (1, -1, 3, -3) if count == 1 and "sqrt" in operators else ()
+    nonzero = ["div" in operators and bool((column != 0).all()) for column in Z.T]
     positive = [bool((column > 0).all()) for column in Z.T]
     allowed = [
         [h for h in (*whole, *(halves if positive[at] else ())) if h >= 0 or nonzero[at]]
@@ -175,7 +187,7 @@ def multipliers(Z: Floats, roots: bool) -> Iterator[Multiplier]:
 def targets(Z: Floats, y: Floats, operators: set[str]) -> list[Target]:
     """Every transformed target that is a finite number on all rows."""
     found = []
-    for multiplier in multipliers(Z, "sqrt" in operators):
+    for multiplier in multipliers(Z, operators):
         for form in FORMS:
             if not set(form.operators) <= operators:
                 continue

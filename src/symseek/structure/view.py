@@ -19,11 +19,9 @@ from symseek.data import Data
 from symseek.programs import Program
 from symseek.tokens import Kind, Library
 
-__all__ = ["Column", "Part", "Product", "Sum", "View", "product"]
+__all__ = ["ONE", "Column", "Part", "Product", "Sum", "View", "product"]
 
 Floats = NDArray[np.float64]
-
-HALF = Fraction(1, 2)
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Product:
-    """A product of powers, the exponents whole numbers or halves.
+    """A product of powers, the exponents whole numbers, halves, or halves of those.
 
     >>> law = Product(((Column(0, "v"), Fraction(1)), (Column(1, "c"), Fraction(-2))))
     >>> str(law), law.words()
@@ -144,7 +142,7 @@ class View:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has the table's own columns and target."""
+        """Whether it has no columns but the table's own, and its target."""
         return self.factor == ONE and all(isinstance(each, Column) for each in self.columns)
 
     @property
@@ -189,13 +187,21 @@ class View:
         above, below = _arguments(factor)
         return ["div", *(words if above == [1.0] else ["mul", *above, *words]), *below]
 
-    def __str__(self) -> str:
-        columns = ", ".join(self.names) or "nothing"
-        if self.factor == ONE:
-            return f"y depends on {columns} only"
+    def told(self, target: str) -> str:
+        """What it says of a target of this name, in a sentence.
+
+        >>> View((Column(0, "t"),), Column(1, "g")).told("height")
+        'height/g depends on t only'
+        """
         inverse = product((self.factor, Fraction(-1)))
         powers = inverse.factors if isinstance(inverse, Product) else ((inverse, Fraction(1)),)
-        return f"{product((Column(-1, 'y'), Fraction(1)), *powers)} depends on {columns} only"
+        left = product((Column(-1, target), Fraction(1)), *powers)
+        if not self.columns:
+            return f"{left} is constant"
+        return f"{left} depends on {', '.join(self.names)} only"
+
+    def __str__(self) -> str:
+        return self.told("y")
 
 
 def _arguments(words: list[str | float]) -> tuple[list[str | float], list[str | float]]:
@@ -211,10 +217,11 @@ def _arguments(words: list[str | float]) -> tuple[list[str | float], list[str | 
 def _multiplied(factors: list[tuple[Part, Fraction]]) -> list[str | float]:
     """The product of positive powers in pre-order; what is under a root is under one root."""
     whole = [(part, int(power)) for part, power in factors if int(power)]
-    rooted = [part for part, power in factors if power % 1 == HALF]
+    # Roots of roots come of one step of halves after another.
+    rooted = [(part, 2 * (power % 1)) for part, power in factors if power % 1]
     words: list[list[str | float]] = [part.words() for part, power in whole for _ in range(power)]
     if rooted:
-        words.append(["sqrt", *_chain([part.words() for part in rooted])])
+        words.append(["sqrt", *_multiplied(rooted)])
     return _chain(words)
 
 

@@ -325,7 +325,8 @@ def test_libraries_without_sums_or_numbers_have_none() -> None:
 
 def test_curves_are_functions_of_one_column() -> None:
     Z = drawn(0, 50, 1)
-    made = curves(Z, {(0, 2): [3.0]}, LIBRARY)
+    names, operators = LIBRARY.variables, set(LIBRARY.names)
+    made = curves(Z, {(0, 2): [3.0]}, names, operators)
     texts = {" ".join(map(str, each.words)) for each in made}
     assert len(texts) == len(made)
     assert {
@@ -335,10 +336,10 @@ def test_curves_are_functions_of_one_column() -> None:
     } <= texts
     defined = [np.isfinite(value(each.words, Z)).all() for each in made]
     assert np.mean(defined) > 0.9  # but for logarithms that begin with a number below 0
-    assert curves(drawn(0, 50, 2), {}, LIBRARY) == []
-    signed = curves(Z - 1, {}, LIBRARY)
+    assert curves(drawn(0, 50, 2), {}, names, operators) == []
+    signed = curves(Z - 1, {}, names, operators)
     assert not any("sqrt" in each.words for each in signed)
-    plain = curves(Z, {}, Library(["add", "mul", "exp", "const"], ["u"]))
+    plain = curves(Z, {}, ("u",), {"add", "mul", "exp", "const"})
     assert plain
     assert not any({"div", "sqrt"} & {*each.words} for each in plain)
 

@@ -152,7 +152,7 @@ class Regression:
         settings = self.settings
         squared = isinstance(self.reward, ErrorReward) and self.reward.curve(1.0) is not None
         evolves = settings.search_config().evolution is not None
-        if not (settings.structure and settings.constants and squared and evolves):
+        if not (settings.structure and squared and evolves):
             return None
 
         rows = self.train.scaled(self.scales)

@@ -21,6 +21,7 @@ from symseek.programs import Program
 from symseek.structure.curves import curves
 from symseek.structure.cycles import frequencies
 from symseek.structure.features import Family, families
+from symseek.structure.numberless import without_numbers
 from symseek.structure.projection import EXACT, Candidate, Rows, exact_sums, near_sums
 from symseek.structure.quotients import quotients
 from symseek.structure.separation import Separation, separations
@@ -55,8 +56,10 @@ def candidates(data: Data, library: Library) -> tuple[list[Program], bool]:
     (True, True)
     """
     operators = set(library.names)
-    if not {"add", "mul", "const"} <= operators or data.X.shape[1] > _MOST_COLUMNS:
+    if not {"add", "mul"} <= operators or data.X.shape[1] > _MOST_COLUMNS:
         return [], False
+    if "const" not in operators:
+        return _without_numbers(data, library)
     with np.errstate(all="ignore"):  # what is undefined is told by its values
         names = library.variables[: data.X.shape[1]]
         found, exact = _found(data, names, operators, EXACT, _MOST)
@@ -66,6 +69,20 @@ def candidates(data: Data, library: Library) -> tuple[list[Program], bool]:
         if operators.issuperset(word for word in each.words if isinstance(word, str))
     ]
     return [Program.from_preorder(each, library) for each in written], exact and bool(written)
+
+
+def _without_numbers(data: Data, library: Library) -> tuple[list[Program], bool]:
+    """Exact programs whose numbers are small fractions, for a library that has none."""
+    operators, names = set(library.names), library.variables
+    nonzero = [name for name, column in zip(names, data.X.T, strict=True) if (column != 0).all()]
+    if not nonzero or not {"sub", "div"} <= operators:
+        return [], False
+    with np.errstate(all="ignore"):
+        found = _Task(data, None, names, operators).exact(EXACT)
+    ways = [without_numbers(each.words, name) for each in found for name in nonzero]
+    written = sorted((words for words in ways if words is not None), key=len)
+    known = [words for words in written if operators.issuperset(map(str, words))]
+    return [Program.from_preorder(words, library) for words in known[:_ENOUGH]], bool(known)
 
 
 def _found(

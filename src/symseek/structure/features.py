@@ -153,6 +153,8 @@ def _sets(columns: _Columns, rates: Rates) -> Iterator[list[_Feature]]:
     for size in range(2, min(count, 6) + 1):
         for chosen in combinations(every, size):
             yield columns.monomials(chosen, (0, 2, 4), 4)
+    if count > 1:
+        yield [columns.one, *(columns.power(at, h) for at in every for h in (2, 4, 6, 8))]
     for chosen in combinations(every, 2):
         yield columns.monomials(chosen, (0, 2, -2, 4, -4), 8)
         yield columns.monomials(chosen, (0, 1, -1, 2, -2, 3, -3), 4)

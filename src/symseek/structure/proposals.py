@@ -77,9 +77,10 @@ class Proposals:
         found, exact = self._proposed
         if exact:
             return found
-        if tally.left < len(found) + _ROUNDS[-1][1]:
+        cost = self._cost
+        if tally.left < cost + _ROUNDS[-1][1]:
             return []
-        tally.expressions += len(found)
+        tally.expressions += cost
         return self._fitted
 
     def shortlist(self, expressions: int) -> list[Program]:
@@ -90,7 +91,7 @@ class Proposals:
         """
         found, exact = self._proposed
         if not exact:
-            found = self._fitted if expressions > len(found) else []
+            found = self._fitted if expressions > self._cost else []
         return list(self._written(found[:_SHORTLISTED]))
 
     @cached_property
@@ -98,8 +99,15 @@ class Proposals:
         """The candidates, and whether they are exact."""
         library = self._small_library
         if not self.view.columns:
-            return [Program.from_preorder(["const"], library)], True
+            number = "const" if "const" in library.names else None
+            return ([Program.from_preorder([number], library)], True) if number else ([], False)
         return candidates(self.view.data(self.data), library)
+
+    @cached_property
+    def _cost(self) -> int:
+        """How many fits it takes to find the best candidates."""
+        counts = [len(self._proposed[0]), *(count for _, count in _ROUNDS[:-1])]
+        return sum(np.minimum.accumulate(counts).tolist())
 
     @cached_property
     def _fitted(self) -> list[Program]:

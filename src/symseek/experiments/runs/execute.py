@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symseek import problems
 from symseek.experiments.runs.judge import Judge, StopAtRecovery, errors_on_test, readable
 from symseek.experiments.runs.perform import report
-from symseek.experiments.runs.plan import Plan, gp_config, search_config
+from symseek.experiments.runs.plan import LENGTH, Plan, gp_config, search_config
 from symseek.experiments.runs.record import Record, Snapshot
 from symseek.experiments.runs.spec import Spec
 from symseek.experiments.runs.training_curve import (
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from symseek.front import Entry
     from symseek.loop import Iteration, Result
     from symseek.recovery.equivalence import Recovery
-    from symseek.search import Search
+    from symseek.search import Search, SearchConfig
+    from symseek.structure.proposals import Proposals
+    from symseek.tokens import Library
 
     AnySearch: TypeAlias = Search | GeneticProgramming
 
@@ -134,7 +137,34 @@ def _set_up(
     if plan.distribution:
         recorder = RewardRecorder(config.objective)
         config = replace(config, objective=recorder)
-    return recorder, Search(*given, config, constraints=plan.constraints(), **more)
+    more["constraints"] = plan.constraints()
+    if spec.method == "hybrid":
+        more["proposals"] = _proposals(*given, config, dict(more))
+    return recorder, Search(*given, config, **more)
+
+
+def _proposals(
+    library: Library,
+    X: NDArray[np.float64],
+    y: NDArray[np.float64],
+    config: SearchConfig,
+    options: dict[str, Any],
+) -> Proposals | None:
+    """What the structure of the data proposes, as for a fit; None for rewards of other errors."""
+    from symseek.data import Data
+    from symseek.rewards import ErrorReward, reward_named
+    from symseek.search import Search
+    from symseek.structure.proposals import Proposals
+
+    reward = reward_named(options["reward"])
+    if not isinstance(reward, ErrorReward) or reward.curve(1.0) is None:
+        return None
+
+    def searched(library: Library, data: Data) -> Search:
+        return Search(library, data.X, data.y, config, weights=data.weights, **options)
+
+    data = Data.checked(X, y, library.variables)
+    return Proposals(library, data, LENGTH, searched, options["threads"])
 
 
 class _Reporter:

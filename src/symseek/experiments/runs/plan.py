@@ -51,7 +51,7 @@ ABLATIONS: dict[str, tuple[str, ...]] = {
 }
 
 _NO_RISK_BETA = 0.5  # the ablation's own baseline: an average with weight 0.5
-_LENGTH, _CONSTANTS = 30, 3  # without constraints, a program is closed after this many tokens
+LENGTH, _CONSTANTS = 30, 3  # without constraints, a program is closed after this many tokens
 
 THREADS = range(1, 1025)
 
@@ -140,7 +140,7 @@ class Plan:
 
         if "constraints" not in self.without:
             return None
-        return [CloseUnfinished(_LENGTH), MaxConstants(_CONSTANTS)]
+        return [CloseUnfinished(LENGTH), MaxConstants(_CONSTANTS)]
 
 
 def check(specs: Iterable[Spec], with_libraries: bool = True) -> None:

@@ -117,7 +117,8 @@ class _Task:
         chosen = np.arange(len(target))
         if smooth is not None and np.mean(smooth > 0) > 0.9:
             # Near zero the transforms of what noise has left are anything.
-            chosen = np.flatnonzero(smooth > 0.02 * np.sqrt(np.mean(smooth**2)))
+            clear = np.flatnonzero(smooth > 0.02 * np.sqrt(np.mean(smooth**2)))
+            chosen = clear if len(clear) > len(chosen) // 2 else chosen
         chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, _ROWS).astype(np.intp))]
         Z = data.X[chosen]
         self.rows = Rows(data.y[chosen], data.weights[chosen], names)

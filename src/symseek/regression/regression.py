@@ -228,10 +228,12 @@ class Regression:
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
 
     def _shortlist(self) -> list[Program]:
+        """What the structure of the data proposes, unless something is exact already."""
         search = self.search
         if search.proposals is None or not search.iteration:
             return []
-        return search.proposals.shortlist(search.expressions)
+        exact = self.ending(search.state) is Stopped.EXACT
+        return [] if exact else search.proposals.shortlist(search.expressions)
 
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""

@@ -29,7 +29,7 @@ from symseek.structure.surrogate import Surrogate
 from symseek.structure.targets import Words, chain, targets
 from symseek.tokens import Library
 
-__all__ = ["candidates"]
+__all__ = ["exact_candidates", "near_candidates"]
 
 Floats = NDArray[np.float64]
 
@@ -41,69 +41,89 @@ _ENOUGH = 6  # exact ones
 _MOST = 600  # near ones
 _OF_EACH_PART = 4  # candidates for a part of a sum
 _NEAR_OF_A_PART = 60
+_NULL = 1e-10  # a smallest singular value, over the largest, that is none
 _CLOSE = 1e-5  # what fails by more may be something else
 _SLACK = 30.0  # times the error of a separation: what its parts may fail by
 
 
-def candidates(data: Data, library: Library) -> tuple[list[Program], bool]:
-    """Programs over the library of a view, whose rows these are, and whether they are exact.
+def exact_candidates(data: Data, library: Library) -> list[Program]:
+    """Programs over the library of a view, whose rows these are, that explain them exactly.
 
     >>> x = np.linspace(1, 3, 200)
     >>> data = Data(x[:, None], 1 / np.sqrt(1 + 2 * x**2), np.ones(200))
     >>> library = Library(["add", "sub", "mul", "div", "sqrt", "const"], ["x"])
-    >>> found, exact = candidates(data, library)
-    >>> exact, bool(np.allclose(found[0].evaluate(data.X), data.y))
-    (True, True)
+    >>> found = exact_candidates(data, library)
+    >>> bool(np.allclose(found[0].evaluate(data.X), data.y))
+    True
     """
     operators = set(library.names)
     if not {"add", "mul"} <= operators or data.X.shape[1] > _MOST_COLUMNS:
-        return [], False
+        return []
     if "const" not in operators:
         return _without_numbers(data, library)
-    with np.errstate(all="ignore"):  # what is undefined is told by its values
-        names = library.variables[: data.X.shape[1]]
-        found, exact = _found(data, names, operators, EXACT, _MOST)
+    return _programs(_exact(data, library.variables, operators, EXACT), library)
+
+
+def near_candidates(data: Data, library: Library) -> list[Program]:
+    """Programs that come near the target, the best first; their numbers are to be fitted."""
+    operators = set(library.names)
+    if not {"add", "mul", "const"} <= operators or not 0 < data.X.shape[1] <= _FEW_COLUMNS:
+        return []
+    return _programs(_near(data, library.variables, operators, _MOST), library)
+
+
+def _programs(found: list[Candidate], library: Library) -> list[Program]:
+    known = set(library.names)
     written = [
         each.words
         for each in found
-        if operators.issuperset(word for word in each.words if isinstance(word, str))
+        if known.issuperset(word for word in each.words if isinstance(word, str))
     ]
-    return [Program.from_preorder(each, library) for each in written], exact and bool(written)
+    return [Program.from_preorder(each, library) for each in written]
 
 
-def _without_numbers(data: Data, library: Library) -> tuple[list[Program], bool]:
+def _without_numbers(data: Data, library: Library) -> list[Program]:
     """Exact programs whose numbers are small fractions, for a library that has none."""
     operators, names = set(library.names), library.variables
     nonzero = [name for name, column in zip(names, data.X.T, strict=True) if (column != 0).all()]
     if not nonzero or not {"sub", "div"} <= operators:
-        return [], False
+        return []
     with np.errstate(all="ignore"):
         found = _Task(data, None, names, operators).exact(EXACT)
     ways = [without_numbers(each.words, name) for each in found for name in nonzero]
     written = sorted((words for words in ways if words is not None), key=len)
     known = [words for words in written if operators.issuperset(map(str, words))]
-    return [Program.from_preorder(words, library) for words in known[:_ENOUGH]], bool(known)
+    return [Program.from_preorder(words, library) for words in known[:_ENOUGH]]
 
 
-def _found(
-    data: Data, names: tuple[str, ...], operators: set[str], close: float, most: int
-) -> tuple[list[Candidate], bool]:
-    """Candidates as words; exact ones leave less than the part `close` of the target."""
-    sign = -1.0 if (data.y < 0).all() else 1.0
-    rows = Data(data.X, sign * data.y, data.weights)
-    found = _Task(rows, None, names, operators).exact(close)
-    exact = bool(found) and close <= _CLOSE
-    if not exact and data.X.shape[1] > 1:
-        apart, exact = _separated(rows, names, operators, close)
-        found = apart if exact else [*found, *apart]
-    if not exact and 0 < data.X.shape[1] <= _FEW_COLUMNS:
+def _exact(
+    data: Data, names: tuple[str, ...], operators: set[str], close: float
+) -> list[Candidate]:
+    """Candidates that leave less than the part `close` of the target."""
+    rows, sign = _turned(data)
+    with np.errstate(all="ignore"):  # what is undefined is told by its values
+        found = _Task(rows, None, names, operators).exact(close)
+        if (not found or close > _CLOSE) and data.X.shape[1] > 1:
+            found = [*_separated(rows, names, operators, close), *found]
+    return [each.times(sign) for each in found]
+
+
+def _near(data: Data, names: tuple[str, ...], operators: set[str], most: int) -> list[Candidate]:
+    """Candidates for the target with its noise averaged out."""
+    rows, sign = _turned(data)
+    with np.errstate(all="ignore"):
         smooth = Surrogate.fitted(rows.X, rows.y, rows.weights)
-        if smooth is not None:
-            task = _Task(rows, smooth.values, names, operators)
-            found = [*found, *task.near(most), *curves(rows.X, task.rates, names, operators)]
-    if sign < 0:
-        found = [Candidate(("mul", -1.0, *each.words), each.error) for each in found]
-    return found, exact
+        if smooth is None:
+            return []
+        task = _Task(rows, smooth.values, names, operators)
+        found = [*task.near(most), *curves(rows.X, task.rates, names, operators)]
+    return [each.times(sign) for each in found]
+
+
+def _turned(data: Data) -> tuple[Data, int]:
+    """The rows with a negative target turned positive, and the sign that it had."""
+    sign = -1 if (data.y < 0).all() else 1
+    return Data(data.X, sign * data.y, data.weights), sign
 
 
 class _Task:
@@ -139,22 +159,21 @@ class _Task:
                 break
             sums = exact_sums(family, self.targets, self.rows, close)
             found += [each for each in islice(sums, _ENOUGH) if each.error < limit]
-            if close <= EXACT:
-                made = self._quotients(family, exact=True)
-                found += [each for each in made if each.error < limit]
+            made = self._quotients(family, close if close > EXACT else _NULL)
+            found += [each for each in made if each.error < limit]
         return sorted(found, key=lambda each: len(each.words))[:_ENOUGH]
 
-    def _quotients(self, family: Family, exact: bool) -> Iterator[Candidate]:
+    def _quotients(self, family: Family, close: float | None) -> Iterator[Candidate]:
         for target in self.targets:
             if self.divides and target.multiplier.plain:
-                yield from quotients(family, target, self.rows, exact)
+                yield from quotients(family, target, self.rows, close)
 
     def near(self, most: int) -> list[Candidate]:
         """What comes near the target, the best first; of the same words, one."""
         found: dict[tuple[str, ...], Candidate] = {}
         for family in self.families:
             sums = near_sums(family, self.targets, self.rows)
-            for each in chained(sums, self._quotients(family, exact=False)):
+            for each in chained(sums, self._quotients(family, None)):
                 form = tuple("#" if isinstance(word, float) else word for word in each.words)
                 if form not in found or each.error < found[form].error:
                     found[form] = each
@@ -195,13 +214,13 @@ class _Joined:
 
 def _separated(
     data: Data, names: tuple[str, ...], operators: set[str], close: float
-) -> tuple[list[Candidate], bool]:
+) -> list[Candidate]:
     """Candidates for the parts of a sum that comes apart, put together again."""
     rows = np.unique(np.linspace(0, len(data.y) - 1, _SEPARATED_ROWS).astype(np.intp))
     Z, y, weights = data.X[rows], data.y[rows], data.weights[rows]
     whole = Surrogate.fitted(Z, y, weights)
     if whole is None:
-        return [], False
+        return []
     enough = max(1.3 * whole.error / (data.spread or 1.0), 1e-6)
     rates = _rates(Z, y, "div" in operators)
     found: list[Candidate] = []
@@ -214,9 +233,9 @@ def _separated(
             choices.append(_part(own, tuple(names[at] for at in kept), operators, slack))
         joined = (_Joined(each, chosen).words() for chosen in product(*choices))
         found += [Candidate(tuple(words), np.inf) for words in joined]
-        if found and each.error < 1e-6:
-            return found, True
-    return found, False
+        if found and each.error < _CLOSE:
+            break
+    return found
 
 
 def _part(
@@ -226,9 +245,10 @@ def _part(
     mean = float(np.average(data.y, weights=data.weights))
     if np.sqrt(np.average((data.y - mean) ** 2, weights=data.weights)) < slack * abs(mean):
         return [(mean,)]
-    found, _ = _found(data, names, operators, slack, _NEAR_OF_A_PART)
-    ranked = sorted(found[:_NEAR_OF_A_PART], key=lambda each: (each.error, len(each.words)))
-    shortest = sorted(found[:_OF_EACH_PART], key=lambda each: len(each.words))
-    return [each.words for each in dict.fromkeys([*shortest, *ranked[:_OF_EACH_PART]])][
-        :_OF_EACH_PART
-    ]
+    found = _exact(data, names, operators, slack)
+    if not found and len(names) == 1:
+        found = _near(data, names, operators, _NEAR_OF_A_PART)[:_NEAR_OF_A_PART]
+    ranked = sorted(found, key=lambda each: (each.error, len(each.words)))
+    shortest = sorted(found, key=lambda each: len(each.words))
+    both = [each for pair in zip(shortest, ranked, strict=True) for each in pair]
+    return [each.words for each in dict.fromkeys(both)][:_OF_EACH_PART]

@@ -38,6 +38,10 @@ class Candidate:
     words: tuple[str | float, ...]
     error: float  # root mean square, weighted, in units of y
 
+    def times(self, sign: int) -> Candidate:
+        """The formula, or -1 times it."""
+        return self if sign > 0 else Candidate(("mul", -1.0, *self.words), self.error)
+
 
 @dataclass(frozen=True)
 class Rows:

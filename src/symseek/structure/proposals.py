@@ -21,7 +21,7 @@ from symseek.loop import Tally
 from symseek.programs import Program, Programs
 from symseek.regression.picking import descriptions
 from symseek.search import Search
-from symseek.structure.candidates import candidates
+from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.symmetries import reduced_view
 from symseek.structure.view import View
 from symseek.tokens import Library
@@ -31,7 +31,7 @@ __all__ = ["Proposals"]
 _FIT = FitConfig("least_squares", restarts=0, max_steps=40)
 _ROUNDS = ((2_000, 150), (10_000, 60))  # rows to fit candidates to, and how many are then kept
 _SHORTLISTED = 15
-_LONGER = 2  # times as long as a program that is sampled, at most
+_LONGER = 6  # times as long as a program that is sampled, before it is simplified
 
 
 class Proposals:
@@ -63,7 +63,8 @@ class Proposals:
     def __call__(self, iteration: int, tally: Tally) -> Iterator[Programs]:
         """Programs over the table's library, in groups that are to be graded one after another."""
         if iteration == 0:
-            yield self._written(self._candidates(tally))
+            yield self._written(self._exact)
+            yield self._written(self._affordable(tally))
         if self._reduced is not None and self._reduced.columns:
             yield self._written(self._evolved(iteration, tally))
 
@@ -72,13 +73,10 @@ class Proposals:
         kept = [each for each in written if len(each) <= self.longest]
         return Programs.from_list(list(dict.fromkeys(kept)), self.library)
 
-    def _candidates(self, tally: Tally) -> list[Program]:
-        """What linear algebra finds: exact programs, or the best of many that come near."""
-        found, exact = self._proposed
-        if exact:
-            return found
+    def _affordable(self, tally: Tally) -> list[Program]:
+        """The best of the candidates that come near, if the budget allows to fit them all."""
         cost = self._cost
-        if tally.left < cost + _ROUNDS[-1][1]:
+        if not cost or tally.left < cost + _ROUNDS[-1][1]:
             return []
         tally.expressions += cost
         return self._fitted
@@ -87,32 +85,35 @@ class Proposals:
         """The best candidates, over the table's library: simpler ones may hide them from a front.
 
         A front compares programs as they are searched. How simple one is shows when its numbers
-        turn out to be 1, or 1/2. A search of fewer expressions than there were has fitted none.
+        turn out to be 1, or 1/2. A search that has ended before has fitted none.
         """
-        found, exact = self._proposed
-        if not exact:
-            found = self._fitted if expressions > self._cost else []
-        return list(self._written(found[:_SHORTLISTED]))
+        near = self._fitted[:_SHORTLISTED] if expressions > self._cost else []
+        return list(self._written([*self._exact, *near]))
 
     @cached_property
-    def _proposed(self) -> tuple[list[Program], bool]:
-        """The candidates, and whether they are exact."""
+    def _exact(self) -> list[Program]:
+        """Candidates that explain the rows exactly."""
         library = self._small_library
         if not self.view.columns:
-            number = "const" if "const" in library.names else None
-            return ([Program.from_preorder([number], library)], True) if number else ([], False)
-        return candidates(self.view.data(self.data), library)
+            number = ["const"] if "const" in library.names else []
+            return [Program.from_preorder(number, library)] if number else []
+        return exact_candidates(self.view.data(self.data), library)
+
+    @cached_property
+    def _near(self) -> list[Program]:
+        """Candidates that come near."""
+        return near_candidates(self.view.data(self.data), self._small_library)
 
     @cached_property
     def _cost(self) -> int:
         """How many fits it takes to find the best candidates."""
-        counts = [len(self._proposed[0]), *(count for _, count in _ROUNDS[:-1])]
+        counts = [len(self._near), *(count for _, count in _ROUNDS[:-1])]
         return sum(np.minimum.accumulate(counts).tolist())
 
     @cached_property
     def _fitted(self) -> list[Program]:
         """The best candidates, fitted to the rows, best first."""
-        found, data = self._proposed[0], self.view.data(self.data)
+        found, data = self._near, self.view.data(self.data)
         if not found:
             return []
         batch = Programs.from_list(found)

@@ -21,7 +21,6 @@ __all__ = ["quotients"]
 
 Floats = NDArray[np.float64]
 
-_NULL = 1e-10  # of the largest singular value
 _TURNS = 3
 _MOST_FEATURES = 10
 _MOST_TERMS = 14
@@ -71,8 +70,15 @@ class _Problem:
         return square if square < np.inf else np.inf
 
 
-def quotients(family: Family, target: Target, rows: Rows, exact: bool) -> Iterator[Candidate]:
-    """Quotients of two sums over a family, with as few terms as they need."""
+def quotients(
+    family: Family, target: Target, rows: Rows, close: float | None
+) -> Iterator[Candidate]:
+    """Quotients of two sums over a family, with as few terms as they need.
+
+    `close` is a smallest singular value, over the largest, that counts as none; without it, the
+    best quotients of few terms are given, however near they come.
+    """
+    exact, null = close is not None, close or 0.0
     half = family.table.shape[1]
     if half > _MOST_FEATURES or half < 2 or target.form.name not in ("s", "sqrt(s)"):
         return
@@ -81,7 +87,7 @@ def quotients(family: Family, target: Target, rows: Rows, exact: bool) -> Iterat
     problem = _Problem.of(family, target.values)
     kept = list(range(2 * half))
     numbers, value = problem.solved(kept, 1 if exact else _TURNS)
-    if exact and not value < _NULL:
+    if exact and not value < null:
         return
     stages: list[Floats] = []
     while True:
@@ -98,7 +104,7 @@ def quotients(family: Family, target: Target, rows: Rows, exact: bool) -> Iterat
                 left = problem.error(trial, target.values, rows.weights)
             if best is None or left < best[0]:
                 best = left, fewer, trial
-        if best is None or (exact and not best[0] < _NULL):
+        if best is None or (exact and not best[0] < null):
             break
         kept, numbers = best[1], best[2]
     wanted = stages[-1:] if exact else stages[-_STAGES:]

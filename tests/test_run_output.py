@@ -29,9 +29,12 @@ from run_helpers import (
 from symseek.cli.settings import fit_command, option_words
 from symseek.regression import progress
 from symseek.regression.progress import SearchProgress, run_with_progress
+from symseek.regression.regression import Regression
+from symseek.regression.settings import Settings
 from symseek.report.text import clock
 from symseek.runs import recorder
 from symseek.runs.folder import FitRequest, RunFolder
+from symseek.structure.proposals import Proposals
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -284,3 +287,62 @@ def test_quiet_says_nothing_but_the_result(capsys: Capture) -> None:
     assert front(quiet.out) == front(loud.out)
     assert "report: data-run-1/report.html; use it: symseek predict data-run-1 NEW" in quiet.out
     assert "repeat it: symseek fit data.csv --target y --max-expressions 2000\n" in quiet.out
+
+
+# --- what the columns act like
+
+
+def falls(rows: int = 150) -> tuple[np.ndarray, np.ndarray]:
+    """Heights, with noise, by g and t and a column of no use."""
+    draw = np.random.default_rng(1)
+    columns = draw.uniform(1, 3, (rows, 3))
+    g, t, _ = columns.T
+    return columns, g * (t**2 / 2 + np.sin(t)) * (1 + 0.001 * draw.normal(size=rows))
+
+
+SAYS = "as far as the rows show, height/g depends on t only"
+
+
+def test_what_the_columns_act_like_is_said_in_a_line(capsys: Capture, here: Path) -> None:
+    columns, height = falls()
+    lines = [",".join(map(repr, row)) for row in np.column_stack([columns, height]).tolist()]
+    Path("falls.csv").write_text("\n".join(["g,t,other,height", *lines]))
+    said = answer(capsys, "fit", "falls.csv", "--target", "height", *SHORT)
+    assert said.out.splitlines().count(SAYS) == 1
+    plain = answer(capsys, "fit", "falls.csv", "--target", "height", "--no-structure", *SHORT)
+    assert "as far as" not in plain.out
+
+
+def test_the_live_displays_say_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hunt() -> Regression:
+        settings = Settings(max_expressions=2_000)
+        return Regression(*falls(), ["g", "t", "other"], settings, target="height")
+
+    assert hunt().structure is None  # nothing has been looked for
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(progress, "_REDRAW", 0.0)
+    out = Terminal()
+    run_with_progress(hunt(), out)
+    assert SAYS in out.getvalue()
+
+    shown: list[str] = []
+    monkeypatch.setattr(progress, "_in_notebook", lambda: True)
+    monkeypatch.setattr(progress._NotebookDisplay, "_show", lambda self, html: shown.append(html))
+    run_with_progress(hunt(), io.StringIO())
+    assert f"<div>{SAYS}</div>" in shown[0]
+
+
+def test_sums_of_columns_in_other_units_are_not_told() -> None:
+    """The search sees b in thousands: a + b there is not a + b here."""
+    draw = np.random.default_rng(1)
+    X = draw.uniform(1, 3, (300, 2))
+    y = np.sin(X[:, 0] + X[:, 1])
+    found = Regression(X, y, ["a", "b"], Settings(max_expressions=2_000))
+    found.run()
+    assert found.structure == "as far as the rows show, y depends on a + b only"
+    found = Regression(X * [1, 1000], y, ["a", "b"], Settings(max_expressions=2_000))
+    found.run()
+    assert isinstance(found.search.proposals, Proposals)
+    assert found.search.proposals.found is not None
+    assert found.structure is None

@@ -153,8 +153,9 @@ def search(
     model = regression.model()
     print(model)
     command = _repeating(run, regression, result) if first_budget else None
-    print(_summary(run, result, command, not options.no_report), flush=True)
-    run.finish(model, table, result, command, not options.no_report)
+    known = regression.structure
+    print(_summary(run, result, command, known, not options.no_report), flush=True)
+    run.finish(model, table, result, command, not options.no_report, known)
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
     for error in errors:
         say(error)
@@ -179,13 +180,17 @@ def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | 
     return fit_command(run.request, result)
 
 
-def _summary(run: RunFolder, result: Result, command: str | None, report: bool) -> str:
+def _summary(
+    run: RunFolder, result: Result, command: str | None, structure: str | None, report: bool
+) -> str:
     from symseek.loop import Stopped
 
     rate = result.expressions / max(result.seconds, 1e-9)
     lines = [
-        f"\n{result.expressions:,} expressions in {result.seconds:.1f} s ({rate:,.0f}/s), seed"
-        f" {result.seed}: {result.stopped.value}"
+        "",
+        *([] if structure is None else [structure]),
+        f"{result.expressions:,} expressions in {result.seconds:.1f} s ({rate:,.0f}/s), seed"
+        f" {result.seed}: {result.stopped.value}",
     ]
     if command is not None:
         lines.append(f"repeat it: {command}")

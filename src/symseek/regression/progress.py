@@ -10,6 +10,7 @@ import importlib
 import sys
 import time
 from collections.abc import Callable
+from html import escape
 from typing import TYPE_CHECKING, Any, TextIO
 
 from symseek.loop import Iteration, Result
@@ -127,6 +128,8 @@ class _NotebookDisplay:
         progress = SearchProgress(self.regression, now)
         bar = f'<progress value="{progress.share:.4f}" max="1" style="width:20em"></progress>'
         head = f"<div>{bar} {progress.share:.0%} {progress}</div>"
+        if self.regression.structure is not None:
+            head += f"<div>{escape(self.regression.structure)}</div>"
         self._show(head + table_html(self.regression.model(final=False)))
         self.due = _next_time(began, _REDRAW)
 
@@ -174,7 +177,9 @@ class _LiveDisplay:
         head = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=1.0, completed=progress.share, width=30)
         head.add_row(bar, Text(f"{progress.share:4.0%}  {progress}"))
-        return Group(head, front_table(self.regression.model(final=False), _MOST_ROWS))
+        known = self.regression.structure
+        said = [] if known is None else [Text(known)]
+        return Group(head, *said, front_table(self.regression.model(final=False), _MOST_ROWS))
 
 
 def front_table(model: Model, most: int | None = None) -> Any:

@@ -163,6 +163,15 @@ class Regression:
     def _search_some_rows(self, library: Library, data: Data) -> Search:
         return self._search(library, data.sampled(self.settings.sample_rows, self.settings.seed))
 
+    @property
+    def structure(self) -> str | None:
+        """What the columns have been found to act like, in a sentence; None if like themselves."""
+        proposals = self.search.proposals
+        view = proposals.found if isinstance(proposals, Proposals) else None
+        if view is None or not view.holds_in(self.scales.inputs):
+            return None
+        return f"as far as the rows show, {view.told(self.target)}"
+
     def run(self, callback: Callable[[Iteration], object] | None = None) -> Result:
         """Search until a budget is spent, or go on with one that was raised."""
         if self.search.iteration == 0:

@@ -236,17 +236,19 @@ class RunFolder:
         result: Result,
         command: str | None = None,
         report: bool = True,
+        structure: str | None = None,
     ) -> None:
         """Write the results; what cannot be written is listed in `write_errors`.
 
-        `command` is what repeats the run, for the report. Without a report, none of an earlier
-        state stays either.
+        `command`, which repeats the run, and `structure`, a sentence on the columns, are for the
+        report. Without a report, none of an earlier state stays either.
         """
         self._write("front.json", lambda: front_text(model))
         self._write("front.csv", lambda: _table(model))
         self._write("curve.csv", lambda: _curve(result.history))
         if report:
-            self._write("report.html", lambda: self._report(model, table, result, command))
+            known = {"command": command, "structure": structure}
+            self._write("report.html", lambda: self._report(model, table, result, known))
         else:
             with suppress(OSError):
                 (self.path / "report.html").unlink(missing_ok=True)
@@ -259,7 +261,7 @@ class RunFolder:
             self.write_errors.append(f"could not write {str(path)!r}: {error.strerror or error}")
 
     def _report(
-        self, model: Model, table: TrainingTable, result: Result, command: str | None
+        self, model: Model, table: TrainingTable, result: Result, known: dict[str, str | None]
     ) -> str:
         from symseek.report.html import html
 
@@ -271,7 +273,7 @@ class RunFolder:
             "expressions": result.expressions,
             "seconds": round(result.seconds, 1),
             "ended": result.stopped.value,
-            **({} if command is None else {"command": command}),
+            **{name: text for name, text in known.items() if text is not None},
         }
         return html(model, table.X, table.y, result.history, settings, summary)
 

@@ -60,6 +60,12 @@ class Proposals:
     def _reduced(self) -> View | None:
         return reduced_view(self.data, self.library.variables, set(self.library.names))
 
+    @property
+    def found(self) -> View | None:
+        """The view, if it has been looked for and has fewer columns."""
+        view: View | None = vars(self).get("_reduced")
+        return view
+
     def __call__(self, iteration: int, tally: Tally) -> Iterator[Programs]:
         """Programs over the table's library, in groups that are to be graded one after another."""
         if iteration == 0:

@@ -187,6 +187,10 @@ class View:
         above, below = _arguments(factor)
         return ["div", *(words if above == [1.0] else ["mul", *above, *words]), *below]
 
+    def holds_in(self, units: Floats) -> bool:
+        """Whether it says the same of columns in other units: a sum does in one unit only."""
+        return all(_unit(part, units) is not None for part in (*self.columns, self.factor))
+
     def told(self, target: str) -> str:
         """What it says of a target of this name, in a sentence.
 
@@ -202,6 +206,27 @@ class View:
 
     def __str__(self) -> str:
         return self.told("y")
+
+
+def _unit(part: Part, units: Floats) -> float | None:
+    """The unit of a part of columns in these units; None if it adds up different ones.
+
+    >>> a, b = Column(0, "a"), Column(1, "b")
+    >>> _unit(Sum(a, b, 1), np.array([10.0, 10.0])), _unit(Sum(a, b, 1), np.array([1.0, 10.0]))
+    (10.0, None)
+    """
+    if isinstance(part, Column):
+        return float(units[part.index])
+    if isinstance(part, Sum):
+        first, second = _unit(part.first, units), _unit(part.second, units)
+        return first if first is not None and first == second else None
+    found = 1.0
+    for each, power in part.factors:
+        unit = _unit(each, units)
+        if unit is None:
+            return None
+        found *= unit ** float(power)
+    return found
 
 
 def _arguments(words: list[str | float]) -> tuple[list[str | float], list[str | float]]:

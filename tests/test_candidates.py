@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from oracle.projection import best_subset, fewest_terms
 from symseek import Library, Program
 from symseek.data import Data
-from symseek.structure.candidates import candidates
+from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.curves import curves
 from symseek.structure.features import Family, families
+from symseek.structure.numberless import without_numbers
 from symseek.structure.projection import EXACT, Candidate, Rows, exact_sums, near_sums, written
 from symseek.structure.quotients import quotients
 from symseek.structure.targets import FORMS, Form, Multiplier, Target, multipliers, targets
@@ -170,7 +171,7 @@ def test_as_many_features_as_rows_prove_nothing() -> None:
     family, rng = random_family(0, 12, 10), np.random.default_rng(1)
     target, rows = task(np.ones((12, 1)), rng.normal(size=12))
     assert list(exact_sums(family, [target], rows)) == []
-    assert list(quotients(family, target, rows, exact=True)) == []
+    assert list(quotients(family, target, rows, 1e-10)) == []
 
 
 @settings(deadline=None, max_examples=30)
@@ -183,7 +184,7 @@ def test_what_is_written_has_the_error_that_is_told(seed: int, which: int, form:
     all_families = list(families(Z, NAMES[:2], OPERATORS, {}))
     family = all_families[which % len(all_families)]
     found: list[Candidate] = list(near_sums(family, made, rows))
-    found += [c for each in made for c in quotients(family, each, rows, exact=False)]
+    found += [c for each in made for c in quotients(family, each, rows, None)]
     for each in found[:20]:
         error = rows.error(value(each.words, Z))
         assert error == pytest.approx(each.error, rel=1e-3, abs=1e-9) or not np.isfinite(each.error)
@@ -214,7 +215,7 @@ def test_quotients_of_small_polynomials_are_found(
         (("u", "mul", "u")[:0], ("u",), ("mul", "u", "u")), np.vander(u, 3, increasing=True)
     )
     target, rows = task(Z, y)
-    found = list(quotients(family, target, rows, exact=True))
+    found = list(quotients(family, target, rows, 1e-10))
     assert len(found) == 1
     assert np.allclose(value(found[0].words, Z), y, atol=1e-7)
     assert found[0].error < 1e-7
@@ -227,7 +228,7 @@ def test_quotients_under_noise() -> None:
     noisy = y + np.random.default_rng(0).normal(0, 0.05, 400)
     family = Family(((), ("u",), ("mul", "u", "u")), np.vander(u, 3, increasing=True))
     target, rows = task(Z, noisy)
-    found = list(quotients(family, target, rows, exact=False))
+    found = list(quotients(family, target, rows, None))
     short = [each for each in found if len(each.words) <= 9]
     assert min(np.std(value(each.words, Z) - y) for each in short) < 0.02
     assert min(each.error for each in short) < 0.052  # the noise is 0.05
@@ -241,12 +242,18 @@ def test_quotients_of_odd_tables(kind: str) -> None:
     y = np.where(u == 0, 1.0, 0.0) if kind != "zero" else np.where(u == 0, 1e-8, -1e-8)
     target, rows = task(u[:, None], y)
     family = Family(((), ("u",), ("mul", "u", "u")), table)
-    for exact in (True, False):
-        for each in quotients(family, target, rows, exact):
+    for close in (1e-10, None):
+        for each in quotients(family, target, rows, close):
             assert each.error >= 0
 
 
 # All together.
+
+
+def candidates(data: Data, library: Library) -> tuple[list[Any], bool]:
+    """Exact candidates, or near ones, and which they are."""
+    exact = exact_candidates(data, library)
+    return exact or near_candidates(data, library), bool(exact)
 
 
 def found(y: np.ndarray, Z: np.ndarray, operators: tuple[str, ...] = ()) -> tuple[list[Any], bool]:
@@ -312,7 +319,45 @@ def test_programs_use_the_operators_of_the_library(
             assert each.evaluate(Z).shape == (120,)
 
 
-def test_libraries_without_sums_or_numbers_have_none() -> None:
+def test_a_library_without_numbers_has_laws_with_small_fractions() -> None:
+    Z = drawn(0, 40, 2)
+    law = Z[:, 0] ** 4 - 2 * Z[:, 0] ** 3 + Z[:, 1] ** 2 / 2 - Z[:, 1]
+    library = Library(["add", "sub", "mul", "div"], NAMES[:2])
+    made, exact = candidates(Data(Z, law, np.ones(40)), library)
+    assert exact
+    assert np.allclose(made[0].evaluate(Z), law, rtol=1e-9)
+    made, exact = candidates(Data(Z, 0.37 * law, np.ones(40)), library)
+    assert (made, exact) == ([], False)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.sampled_from([-4, -1.5, -1, 0.25, 0.5, 2, 3]), min_size=1, max_size=4))
+def test_numbers_are_written_with_a_column(numbers: list[float]) -> None:
+    Z = drawn(1, 20, 2)
+    library = Library(["add", "sub", "mul", "div"], NAMES[:2])
+    words: list[Any] = ["u"]
+    expected = Z[:, 0]
+    for place, number in enumerate(numbers):
+        name = NAMES[place % 2]
+        words = ["add", "mul", number, name, *words]
+        expected = number * Z[:, place % 2] + expected
+    written = without_numbers(words, "v")
+    assert written is not None
+    assert not any(isinstance(word, float) for word in written)
+    found = Program.from_preorder(written, library).evaluate(Z)
+    assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+    assert without_numbers(["mul", 0.371, "u"], "v") is None
+
+
+def test_a_sum_of_two_different_things_comes_apart() -> None:
+    Z = drawn(2, 600, 2)
+    y = 1 + np.sqrt(1 + 2 * Z[:, 0]) * np.cos(Z[:, 1])
+    made, exact = found(y, Z)
+    assert exact
+    assert min(np.std(each.evaluate(Z) - y) for each in made) < 1e-6
+
+
+def test_libraries_without_sums_have_none() -> None:
     data = Data(drawn(0, 100, 1), drawn(1, 100, 1)[:, 0], np.ones(100))
     for names in (["mul", "const"], ["add", "const"], ["add", "mul"]):
         assert candidates(data, Library(names, ["u"])) == ([], False)

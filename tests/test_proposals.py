@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -319,3 +322,34 @@ def test_a_fitted_estimator_can_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.predict(X), model.predict(X))
     assert str(again) == str(model)
+
+
+# Machines.
+
+CHILD = """
+import numpy as np
+from symseek.regression.regression import Regression
+from symseek.regression.settings import Settings
+draw = np.random.default_rng(3)
+X = draw.uniform(1, 3, (300, 3))
+y = X[:, 0] * np.tanh(X[:, 1] / X[:, 2]) * (1 + 0.05 * draw.normal(size=300))
+found = Regression(X, y, ["a", "b", "c"], Settings(max_expressions=3_000))
+found.run()
+print(found.structure, [(each.program.preorder(), each.reward) for each in found.search.front])
+"""
+
+
+def test_other_linear_algebra_gives_the_same() -> None:
+    """Kernels for other processors round otherwise; where NumPy has no OpenBLAS they are one."""
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", CHILD],
+            env={**os.environ, **kernel},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for kernel in ({}, {"OPENBLAS_CORETYPE": "Nehalem", "OPENBLAS_NUM_THREADS": "1"})
+    ]
+    assert "y/a depends on" in printed[0]
+    assert printed[0] == printed[1]

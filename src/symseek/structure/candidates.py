@@ -33,6 +33,7 @@ _MOST_COLUMNS, _FEW_COLUMNS = 7, 3  # for exact candidates, and for near ones
 _PROVEN = 1e-11  # of the spread: an error so small is no chance
 _ENOUGH = 6  # exact ones
 _MOST = 600  # near ones
+_DIGITS = 7  # of numbers that are fitted and errors that are compared
 
 
 def candidates(data: Data, library: Library) -> tuple[list[Program], bool]:
@@ -128,7 +129,19 @@ class _Task:
             sums = near_sums(family, self.targets, self.rows)
             for each in chain(sums, self._quotients(family, exact=False)):
                 form = tuple("#" if isinstance(word, float) else word for word in each.words)
-                if form not in found or each.error < found[form].error:
+                if form not in found or _short(each.error) < _short(found[form].error):
                     found[form] = each
-        ranked = sorted(found.values(), key=lambda each: (each.error, len(each.words)))
-        return [each for each in ranked[:_MOST] if np.isfinite(each.error)]
+        ranked = sorted((_short(each.error), len(form), form) for form, each in found.items())
+        best = [found[form] for error, _, form in ranked[:_MOST] if error < np.inf]
+        return [_shortened(each) for each in best]
+
+
+def _short(number: float) -> float:
+    """Without the last digits, in which machines differ."""
+    return float(f"{number:.{_DIGITS}g}")
+
+
+def _shortened(candidate: Candidate) -> Candidate:
+    """With numbers of few digits, from which every machine fits the same."""
+    words = (_short(word) if isinstance(word, float) else word for word in candidate.words)
+    return Candidate(tuple(words), candidate.error)

@@ -331,7 +331,7 @@ def test_a_library_without_numbers_has_laws_with_small_fractions() -> None:
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.sampled_from([-4, -1.5, -1, 0.25, 0.5, 2, 3]), min_size=1, max_size=4))
+@given(st.lists(st.sampled_from([-4.0, -1.5, -1.0, 0.25, 0.5, 2.0, 3.0]), min_size=1, max_size=4))
 def test_numbers_are_written_with_a_column(numbers: list[float]) -> None:
     Z = drawn(1, 20, 2)
     library = Library(["add", "sub", "mul", "div"], NAMES[:2])

@@ -47,6 +47,7 @@ __all__ = ["Regression", "simple_programs"]
 Floats = NDArray[np.float64]
 
 _BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
+_LONGER = 2  # times as long as a program that is sampled: what linear algebra finds may be
 _BRIEFER = 2.0  # nats by which a description must be shorter to count as that
 _LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
@@ -223,6 +224,7 @@ class Regression:
             # How short these are shows once their numbers are neat, so none is left out before.
             tightened = dict.fromkeys([*self._tightened([*programs, *proposed]), *proposed])
             programs = self._refitted(list(tightened), self.train.scaled(self.scales))
+        programs = [each for each in programs if len(each) <= _LONGER * self.settings.max_length]
         if self.settings.constants or not programs:
             programs = [self._number(), *programs]
         programs = [

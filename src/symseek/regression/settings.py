@@ -74,7 +74,9 @@ class Settings:
         OPERATORS, "what formulas are made of: operators and numbers, with commas between"
     )
     constants: bool = _option(True, "formulas may have numbers that are fitted to the data")
-    max_length: int = _option(30, "the most tokens (operators, columns, numbers) in a formula")
+    max_length: int = _option(
+        30, "the most tokens (operators, columns, numbers) that the search writes in a formula"
+    )
     method: str = _option("hybrid", "hybrid, dsr (the paper's), pqt, vpg or evolution")
     max_expressions: int = _option(1_000_000, "how many formulas to try at most")
     max_seconds: float | None = _option(60.0, "how many seconds to search at most, or none")

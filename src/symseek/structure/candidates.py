@@ -39,11 +39,13 @@ _MOST_COLUMNS, _FEW_COLUMNS = 7, 3  # for exact candidates, and for near ones
 _PROVEN = 0.01  # times the closeness asked for: an error so small is no chance
 _ENOUGH = 6  # exact ones
 _MOST = 600  # near ones
+_DIGITS = 7  # of numbers that are fitted and errors that are compared
 _OF_EACH_PART = 4  # candidates for a part of a sum
 _NEAR_OF_A_PART = 60
 _NULL = 1e-10  # a smallest singular value, over the largest, that is none
 _CLOSE = 1e-5  # what fails by more may be something else
 _SLACK = 30.0  # times the error of a separation: what its parts may fail by
+_DIGITS = 7  # of numbers that are fitted and errors that are compared
 
 
 def exact_candidates(data: Data, library: Library) -> list[Program]:
@@ -175,10 +177,22 @@ class _Task:
             sums = near_sums(family, self.targets, self.rows)
             for each in chained(sums, self._quotients(family, None)):
                 form = tuple("#" if isinstance(word, float) else word for word in each.words)
-                if form not in found or each.error < found[form].error:
+                if form not in found or _short(each.error) < _short(found[form].error):
                     found[form] = each
-        ranked = sorted(found.values(), key=lambda each: (each.error, len(each.words)))
-        return [each for each in ranked[:most] if np.isfinite(each.error)]
+        ranked = sorted((_short(each.error), len(form), form) for form, each in found.items())
+        best = [found[form] for error, _, form in ranked[:most] if error < np.inf]
+        return [_shortened(each) for each in best]
+
+
+def _short(number: float) -> float:
+    """Without the last digits, in which machines differ."""
+    return float(f"{number:.{_DIGITS}g}")
+
+
+def _shortened(candidate: Candidate) -> Candidate:
+    """With numbers of few digits, from which every machine fits the same."""
+    words = (_short(word) if isinstance(word, float) else word for word in candidate.words)
+    return Candidate(tuple(words), candidate.error)
 
 
 def _rates(X: Floats, target: Floats, divides: bool) -> dict[tuple[int, int], list[float]]:

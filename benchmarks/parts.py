@@ -1,12 +1,13 @@
 """What does each part of a fit earn?  Structure, evolution, learning, racing: alone, in pairs, all.
 
-    python benchmarks/parts.py --runs parts.jsonl [--suite Jin,idle] [--variant full] [--seeds 2]
+    python benchmarks/parts.py --runs parts.jsonl [--suite "Jin;idle"] [--variant full] [--seeds 2]
     python benchmarks/parts.py --runs parts.jsonl --report   # the tables of what has been run
 
-Every variant fits the same tables with the same budgets of expressions and seconds. A fit counts
-if the form of the picked formula is right: exact on new rows once its numbers are fitted to rows
-without noise. Each run is a line of the file, which a second call goes on with. `ablation.py` asks
-about the parts of evolution itself.
+Every variant fits the same tables with the same budget of expressions, so that a run can be
+repeated anywhere. Seconds are those of the processor: other programs beside it change them little.
+A fit counts if the form of the picked formula is right: exact on new rows once its numbers are
+fitted to rows without noise. Each run is a line of the file, which a second call goes on with.
+`ablation.py` asks about the parts of evolution itself.
 """
 
 from __future__ import annotations
@@ -97,13 +98,30 @@ def beside_idle_columns(problem: Problem) -> Problem:
 
 LAWS = tuple(each for each in problems.suite("Feynman") if each.name in NAMES)
 
+# Laws that structure alone does not find (`--suite "every law" --variant "structure alone"`). Left
+# out are three more, each of which takes it longer than the limit: test_11, test_14, test_16.
+MISSED = (
+    "feynman_I_9_18",
+    "feynman_I_15_3t",
+    "feynman_I_30_3",
+    "feynman_II_35_18",
+    "feynman_III_8_54",
+    "feynman_test_2",
+    "feynman_test_12",
+)
+
 SUITES = {
     "Feynman": Suite(LAWS[::10], 2000),
-    "Feynman, noise": Suite(LAWS[::10], 2000, noise=0.05),
+    "Feynman, noise": Suite(LAWS[::20], 2000, noise=0.05),
+    "missed": Suite(tuple(problems.select(*MISSED)), 2000),
     "Nguyen": Suite(tuple(problems.suite("Nguyen")), 20, constants=False),
     "Jin": Suite(tuple(problems.suite("Jin")), 100),
+    "every law": Suite(LAWS, 2000),
     "idle": Suite(tuple(beside_idle_columns(each) for each in LAWS[3::20]), 2000),
 }
+
+
+DEFAULT = [name for name in SUITES if name != "every law"]
 
 
 @dataclass(frozen=True)
@@ -116,7 +134,7 @@ class Run:
     seed: int
     recovered: bool
     expressions: int
-    seconds: float
+    seconds: float  # of the processor
     formula: str
     why: str
 
@@ -138,11 +156,10 @@ def main() -> int:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=Path, required=True, help="the file that remembers runs")
-    parser.add_argument("--suite", default=";".join(SUITES), help="some, with semicolons between")
+    parser.add_argument("--suite", default=";".join(DEFAULT), help="some, with semicolons between")
     parser.add_argument("--variant", default=";".join(VARIANTS), help="likewise")
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--expressions", type=int, default=60_000, help="of a run, at most")
-    parser.add_argument("--seconds", type=float, default=15.0, help="of a run, at most")
     parser.add_argument("--until", type=float, default=np.inf, help="begin no run after so many s")
     parser.add_argument("--report", action="store_true", help="run nothing")
     return parser.parse_args()
@@ -158,7 +175,7 @@ def perform(options: argparse.Namespace, known: Sequence[Run]) -> list[Run]:
     """All runs that are asked for and not known yet, each written as soon as it is done."""
     runs, start = {each.key: each for each in known}, time.monotonic()
     Regression(np.arange(1.0, 9)[:, None], np.arange(1.0, 9) ** 2, ["x"]).run()  # loads all code
-    budget = {"max_expressions": options.expressions, "max_seconds": options.seconds}
+    budget = {"max_expressions": options.expressions, "max_seconds": None}
     for seed in range(options.seeds):  # outermost: what is interrupted has fewer seeds
         for suite in options.suite.split(";"):
             for problem in SUITES[suite].problems:
@@ -190,7 +207,7 @@ def fitted(key: tuple[str, str, str, int], problem: Problem, budget: dict[str, A
     name, suite_name, _, seed = key
     variant, suite = VARIANTS[name], SUITES[suite_name]
     rows = table(problem, suite, seed)
-    start = time.perf_counter()
+    start = time.process_time()
     regression = Regression(
         rows.X_train,
         rows.y_train,
@@ -207,7 +224,7 @@ def fitted(key: tuple[str, str, str, int], problem: Problem, budget: dict[str, A
         regression.search.proposals = without_evolution(regression)
     result = regression.run(callback=lambda now: variant.once)
     best = regression.model().best
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     right, why = form(best.program, problem, rows)
     run = Run(*key, right, result.expressions, round(seconds, 2), best.text, why)
     print(f"{name:22} {suite_name:15} {problem.name:20} {right!s:5} {seconds:6.1f}", flush=True)

@@ -22,7 +22,7 @@ from symseek import Library, Program
 
 SYMBOLS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
 SEEN = 2_000  # rows that the factor and the summand around a tree are fitted to, at most
-PATIENCE = 4  # a generation that takes that many limits by the clock is cut off
+PATIENCE = 10  # a generation that takes that many limits by the clock is cut off
 _FOREVER = 10**9  # generations or evaluations: the time decides
 
 #: The program that is the law, if one of these is; True where no other front will be asked about.

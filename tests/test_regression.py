@@ -525,6 +525,7 @@ def test_settings_travel_as_data() -> None:
         pick="accuracy",
         sample_rows=None,
         scale=False,
+        structure=False,
         seed=2**64 - 1,
     )
     plain = [each for each in fields(Settings) if each.name not in ("config", "threads")]

@@ -148,7 +148,7 @@ LAWS = [
     ("b*a*cos(t) + b", "b*(a*cos(t) + 1.0)"),
     ("G*m*n/r - G*m*n/s", "G*m*n*(1/r - 1/s)"),
     ("w*(1.0 + v/c)/sqrt(1.0 - v*v/(c*c))", "w*sqrt((c + v)/(c - v))"),
-    ("m*sqrt(1.0/(1.0 - v*v/(c*c)))", "c*m/sqrt(c**2 - v**2)"),
+    ("m*sqrt(1.0/(1.0 - v*v/(c*c)))", "m/sqrt(1.0 - (v/c)**2)"),
     ("exp(-0.5*log(x*x + y*y))*z", "z/sqrt(x**2 + y**2)"),
     ("n*m*(1.0 - 2.0/(exp(2.0*m*B/(k*T)) + 1.0))", "m*n*tanh(B*m/(T*k))"),
     ("n*k*T*(0.5*log(V*V) - log(W))", "T*k*n*log(V/W)"),

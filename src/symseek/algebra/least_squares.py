@@ -133,7 +133,9 @@ class _Rows:
             trial = constants.copy()
             trial[list(free)] += step / 2**halvings
             found = self.residuals(trial)
-            if found @ found < residuals @ residuals:
+            with np.errstate(all="ignore"):  # what overflows is not better
+                lower = found @ found < residuals @ residuals
+            if lower:
                 return trial, found
         return constants, residuals
 

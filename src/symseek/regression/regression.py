@@ -47,7 +47,9 @@ __all__ = ["Regression", "simple_programs"]
 Floats = NDArray[np.float64]
 
 _BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
-_LONGER = 2  # times as long as a program that is sampled: what linear algebra finds may be
+_LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
+_UNSIMPLIFIED = 3  # times as long as that: what it writes at first
+_LINE = 5  # tokens of c*x + c, which is always tried
 _BRIEFER = 2.0  # nats by which a description must be shorter to count as that
 _LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
@@ -158,8 +160,21 @@ class Regression:
 
         rows = self.train.scaled(self.scales)
         return Proposals(
-            self.library, rows, settings.max_length, self._search_some_rows, settings.threads
+            self.library,
+            rows,
+            self._longest * (_UNSIMPLIFIED if self._longest > settings.max_length else 1),
+            self._search_some_rows,
+            settings.threads,
         )
+
+    @property
+    def _longest(self) -> int:
+        """The most tokens of a formula: linear algebra may take more than the search, unless asked.
+
+        Who asks for formulas shorter than usual gets them.
+        """
+        length = self.settings.max_length
+        return length if length < Settings.max_length else _LONGER * length
 
     def _search_some_rows(self, library: Library, data: Data) -> Search:
         return self._search(library, data.sampled(self.settings.sample_rows, self.settings.seed))
@@ -224,7 +239,7 @@ class Regression:
             # How short these are shows once their numbers are neat, so none is left out before.
             tightened = dict.fromkeys([*self._tightened([*programs, *proposed]), *proposed])
             programs = self._refitted(list(tightened), self.train.scaled(self.scales))
-        programs = [each for each in programs if len(each) <= _LONGER * self.settings.max_length]
+        programs = [each for each in programs if len(each) <= max(self._longest, _LINE)]
         if self.settings.constants or not programs:
             programs = [self._number(), *programs]
         programs = [

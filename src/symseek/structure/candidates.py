@@ -39,6 +39,7 @@ _MOST_COLUMNS, _FEW_COLUMNS = 7, 3  # for exact candidates, and for near ones
 _PROVEN = 0.01  # times the closeness asked for: an error so small is no chance
 _ENOUGH = 6  # exact ones
 _MOST = 600  # near ones
+_FEWEST_ROWS = 50  # with fewer, some of so many come near by chance
 _DIGITS = 7  # of numbers that are fitted and errors that are compared
 _OF_EACH_PART = 4  # candidates for a part of a sum
 _NEAR_OF_A_PART = 60
@@ -69,7 +70,8 @@ def exact_candidates(data: Data, library: Library) -> list[Program]:
 def near_candidates(data: Data, library: Library) -> list[Program]:
     """Programs that come near the target, the best first; their numbers are to be fitted."""
     operators = set(library.names)
-    if not {"add", "mul", "const"} <= operators or not 0 < data.X.shape[1] <= _FEW_COLUMNS:
+    few = len(data.y) < _FEWEST_ROWS or not 0 < data.X.shape[1] <= _FEW_COLUMNS
+    if few or not {"add", "mul", "const"} <= operators:
         return []
     return _programs(_near(data, library.variables, operators, _MOST), library)
 

@@ -31,7 +31,6 @@ __all__ = ["Proposals"]
 _FIT = FitConfig("least_squares", restarts=0, max_steps=40)
 _ROUNDS = ((2_000, 150), (10_000, 60))  # rows to fit candidates to, and how many are then kept
 _SHORTLISTED = 15
-_LONGER = 6  # times as long as a program that is sampled, before it is simplified
 
 
 class Proposals:
@@ -41,13 +40,13 @@ class Proposals:
         self,
         library: Library,
         data: Data,
-        max_length: int,
+        longest: int,
         searched: Callable[[Library, Data], Search],
         threads: int = 1,
     ) -> None:
         self.library = library
         self.data = data  # all rows
-        self.longest = _LONGER * max_length
+        self.longest = longest  # tokens of a program, before it is simplified
         self.searched = searched
         self.threads = threads
 

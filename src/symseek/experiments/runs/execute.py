@@ -164,7 +164,7 @@ def _proposals(
         return Search(library, data.X, data.y, config, weights=data.weights, **options)
 
     data = Data.checked(X, y, library.variables)
-    return Proposals(library, data, LENGTH, searched, options["threads"])
+    return Proposals(library, data, 2 * LENGTH, searched, options["threads"])
 
 
 class _Reporter:

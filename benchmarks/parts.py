@@ -292,6 +292,7 @@ def won(runs: Iterable[Run]) -> str:
 def compared(own: Sequence[Run], runs: Sequence[Run]) -> str:
     """Tables that only the full fit or only this variant recovers, and the sign test's p."""
     full = {each.key[1:]: each.recovered for each in runs if each.variant == "full"}
+    own = [each for each in own if each.key[1:] in full]
     lost = sum(full[each.key[1:]] and not each.recovered for each in own)
     gained = sum(each.recovered and not full[each.key[1:]] for each in own)
     p = binomtest(lost, lost + gained).pvalue if lost + gained else 1.0

@@ -291,7 +291,8 @@ def _rounded(
     found: list[tuple[float, tuple[int, ...], NDArray[np.int64]]] = []
     for pivots in islice(combinations(usable, len(basis)), _SUBSETS):
         block = basis[:, pivots]
-        if abs(np.linalg.det(block)) <= 1e-9 * np.prod(np.linalg.norm(block, axis=1)):
+        # Not above, rather than below: a row of zeros has a bound of 0.
+        if not abs(np.linalg.det(block)) > 1e-9 * np.prod(np.linalg.norm(block, axis=1)):
             continue
         exponents = 2 * np.linalg.solve(block, basis)  # in halves
         if not np.abs(exponents).max() <= 2 * _LARGEST:

@@ -26,6 +26,7 @@ __all__ = ["Measure"]
 Floats = NDArray[np.float64]
 
 _FEW_DIGITS = 3  # of a decimal that counts as neat
+_LARGEST_NEAT = 200.0
 
 
 class Measure:
@@ -120,7 +121,11 @@ class Measure:
 
 def _fitted_numbers(program: Program) -> int:
     """The constants that are no neat numbers: it takes rows to know these, and none to know 1/2."""
-    return sum(
-        not any(neat.value == value for neat in neat_numbers(value, _FEW_DIGITS))
-        for value in program.constants
-    )
+    return sum(not _is_neat(value) for value in program.constants)
+
+
+def _is_neat(value: float) -> bool:
+    """Whether a law may have the number. Powers of ten far from 1 come of units, not of laws."""
+    if not 1 / _LARGEST_NEAT <= abs(value) <= _LARGEST_NEAT:
+        return value == 0.0
+    return any(neat.value == value for neat in neat_numbers(value, _FEW_DIGITS))

@@ -171,7 +171,7 @@ def test_without_structure_it_is_the_search_on_the_rows(whole: Regression) -> No
         found.searched.y,
         found.search.config,
         weights=found.searched.weights,
-        constraints=paper_constraints(low=4, high=20, constants=found.search.config.max_constants),
+        constraints=paper_constraints(low=4, high=30, constants=found.search.config.max_constants),
     )
     plain.consider(simple_programs(found.library))
     plain.run()

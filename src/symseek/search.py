@@ -180,32 +180,10 @@ class Search(Looped):
         if score is not None:
             self.judged_by: object = (score, deterministic)
             self.grader = score_grader(score, deterministic, library, config.constants)
+        elif X is None or y is None:
+            raise InputError("a search needs data X and y, or a score of programs")
         else:
-            if X is None or y is None:
-                raise InputError("a search needs data X and y, or a score of programs")
-            self.data = Data.checked(X, y, library.variables, weights)
-            self.judged_by = chosen = reward_named(reward)
-            self.grader = data_grader(
-                library,
-                self.data,
-                chosen,
-                self.engine,
-                config.constants,
-                config.underflow_invalid,
-            )
-            self.racer = Racer.on(
-                config.racing,
-                library,
-                self.data,
-                chosen,
-                self.engine,
-                config.constants,
-                config.underflow_invalid,
-                seed,
-                self.grader,
-            )
-            if isinstance(chosen, ErrorReward):  # each is 1 where there is no error
-                self.perfect = PERFECT
+            self._grade_on(Data.checked(X, y, library.variables, weights), reward_named(reward))
         if constraints is None:
             constraints = paper_constraints(constants=config.max_constants)
         self.rules = ConstraintSet(library, constraints)
@@ -225,6 +203,16 @@ class Search(Looped):
             adam=AdamState.start(first.flat.size),
             objective=config.objective.start(),
         )
+
+    def _grade_on(self, data: Data, reward: Reward) -> None:
+        """Grade programs on data, in full and in races."""
+        config = self.config
+        given = self.library, data, reward, self.engine, config.constants, config.underflow_invalid
+        self.data, self.judged_by = data, reward
+        self.grader = data_grader(*given)
+        self.racer = Racer.on(config.racing, *given, self.seed, self.grader)
+        if isinstance(reward, ErrorReward):  # each is 1 where there is no error
+            self.perfect = PERFECT
 
     @classmethod
     def for_programs(

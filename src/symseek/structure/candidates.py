@@ -45,6 +45,8 @@ _OF_EACH_PART = 4  # candidates for a part of a sum
 _NEAR_OF_A_PART = 60
 _NULL = 1e-10  # a smallest singular value, over the largest, that is none
 _CLOSE = 1e-5  # what fails by more may be something else
+_WORSE = 1.3  # times the error of what is not taken apart
+_ENOUGH_APART = 1e-6  # of the spread: an error that is as good as none
 _SLACK = 30.0  # times the error of a separation: what its parts may fail by
 _DIGITS = 7  # of numbers that are fitted and errors that are compared
 
@@ -237,7 +239,7 @@ def _separated(
     whole = Surrogate.fitted(Z, y, weights)
     if whole is None:
         return []
-    enough = max(1.3 * whole.error / (data.spread or 1.0), 1e-6)
+    enough = max(_WORSE * whole.error / (data.spread or 1.0), _ENOUGH_APART)
     rates = _rates(Z, y, "div" in operators)
     found: list[Candidate] = []
     for each in separations(Z, y, weights, names, operators, rates, enough):

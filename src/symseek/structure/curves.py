@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from symseek.structure.features import Rates
 from symseek.structure.projection import Candidate
-from symseek.structure.targets import FORMS, Words, chain, power_words
+from symseek.structure.targets import FORMS, Words, chain, defined, power_words
 
 __all__ = ["curves"]
 
@@ -35,7 +35,7 @@ def curves(Z: Floats, rates: Rates, names: tuple[str, ...], operators: set[str])
         if not (wave or form.name in _CURVED) or not set(form.operators) <= operators:
             continue
         for power in _POWERS:
-            if not _defined(column, power, operators):
+            if not defined(column, power, operators):
                 continue
             inside = power_words(name, abs(power))
             starts = rates.get((0, power), []) if wave else [1.0, -1.0]
@@ -43,16 +43,9 @@ def curves(Z: Floats, rates: Rates, names: tuple[str, ...], operators: set[str])
                 for rate in (start, start / 2) if wave else (start,):
                     s: Words = ["mul", rate, *inside] if power > 0 else ["div", rate, *inside]
                     for multiplier in _MULTIPLIERS:
-                        if _defined(column, multiplier, operators):
+                        if defined(column, multiplier, operators):
                             found.append(_curve(name, multiplier, form.words(s)))
     return found
-
-
-def _defined(column: Floats, power: int, operators: set[str]) -> bool:
-    """Whether a power, in halves, is a number on all rows and can be written."""
-    if power < 0 and not ((column != 0).all() and "div" in operators):
-        return False
-    return power % 2 == 0 or bool((column > 0).all() and "sqrt" in operators)
 
 
 def _curve(name: str, multiplier: int, words: Words) -> Candidate:

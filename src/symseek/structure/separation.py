@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from symseek.structure.features import Rates
 from symseek.structure.surrogate import chebyshev, left_out, products, scaled_places, terms
-from symseek.structure.targets import FORMS, Form, Words, power_words
+from symseek.structure.targets import FORMS, Form, Words, defined, power_words
 
 __all__ = ["Separation", "separations"]
 
@@ -25,7 +25,6 @@ Floats = NDArray[np.float64]
 _MOST_TERMS = {1: 30, 2: 91, 3: 84}  # of each of a and b, by the columns that they depend on
 _FORMS = ("s", "1/s", "sqrt(s)", "1/sqrt(s)")
 _KEPT = 3  # the best
-_WORSE = 1.3  # times the error of what is not separated
 _NOTHING = 1e-6  # a part that contributes less, of the spread, is none
 
 
@@ -92,12 +91,9 @@ def _functions(
         yield [wave]
         yield [one, wave]
     for halves in (2, 4, -2, -4, 6, -6, 1, -1):
-        if (halves < 0 and not ((z != 0).all() and "div" in operators)) or (
-            halves % 2 and not ((z > 0).all() and "sqrt" in operators)
-        ):
-            continue
-        words = power_words(name, abs(halves))
-        yield [one, (words if halves > 0 else ["div", 1.0, *words], z ** (halves / 2))]
+        if defined(z, halves, operators):
+            words = power_words(name, abs(halves))
+            yield [one, (words if halves > 0 else ["div", 1.0, *words], z ** (halves / 2))]
     for function, usable in (("exp", np.abs(z).max() < 50), ("log", (z > 0).all())):
         if function in operators and usable:
             yield [one, ([function, name], getattr(np, function)(z))]

@@ -13,7 +13,17 @@ from itertools import product as choices
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FORMS", "Form", "Multiplier", "Target", "Words", "chain", "power_words", "targets"]
+__all__ = [
+    "FORMS",
+    "Form",
+    "Multiplier",
+    "Target",
+    "Words",
+    "chain",
+    "defined",
+    "power_words",
+    "targets",
+]
 
 Floats = NDArray[np.float64]
 Words = list[str | float]
@@ -30,7 +40,6 @@ class Form:
     apply: Callable[[Floats], Floats]
     words: Callable[[Words], Words]  # of f(s), for the words of s
     operators: tuple[str, ...] = ()  # that the words need
-    inverted: bool = False  # f(s) is 1/g(s): a factor of s can go above the line
 
 
 def _where(condition: NDArray[np.bool_], values: Floats) -> Floats:
@@ -154,6 +163,13 @@ def chain(parts: list[Words]) -> Words:
     for each in reversed(parts):
         result = ["mul", *each, *result] if result else each
     return result
+
+
+def defined(column: Floats, halves: int, operators: set[str]) -> bool:
+    """Whether a power of a column, in halves, is a number on all rows and can be written."""
+    if halves < 0 and not ((column != 0).all() and "div" in operators):
+        return False
+    return halves % 2 == 0 or bool((column > 0).all() and "sqrt" in operators)
 
 
 def power_words(name: str, halves: int) -> Words:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     AnySearch: TypeAlias = Search | GeneticProgramming
 
-__all__ = ["execute", "training_data"]
+__all__ = ["Reporter", "execute", "training_data"]
 
 # Seconds between two reports of a running search: smooth to the eye, free to the search.
 REPORT_EVERY = 0.2
@@ -64,7 +64,7 @@ def execute(spec: Spec) -> Record:
     stop = StopAtRecovery(judge)
     curve = TrainingCurve(plan.max_expressions, plan.curve, recorder)
     halfway = Halfway(plan.max_expressions)
-    reporter = _Reporter(spec, judge)
+    reporter = Reporter(spec, judge)
 
     def callback(now: Iteration) -> bool:
         curve(now)
@@ -167,10 +167,10 @@ def _proposals(
     return Proposals(library, data, 2 * LENGTH, searched, options["threads"])
 
 
-class _Reporter:
-    """Reports now and then how a search stands."""
+class Reporter:
+    """Reports now and then how a search stands; the seconds of a judge are not the search's."""
 
-    def __init__(self, spec: Spec, judge: Judge) -> None:
+    def __init__(self, spec: Spec, judge: Judge | None = None) -> None:
         self.spec = spec
         self.judge = judge
         self._due = 0.0
@@ -180,7 +180,7 @@ class _Reporter:
         if best is None or time.monotonic() < self._due:
             return
         self._due = time.monotonic() + REPORT_EVERY
-        seconds = now.seconds - self.judge.seconds
+        seconds = now.seconds - (0.0 if self.judge is None else self.judge.seconds)
         report(Snapshot(self.spec, now.expressions, seconds, best.reward, str(best.program)))
 
 

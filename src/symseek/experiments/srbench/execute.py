@@ -14,14 +14,13 @@ import numpy as np
 
 from symseek import problems
 from symseek.errors import InputError, unknown_name
-from symseek.experiments.runs.perform import report
-from symseek.experiments.runs.record import Record, Snapshot
+from symseek.experiments.runs.execute import Reporter
+from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec
 from symseek.experiments.srbench.grading import graded
 from symseek.experiments.srbench.protocol import NAMES, split
 
 if TYPE_CHECKING:
-    from symseek.loop import Iteration
     from symseek.regression.settings import Settings
 
 __all__ = ["EXECUTE", "METHOD", "check", "execute", "settings_of"]
@@ -31,7 +30,6 @@ EXECUTE = "symseek.experiments.srbench.execute:execute"
 
 METHOD = "symseek"  # as the specs have it: a fit without settings
 
-REPORT_EVERY = 0.2  # seconds
 
 _KNOWN = ("noise", "seconds", "threads", "max_expressions")
 
@@ -86,7 +84,7 @@ def execute(spec: Spec) -> Record:
     problem, rows = problems.load(spec.problem), split(spec.problem, spec.seed, _noise(spec))
     start = time.perf_counter()
     regression = Regression(rows.X_train, rows.y_train, problem.variables, settings_of(spec))
-    result = regression.run(_Reporter(spec))
+    result = regression.run(Reporter(spec))
     if result.stopped is Stopped.INTERRUPTED:
         raise KeyboardInterrupt
     model = regression.model()
@@ -120,19 +118,3 @@ def execute(spec: Spec) -> Record:
 
 def _noise(spec: Spec) -> float:
     return float(spec.settings.get("noise", 0.0))
-
-
-class _Reporter:
-    """Reports now and then how the search stands."""
-
-    def __init__(self, spec: Spec) -> None:
-        self.spec = spec
-        self._due = 0.0
-
-    def __call__(self, now: Iteration) -> None:
-        best = now.best
-        if best is None or time.monotonic() < self._due:
-            return
-        self._due = time.monotonic() + REPORT_EVERY
-        found = best.reward, str(best.program)
-        report(Snapshot(self.spec, now.expressions, now.seconds, *found))

@@ -148,14 +148,10 @@ class Regression:
         )
 
     def _proposals(self) -> Proposals | None:
-        """What the structure of the data proposes, if it is asked for and the data may have any.
-
-        The view's errors are squared errors: a reward of other errors would not compare.
-        """
+        """What the structure of the data proposes, if it is asked for and the reward allows it."""
         settings = self.settings
-        squared = isinstance(self.reward, ErrorReward) and self.reward.curve(1.0) is not None
         evolves = settings.search_config().evolution is not None
-        if not (settings.structure and squared and evolves):
+        if not (settings.structure and evolves and Proposals.suit(self.reward)):
             return None
 
         rows = self.train.scaled(self.scales)

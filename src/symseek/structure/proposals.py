@@ -20,6 +20,7 @@ from symseek.evaluation import fit_constants
 from symseek.loop import Tally
 from symseek.programs import Program, Programs
 from symseek.regression.picking import descriptions
+from symseek.rewards import ErrorReward, Reward
 from symseek.search import Search
 from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.symmetries import reduced_view
@@ -49,6 +50,11 @@ class Proposals:
         self.longest = longest  # tokens of a program, before it is simplified
         self.searched = searched
         self.threads = threads
+
+    @staticmethod
+    def suit(reward: Reward) -> bool:
+        """Whether a reward falls with squared errors, which are those that a view compares."""
+        return isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
 
     @cached_property
     def view(self) -> View:

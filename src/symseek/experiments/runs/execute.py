@@ -152,12 +152,11 @@ def _proposals(
 ) -> Proposals | None:
     """What the structure of the data proposes, as for a fit; None for rewards of other errors."""
     from symseek.data import Data
-    from symseek.rewards import ErrorReward, reward_named
+    from symseek.rewards import reward_named
     from symseek.search import Search
     from symseek.structure.proposals import Proposals
 
-    reward = reward_named(options["reward"])
-    if not isinstance(reward, ErrorReward) or reward.curve(1.0) is None:
+    if not Proposals.suit(reward_named(options["reward"])):
         return None
 
     def searched(library: Library, data: Data) -> Search:

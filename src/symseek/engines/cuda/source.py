@@ -1,0 +1,29 @@
+"""The text of the kernels: the files of `kernels/`, and what follows from a library of tokens.
+
+Sizes are constants of the source, so that the compiler can unroll loops over them. Equal texts are
+compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+
+__all__ = ["kernel_text", "with_sizes"]
+
+
+@cache
+def kernel_text(name: str) -> str:
+    """A file of `kernels/`.
+
+    >>> kernel_text("random.cuh").splitlines()[0][:31]
+    '// Counter-based random numbers'
+    """
+    return (files(__package__) / "kernels" / name).read_text(encoding="utf-8")
+
+
+def with_sizes(sizes: Mapping[str, int | float], *names: str, more: str = "") -> str:
+    """Kernel files with numbers that they need, and text that was made for them."""
+    numbers = "".join(f"constexpr int {name} = {value};\n" for name, value in sizes.items())
+    return "\n".join([kernel_text("threads.cuh"), numbers, more, *map(kernel_text, names)])

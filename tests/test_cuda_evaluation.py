@@ -14,12 +14,15 @@ import nvrtc
 from engine_helpers import Policy, evaluator
 from evolution_helpers import copies
 from host_device import HostDevice
+from oracle import pairing
 from oracle.evaluate import evaluate
 from strategies import COMPOSED, programs
 from symseek import ConstraintSet, InputError, Length, Library, PolicyConfig, Program, Programs
 from symseek.engines.cuda.evaluator import Batch, CudaEvaluator, Sums, evaluation_source
 from symseek.engines.cuda.operations import operation_text, steps_of
+from symseek.engines.cuda.pairing import pair, pair_source
 from symseek.engines.cuda.source import with_sizes
+from symseek.engines.interface import engine_named
 from symseek.engines.native import operations
 from symseek.tokens import OPERATORS
 from test_evaluation import LIBRARY, jittered, table
@@ -254,6 +257,30 @@ def test_programs_that_cannot_be_evaluated_are_refused() -> None:
     assert len(CudaEvaluator(library, DEVICE, np.ones((3, 1))).predict(empty).ok) == 0
 
 
+# ---- pairs -----------------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 4), st.integers(0, 9), st.integers(1, 20), st.integers(0, 1000))
+def test_pairs_are_those_of_the_native_engine(p: int, q: int, rows: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    task = (
+        random.choice([0.0, 1.0, -2.0, 0.5], (p, rows)),
+        random.choice([0.0, 1.0, -2.0, 0.5], (q, rows)),
+        random.normal(size=rows),
+        random.uniform(0.0, 2.0, rows),
+        random.uniform(size=(p, q)) < 0.7,
+    )
+    found, native = pair(DEVICE, *task), engine_named("native").pair(*task)
+    np.testing.assert_allclose(found.error, native.error, rtol=1e-12)
+    assert (np.isinf(found.error) == (found.candidate < 0)).all()
+    every, _ = pairing.errors(*task)
+    some = found.candidate >= 0
+    if some.any():
+        chosen = np.take_along_axis(every, np.maximum(found.candidate, 0)[:, :, None], axis=2)
+        np.testing.assert_allclose(chosen[:, :, 0][some], found.error[some], rtol=1e-9)
+
+
 # ---- source ----------------------------------------------------------------------------------
 
 
@@ -273,3 +300,4 @@ needs_nvrtc = pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not ins
 def test_the_kernels_are_cuda(strict: int) -> None:
     every = steps_of(Library([*OPERATORS, "1", "const"], ["x"]))
     assert nvrtc.compile_errors(evaluation_source(every, 16, 1 + 3 * strict, bool(strict))) == ""
+    assert nvrtc.compile_errors(pair_source()) == ""

@@ -6,7 +6,8 @@ through CuPy and, for tests, on the host with kernels that a C++ compiler has tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 
-__all__ = ["Device", "GpuDevice", "Kernel", "gpu_count"]
+__all__ = ["Device", "GpuDevice", "Kernel", "gpu_count", "said_in_a_sentence"]
 
 Array = Any  # a NumPy or CuPy array
 
@@ -53,6 +54,18 @@ class Device(Protocol):
 
     def free_memory(self) -> int:
         """Bytes that can still be had."""
+
+
+@contextmanager
+def said_in_a_sentence() -> Iterator[None]:
+    """Memory that the device does not have becomes an InputError."""
+    try:
+        yield
+    except MemoryError as error:  # CuPy's is one of these
+        raise InputError(
+            f"the GPU is out of memory ({error}); close what else uses it, take fewer rows or runs,"
+            " or use the engine 'native'"
+        ) from None
 
 
 def gpu_count() -> int:

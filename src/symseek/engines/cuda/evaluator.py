@@ -7,8 +7,7 @@ start work there: they wait for nothing, and allocate nothing once a size has be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.constants import FitConfig
-from symseek.engines.cuda.device import Array, Device, Kernel
+from symseek.engines.cuda.device import Array, Device, Kernel, said_in_a_sentence
 from symseek.engines.cuda.fitting import FitKernels
 from symseek.engines.cuda.operations import Steps, operation_text, steps_of
 from symseek.engines.cuda.source import compiled, power_of_two, with_sizes
@@ -97,7 +96,7 @@ class CudaEvaluator:
         self._steps = steps_of(library)
         self._known: dict[tuple[int, int], Mapping[str, Kernel]] = {}
         self._fits: FitKernels | None = None
-        with _as_input_errors():
+        with said_in_a_sentence():
             self.table = Table(device, X, y, weights)
             self._step_table = device.xp.asarray(self._steps.table.view(np.uint8))
         self.rows = self.table.rows
@@ -108,7 +107,7 @@ class CudaEvaluator:
 
     def errors(self, programs: Programs) -> Errors:
         """Sums over the rows of weighted squared and absolute errors."""
-        with _as_input_errors():
+        with said_in_a_sentence():
             batch = self._batch(programs)
             sums = Sums.empty(self.device, len(programs))
             self._all_errors(batch, sums)
@@ -118,7 +117,7 @@ class CudaEvaluator:
         self, programs: Programs, config: FitConfig, scale: float = 1.0, power: float = 1.0
     ) -> Fitted:
         """Fit the constants, starting from those the programs have, and give the errors after."""
-        with _as_input_errors():
+        with said_in_a_sentence():
             batch = self._batch(programs)
             batch = replace(batch, constants=batch.constants.copy())
             scales = self.device.xp.full(self.table.sets, float(scale))
@@ -134,7 +133,7 @@ class CudaEvaluator:
         """Values at every row, and whether every node was finite on every row."""
         count, new = len(programs), self.device.xp
         values, ok = np.empty((count, self.rows)), np.empty(count, dtype=bool)
-        with _as_input_errors():
+        with said_in_a_sentence():
             batch, portion = self._batch(programs), self.table.portion(count)
             for begin in range(0, count, portion):
                 part = slice(begin, min(begin + portion, count))
@@ -307,15 +306,3 @@ def _distinct(programs: Programs) -> int:
         [np.ascontiguousarray(programs.tokens).view(np.uint8), constants.view(np.uint8)]
     )
     return len({row.tobytes() for row in rows})
-
-
-@contextmanager
-def _as_input_errors() -> Iterator[None]:
-    """A device that runs out of memory says so in a sentence."""
-    try:
-        yield
-    except MemoryError as error:  # CuPy's is one of these
-        raise InputError(
-            f"the GPU is out of memory ({error}); close what else uses it, take fewer rows or runs,"
-            " or use the engine 'native'"
-        ) from None

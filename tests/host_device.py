@@ -25,7 +25,8 @@ _PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 def compiler() -> str | None:
     """The C++ compiler of this machine, if there is one."""
-    return next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), None)
+    found = map(shutil.which, ("c++", "g++", "clang++"))
+    return next((each for each in found if each is not None), None)
 
 
 class HostDevice:
@@ -82,9 +83,9 @@ def _passed(value: Any) -> Any:
     return np.ctypeslib.as_ctypes_type(value.dtype)(value.item())
 
 
-def _compiled(source: str) -> Path:
+def _compiled(source: str, standard: str = "-std=c++17") -> Path:
     """The shared library of a source, compiled once."""
-    made_by = f"{compiler()} {sys.version}"
+    made_by = f"{compiler()} {sys.version} {standard}"
     key = hashlib.sha256((source + made_by).encode()).hexdigest()[:24]
     folder = Path(tempfile.gettempdir()) / f"symseek-host-kernels-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -93,7 +94,7 @@ def _compiled(source: str) -> Path:
         text = target.with_suffix(f".{os.getpid()}.cpp")
         text.write_text("#define SYMSEEK_HOST\n" + source)
         made = text.with_suffix(".so")
-        command = [compiler() or "c++", "-std=c++17", "-O1", "-shared", "-fPIC", "-w"]
+        command = [compiler() or "c++", standard, "-O1", "-shared", "-fPIC", "-w", "-pthread"]
         subprocess.run([*command, str(text), "-o", str(made)], check=True)
         made.replace(target)
         text.unlink()

@@ -28,6 +28,7 @@ from symseek.tokens import OPERATORS
 from test_evaluation import LIBRARY, jittered, table
 from test_underflow import LIBRARY as UNDERFLOWING
 from test_underflow import TABLE as TINY_AND_HUGE
+from threaded_device import ThreadedDevice
 
 DEVICE = HostDevice()
 ROWS = [1, 7, 96, 97, 1024, 1025]
@@ -197,6 +198,24 @@ def test_runs_see_their_own_data_and_inactive_ones_are_left_alone(rows: int) -> 
         assert sums.ok[part].tolist() == alone.ok.tolist()
 
 
+@pytest.mark.parametrize("rows", [5, 40, 100, 1100, 9000])
+def test_threads_find_what_one_thread_does(rows: int) -> None:
+    """Rows of a warp, several a thread, of a block, and in parts."""
+    library = Library(["add", "mul", "sin", "log", "gauss", "const"], ["x", "y"])
+    random = np.random.default_rng(5)
+    X, y = random.uniform(-0.1, 5.0, (rows, 2)), random.normal(size=rows)
+    batch = sampled(library, 11)
+    one, other = (CudaEvaluator(library, each, X, y) for each in (DEVICE, ThreadedDevice()))
+    alone, found = one.errors(batch), other.errors(batch)
+    assert found.ok.tolist() == alone.ok.tolist()
+    assert 0 < found.ok.sum() < 11
+    np.testing.assert_allclose(found.squared, alone.squared, rtol=1e-12)
+    np.testing.assert_allclose(found.absolute, alone.absolute, rtol=1e-12)
+    here, there = one.predict(batch), other.predict(batch)
+    assert here.ok.tolist() == there.ok.tolist()
+    np.testing.assert_array_equal(here.values, there.values)
+
+
 class SmallDevice(HostDevice):
     """A device with room for some thousand rows."""
 
@@ -279,6 +298,15 @@ def test_pairs_are_those_of_the_native_engine(p: int, q: int, rows: int, seed: i
     if some.any():
         chosen = np.take_along_axis(every, np.maximum(found.candidate, 0)[:, :, None], axis=2)
         np.testing.assert_allclose(chosen[:, :, 0][some], found.error[some], rtol=1e-9)
+
+
+def test_threads_find_the_pairs_that_one_thread_does() -> None:
+    random = np.random.default_rng(6)
+    sizes = ((3, 20), (300, 20), 20, 20)
+    task = (*(random.normal(size=each) for each in sizes), random.uniform(size=(3, 300)) < 0.7)
+    found, alone = pair(ThreadedDevice(), *task), pair(DEVICE, *task)
+    assert found.candidate.tolist() == alone.candidate.tolist()
+    assert found.error.tolist() == alone.error.tolist()
 
 
 # ---- source ----------------------------------------------------------------------------------

@@ -34,8 +34,10 @@ from test_constants import (
     with_constants,
 )
 from test_cuda_evaluation import SmallDevice
+from threaded_device import ThreadedDevice
 
 DEVICE = HostDevice()
+DEVICES = (ThreadedDevice(), DEVICE)
 
 pytestmark = pytest.mark.skipif(
     host_device.compiler() is None, reason="the kernels need a C++ compiler to run on the host"
@@ -185,6 +187,17 @@ def test_runs_fit_their_own_data_and_inactive_ones_are_left_alone(rows: int) -> 
         else:
             assert constants[2 * run].tolist() == [1.0, 1.0]
             assert {*status[2 * run : 2 * run + 2], *sums.ok[2 * run : 2 * run + 2]} == {7}
+
+
+@pytest.mark.parametrize("rows", [5, 40, 600])  # a row a thread, warps, and blocks
+def test_threads_fit_what_one_thread_does(rows: int) -> None:
+    library = Library(["add", "mul", "sin", "exp", "div", "gauss", "const"], ["x", "y"])
+    texts = ["1.0*sin(1.0*x) + 1.0", "1.0/(x + 1.0*y*y)", "exp(x*exp(1.0*x*y))", "x + y"]
+    batch = copies([*texts, "+".join(f"1.0*gauss(x*{'y*' * k}y)" for k in range(5))], library, 1)
+    config = FitConfig("mixed", restarts=0, max_steps=6)
+    found, alone = (fit(batch, config, on_device(rows, library, each)) for each in DEVICES)
+    assert found.status.tolist() == alone.status.tolist()
+    np.testing.assert_allclose(found.errors.squared, alone.errors.squared, rtol=1e-6, atol=1e-12)
 
 
 def test_underflow_at_the_end_of_a_fit_makes_it_invalid() -> None:

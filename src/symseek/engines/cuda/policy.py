@@ -22,7 +22,8 @@ __all__ = ["CudaPolicy", "PolicyKernels"]
 Weights = NDArray[np.float32]
 
 CHUNK = 64  # programs of an item of work, as in gradient.cuh
-SAMPLES = 2  # programs that a thread draws at a time
+WARPS = 4  # of a block that scores
+SAMPLES = 1  # programs that a thread draws at a time
 _DRAWING = 128  # threads of a block that draws
 _WIDE = 256  # threads of a block that adds up
 _FILES = ("random.cuh", "rules.cuh", "network.cuh", "sampling.cuh", "gradient.cuh")
@@ -43,14 +44,19 @@ class PolicyKernels:
         numbers = {**rules.sizes, "H": hidden, "SAMPLES": SAMPLES if device.warp > 1 else 1}
         self.source = with_sizes(numbers, *_FILES)
         self._kernels: dict[str, Kernel] = dict(device.compile(self.source, _KERNELS))
-        tokens = rules.sizes["L"]
-        rows = hidden * hidden + 2 * (tokens + 1) * (hidden + 1)
-        self._shared = rows * 16 + (tokens * hidden + tokens) * 4
+        tokens, width, steps = rules.sizes["L"], hidden + 1, rules.sizes["T"]
         self.weights = 4 * hidden * (2 * (tokens + 1) + hidden + 1) + (hidden + 1) * tokens
-        self._blocks = 8 * device.processors if device.warp > 1 else 1
-        steps, width = rules.sizes["T"], 7 * hidden + tokens
-        self._traces = xp.empty((self._blocks, steps * width * CHUNK), dtype=np.float32)
-        self._trace_tokens = xp.empty((self._blocks, steps * 2 * CHUNK), dtype=np.int16)
+        inputs = 2 * (tokens + 1)
+        drawing = (hidden * hidden + inputs * width) * 16 + (tokens * hidden + tokens) * 4
+        layers = (hidden + inputs) * width * 16 + (hidden * (tokens | 1) + tokens) * 4
+        exchange = (inputs + 1) * hidden * 16 + (hidden + tokens) * 4
+        self.warps = WARPS if device.warp > 1 else 1
+        scoring = layers + 16 + self.warps * (exchange + 16)
+        self._shared = {"sample": drawing, "score": scoring}
+        self._blocks = 4 * device.processors if device.warp > 1 else 1
+        route = steps * 8 * (rules.sizes["WORDS"] + 1) + 8  # bytes, as gradient.cuh has it
+        self._routes = xp.empty((self._blocks, CHUNK * route), dtype=np.uint8)
+        self._traces = xp.empty((self._blocks, self.warps, steps * 8 * hidden), dtype=np.float32)
 
     def sample(
         self,
@@ -83,20 +89,20 @@ class PolicyKernels:
         entropy_decay: float,
         log_probability: Array | None = None,  # [R, rows] float32
         entropy: Array | None = None,  # [R, rows] float32
-        partial: Array | None = None,  # [items, P] float32
+        partial: Array | None = None,  # [items, warps, P] float32
     ) -> None:
         """Score programs; with `partial`, also the parts of the gradient."""
         runs, rows = tokens.shape[:2]
         given = (weights, tokens, np.int32(rows), np.int32(runs), first_item, counts, chosen)
-        more = (weight, share, np.float32(entropy_decay), self._traces, self._trace_tokens)
+        more = (weight, share, np.float32(entropy_decay), self._routes, self._traces)
         results = (log_probability, entropy, partial)
-        threads = CHUNK if self.device.warp > 1 else 1
-        self._launch("score", self._blocks, threads, (*self._tables, *given, *more, *results))
+        arguments = (*self._tables, *given, *more, *results)
+        self._launch("score", self._blocks, self.device.warp, arguments, self.warps)
 
     def add_parts(self, partial: Array, first_item: Array, gradient: Array) -> None:
         """The gradient [R, P] of every run from its parts."""
-        runs = len(gradient)
-        self._launch("add_parts", self._wide(gradient), _WIDE, (partial, first_item, np.int32(runs), gradient))
+        sizes = np.int32(len(gradient)), np.int32(self.warps)
+        self._launch("add_parts", self._wide(gradient), _WIDE, (partial, first_item, *sizes, gradient))
 
     def ascend(
         self,
@@ -117,10 +123,11 @@ class PolicyKernels:
     def _wide(self, array: Array) -> int:
         return -(-array.size // _WIDE) if self.device.warp > 1 else 1
 
-    def _launch(self, name: str, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+    def _launch(
+        self, name: str, blocks: int, threads: int, arguments: tuple[Any, ...], warps: int = 1
+    ) -> None:
         width = threads if self.device.warp > 1 else 1
-        shared = self._shared if name in ("sample", "score") else 0
-        self._kernels[name](blocks, (width, 1), arguments, shared)
+        self._kernels[name](blocks, (width, warps), arguments, self._shared.get(name, 0))
 
 
 class CudaPolicy:
@@ -197,7 +204,7 @@ class CudaPolicy:
             self.kernels.score(*given, counts, None, None, None, entropy_decay, *results)
             return Score(self._get(results[0])[0], self._get(results[1])[0])
         both = (xp.asarray(np.asarray(each, dtype=np.float32))[None] for each in (weight, share))
-        partial = xp.empty((items, weights.size), dtype=np.float32)
+        partial = xp.empty((items, self.kernels.warps, weights.size), dtype=np.float32)
         gradient = xp.empty((1, weights.size), dtype=np.float32)
         self.kernels.score(*given, counts, None, *both, entropy_decay, *results, partial)
         self.kernels.add_parts(partial, first_item, gradient)

@@ -21,7 +21,7 @@ from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.evaluator import Batch, CudaEvaluator, Sums
 from symseek.engines.cuda.learning import LearningKernels, reward_number, rule_of
-from symseek.engines.cuda.policy import CHUNK
+from symseek.engines.cuda.policy import CHUNK, WARPS
 from symseek.errors import InputError
 from symseek.front import Front
 from symseek.programs import Programs
@@ -142,7 +142,7 @@ class Runs:
         """Roughly the memory that one search takes."""
         tokens, hidden, batch = len(library), config.policy.hidden, config.batch_size
         weights = 4 * hidden * (2 * (tokens + 1) + hidden + 1) + (hidden + 1) * tokens
-        return 4 * weights * (4 + -(-batch // CHUNK)) + batch * (2 * rules.max_length + 100)
+        return 4 * weights * (4 + WARPS * -(-batch // CHUNK)) + batch * (2 * rules.max_length + 100)
 
     def iterations(self, slot: int) -> int:
         """Iterations that a search has done."""
@@ -177,7 +177,7 @@ class Runs:
             "counts": ((runs,), np.int32),
             "first_item": ((runs + 1,), np.int32),
             "step": ((runs,), np.float32),
-            "partial": ((runs * -(-rows // CHUNK), size), np.float32),
+            "partial": ((runs * -(-rows // CHUNK), self.policy.warps, size), np.float32),
             "gradient": ((runs, size), np.float32),
             "weights": ((runs, size), np.float32),
             "mean": ((runs, size), np.float32),

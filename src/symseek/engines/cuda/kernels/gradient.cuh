@@ -1,13 +1,61 @@
-// Log-probabilities and entropies of given programs, and back-propagation through time. Up to CHUNK programs of one run
-// are an item of work: each has a thread for the way forward and back, then all threads of the block add up what the
-// weights get from all of them. What the way forward leaves for the way back lies in a piece of memory for every block,
-// programs side by side, so that threads read neighbouring words.
+// Log-probabilities and entropies of given programs, and back-propagation through time. A warp takes one program after
+// another, a lane a unit of the network; what the weights get is added up in registers and in memory of the warp's own,
+// in the order of the programs. Up to CHUNK programs of one run are an item of work for the warps of a block.
 
 constexpr int CHUNK = 64;
-constexpr int GATES_AT = 0, CELL_AT = 4 * H, SQUASHED_AT = 5 * H, STATE_AT = 6 * H, LOGITS_AT = 7 * H;
-constexpr int STEP_ROWS = 7 * H + L;                                  // numbers of a program in a step
-constexpr long long TRACE = (long long)T * STEP_ROWS * CHUNK;         // floats
-constexpr long long TRACE_TOKENS = (long long)T * 2 * CHUNK;          // parent and sibling in every step
+constexpr int UNITS = (H + LANES - 1) / LANES;   // of a lane
+constexpr int TOKENS = (L + LANES - 1) / LANES;  // of a lane
+constexpr int OUTPUT_ROW = L | 1;                // odd, to spread rows over the banks of shared memory
+
+// The weights in shared memory, for all warps of a block.
+struct Layers {
+  float4* recurrent;   // [H, ROW]: from unit k to unit j at k * ROW + j
+  float4* parent;      // [L + 1, ROW], biases added
+  float4* sibling;     // [L + 1, ROW]
+  float* output;       // [H, OUTPUT_ROW]
+  float* output_bias;  // [L]
+};
+// What a warp shares among its lanes.
+struct Exchange {
+  float4* rows;     // [2, L + 1, H] the gradient by the inputs: parents, then siblings
+  float4* slopes;   // [H] by the gates
+  float* state;     // [H]
+  float* logits;    // [L] their gradient
+};
+constexpr int LAYER_BYTES = ((H + 2 * (L + 1)) * ROW * 16 + (H * OUTPUT_ROW + L) * 4 + 15) / 16 * 16;
+constexpr int EXCHANGE_BYTES = (2 * (L + 1) + 1) * H * 16 + ((H + L) * 4 + 15) / 16 * 16;
+
+DEVICE Layers layers_in(char* memory) {
+  Layers n;
+  n.recurrent = (float4*)memory;
+  n.parent = n.recurrent + H * ROW;
+  n.sibling = n.parent + (L + 1) * ROW;
+  n.output = (float*)(n.sibling + (L + 1) * ROW);
+  n.output_bias = n.output + H * OUTPUT_ROW;
+  return n;
+}
+DEVICE Exchange exchange_in(char* memory) {
+  Exchange e;
+  e.rows = (float4*)(memory + LAYER_BYTES + threadIdx.y * EXCHANGE_BYTES);
+  e.slopes = e.rows + 2 * (L + 1) * H;
+  e.state = (float*)(e.slopes + H);
+  e.logits = e.state + H;
+  return e;
+}
+
+// All threads of a block together; a barrier must follow.
+DEVICE void load(const Layers& n, const float* flat) {
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
+  for (int i = thread; i < H * H; i += threads)
+    n.recurrent[i / H * ROW + i % H] = gates_at(flat + RECURRENT_AT + i / H * 4 * H, i % H);
+  for (int i = thread; i < (L + 1) * H; i += threads) {
+    const int token = i / H, unit = i % H;
+    n.parent[token * ROW + unit] = plus(gates_at(flat + token * 4 * H, unit), gates_at(flat + BIAS_AT, unit));
+    n.sibling[token * ROW + unit] = gates_at(flat + SIBLING_AT + token * 4 * H, unit);
+  }
+  for (int i = thread; i < H * L; i += threads) n.output[i / L * OUTPUT_ROW + i % L] = flat[OUTPUT_AT + i];
+  for (int i = thread; i < L; i += threads) n.output_bias[i] = flat[OUTPUT_BIAS_AT + i];
+}
 
 // One item: which programs of which run, and how much each counts.
 struct Item {
@@ -17,212 +65,288 @@ struct Item {
   float *log_probability, *entropy;  // [count] or null
   int count;
   float entropy_decay;
+  DEVICE const Token* program(int number) const { return tokens + (long long)(chosen ? chosen[number] : number) * T; }
 };
 
-struct Trace {
-  float* numbers;  // [T, STEP_ROWS, CHUNK]
-  Token* tokens;   // [T, 2, CHUNK]
-  DEVICE float& at(int step, int row, int program) const {
-    return numbers[((long long)step * STEP_ROWS + row) * CHUNK + program];
-  }
-};
-
-// From logits to the gradient by them: w (1[chosen] - p) - v p (log p + H), with v the weight of this step's entropy.
-DEVICE void differentiate(const uint64* allowed, float top, int chosen, float weight, float share, float* logits,
-                          float& log_probability, float& entropy) {
-  float mass = 0.0f, moment = 0.0f;
-  for (int token = 0; token < L; ++token) {
-    if (!is_in(allowed, token)) continue;
-    const float shifted = logits[token] - top, e = fast_exp(shifted);
-    mass += e;
-    moment += e * shifted;
-  }
-  const float log_mass = logf(mass);
-  entropy = log_mass - moment / mass;
-  log_probability = logits[chosen] - top - log_mass;
-  for (int token = 0; token < L; ++token) {
-    if (!is_in(allowed, token)) {
-      logits[token] = 0.0f;
-      continue;
-    }
-    const float log_p = logits[token] - top - log_mass, p = fast_exp(log_p);
-    logits[token] = (token == chosen ? weight : 0.0f) - p * (weight + share * (log_p + entropy));
-  }
-}
-
-// The way forward of one program. Returns its steps; beyond them its gradients are 0.
-DEVICE int forward(const Network& n, const Rules& rules, const Item& item, int program, const Trace& trace) {
-  const Token* tokens = item.tokens + (long long)(item.chosen ? item.chosen[program] : program) * T;
-  const float weight = item.weight ? item.weight[program] : 0.0f;
-  float share = item.share ? item.share[program] : 0.0f, decay = 1.0f;
-  float state[1][H], cell[1][H], logits[L], log_probability = 0.0f, entropy = 0.0f;
+// What the rules say of every step of the programs of an item.
+struct Step {
   uint64 allowed[WORDS];
+  Token parent, sibling, token;
+  Token last_open;  // whether this is the last open position
+};
+struct Route {
+  Step step[T];
+  int steps;
+  int ruled_out;  // the step after the last is not allowed
+};
+
+DEVICE void walk_program(const Rules& rules, const Token* tokens, Route& route) {
   Walk walk;
   begin(rules, walk);
-#pragma unroll
-  for (int k = 0; k < H; ++k) state[0][k] = cell[0][k] = 0.0f;
   int t = 0;
+  route.ruled_out = 0;
   for (; t < T && walk.open > 0; ++t) {
-    const int parent = parent_of(walk), sibling = sibling_of(walk), token = tokens[t];
-    if (!allowed_next(rules, walk, allowed) || token < 0 || token >= L || !is_in(allowed, token)) {
-      log_probability = -1.0f / 0.0f;  // nothing that follows has a place in the tables
+    Step& step = route.step[t];
+    const int token = tokens[t];
+    step.parent = (Token)parent_of(walk);
+    step.sibling = (Token)sibling_of(walk);
+    step.token = (Token)token;
+    step.last_open = walk.open == 1;
+    if (!allowed_next(rules, walk, step.allowed) || token < 0 || token >= L || !is_in(step.allowed, token)) {
+      route.ruled_out = 1;
       break;
     }
-    step<1>(n, &parent, &sibling, state, cell, [&](int, int unit, float4 g, float c, float flat, float h) {
-      trace.at(t, GATES_AT + unit, program) = g.x;
-      trace.at(t, GATES_AT + H + unit, program) = g.y;
-      trace.at(t, GATES_AT + 2 * H + unit, program) = g.z;
-      trace.at(t, GATES_AT + 3 * H + unit, program) = g.w;
-      trace.at(t, CELL_AT + unit, program) = c;
-      trace.at(t, SQUASHED_AT + unit, program) = flat;
-      trace.at(t, STATE_AT + unit, program) = h;
-    });
-    const float top = write_logits(n, state[0], bias_at(rules, walk), allowed, logits);
-    float here, variety;
-    differentiate(allowed, top, token, weight, share * decay, logits, here, variety);
-    for (int l = 0; l < L; ++l) trace.at(t, LOGITS_AT + l, program) = logits[l];
-    trace.tokens[(t * 2) * CHUNK + program] = (Token)parent;
-    trace.tokens[(t * 2 + 1) * CHUNK + program] = (Token)sibling;
-    log_probability += here;
-    entropy += decay * variety;
-    decay *= item.entropy_decay;
     extend(rules, walk, token);
   }
-  if (item.log_probability) item.log_probability[program] = log_probability;
-  if (item.entropy) item.entropy[program] = entropy;
-  return t;
+  route.steps = t;
 }
 
-// A program that is not there, or a step after its end, adds nothing.
-DEVICE void clear(const Trace& trace, int from, int program) {
-  for (int t = from; t < T; ++t) {
-    for (int row = 0; row < 4 * H; ++row) trace.at(t, GATES_AT + row, program) = 0.0f;
-    for (int row = STATE_AT; row < STEP_ROWS; ++row) trace.at(t, row, program) = 0.0f;
-    trace.tokens[(t * 2) * CHUNK + program] = trace.tokens[(t * 2 + 1) * CHUNK + program] = (Token)L;
-  }
-}
+// What the way forward of a program leaves for the way back.
+constexpr int INPUT = 0, FORGET = 1, CANDIDATE = 2, OUTPUT = 3, CELL = 4, SQUASHED = 5, STATE = 6, FROM_LOGITS = 7;
+struct Trace {
+  float* numbers;  // [T, 8, H]
+  DEVICE float& at(int step, int kind, int unit) const { return numbers[(step * 8 + kind) * H + unit]; }
+};
+constexpr int TRACE = T * 8 * H;  // floats
 
-// The way back of one program: gates become the gradient by what went into them.
-DEVICE void backward(const Network& n, int steps, int program, const Trace& trace) {
-  float to_state[H], to_cell[H];
-#pragma unroll
-  for (int k = 0; k < H; ++k) to_state[k] = 0.0f;
-  for (int k = 0; k < H; ++k) to_cell[k] = 0.0f;
-  for (int t = steps - 1; t >= 0; --t) {
-    float here[H], before[H];
-#pragma unroll
-    for (int k = 0; k < H; ++k) before[k] = to_state[k];
-    for (int l = 0; l < L; ++l) {
-      const float slope = trace.at(t, LOGITS_AT + l, program);
-      const float* row = n.output + l * H;
-#pragma unroll
-      for (int k = 0; k < H; ++k) before[k] += slope * row[k];
-    }
-#pragma unroll
-    for (int k = 0; k < H; ++k) {
-      here[k] = before[k];
-      to_state[k] = 0.0f;
-    }
-    for (int unit = 0; unit < H; ++unit) {
-      float4 g;
-      g.x = trace.at(t, GATES_AT + unit, program);
-      g.y = trace.at(t, GATES_AT + H + unit, program);
-      g.z = trace.at(t, GATES_AT + 2 * H + unit, program);
-      g.w = trace.at(t, GATES_AT + 3 * H + unit, program);
-      const float flat = trace.at(t, SQUASHED_AT + unit, program);
-      const float cell_before = t ? trace.at(t - 1, CELL_AT + unit, program) : 0.0f;
-      const float d_state = here[unit], d_cell = to_cell[unit] + d_state * g.w * (1.0f - flat * flat);
-      to_cell[unit] = d_cell * g.y;
-      float4 d;
-      d.x = d_cell * g.z * g.x * (1.0f - g.x);
-      d.y = d_cell * cell_before * g.y * (1.0f - g.y);
-      d.z = d_cell * g.x * (1.0f - g.z * g.z);
-      d.w = d_state * flat * g.w * (1.0f - g.w);
-      trace.at(t, GATES_AT + unit, program) = d.x;
-      trace.at(t, GATES_AT + H + unit, program) = d.y;
-      trace.at(t, GATES_AT + 2 * H + unit, program) = d.z;
-      trace.at(t, GATES_AT + 3 * H + unit, program) = d.w;
-      const float4* row = n.recurrent + unit * H;
-#pragma unroll
-      for (int k = 0; k < H; ++k) to_state[k] += d.x * row[k].x + d.y * row[k].y + d.z * row[k].z + d.w * row[k].w;
-    }
-  }
-}
+// The gradient of a warp's programs: of these weights in registers, of the inputs in Exchange::rows.
+struct Sums {
+  float4 recurrent[UNITS][H];  // to the lane's unit from each
+  float output[UNITS][L];      // from the lane's unit to each token
+  float output_bias[TOKENS];   // of the lane's tokens
+};
 
+DEVICE void add_scaled(float4& sum, float4 a, float scale) {
+  sum.x += a.x * scale;
+  sum.y += a.y * scale;
+  sum.z += a.z * scale;
+  sum.w += a.w * scale;
+}
 DEVICE float dot(float4 a, float4 b) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w; }
 
-// sum over steps and programs of left[a + i] right[b + j], `later` steps after left, for i and j below TILE.
-constexpr int TILE = 4;
-DEVICE void add_products(const Trace& trace, int steps, int a, int a_end, int b, int b_end, int later, float* out,
-                         int out_row) {
-  float sum[TILE][TILE] = {};
-  for (int t = 0; t + later < steps; ++t)
-    for (int p = 0; p < CHUNK; p += 4) {
-      float4 left[TILE], right[TILE];
+DEVICE void advance_state(const Layers& n, const Exchange& e, const Step& step, const Trace& trace, int t,
+                          float (&cell)[UNITS]) {
+  float4 gates[UNITS];
 #pragma unroll
-      for (int i = 0; i < TILE; ++i) left[i] = *(const float4*)&trace.at(t, a + i < a_end ? a + i : a, p);
+  for (int u = 0; u < UNITS; ++u) {
+    const int unit = threadIdx.x + u * LANES;
+    if (unit < H) gates[u] = plus(n.parent[step.parent * ROW + unit], n.sibling[step.sibling * ROW + unit]);
+  }
+#pragma unroll 8
+  for (int k = 0; k < H; ++k) {
+    const float state = e.state[k];
 #pragma unroll
-      for (int j = 0; j < TILE; ++j) right[j] = *(const float4*)&trace.at(t + later, b + j < b_end ? b + j : b, p);
+    for (int u = 0; u < UNITS; ++u)
+      if (threadIdx.x + u * LANES < H) add_scaled(gates[u], n.recurrent[k * ROW + threadIdx.x + u * LANES], state);
+  }
+  __syncwarp();
 #pragma unroll
-      for (int i = 0; i < TILE; ++i)
+  for (int u = 0; u < UNITS; ++u) {
+    const int unit = threadIdx.x + u * LANES;
+    if (unit >= H) continue;
+    const float in = sigmoid(gates[u].x), forget = sigmoid(gates[u].y);
+    const float candidate = squash(gates[u].z), out = sigmoid(gates[u].w);
+    const float next = forget * cell[u] + in * candidate, flat = squash(next);
+    cell[u] = next;
+    e.state[unit] = out * flat;
+    trace.at(t, INPUT, unit) = in;
+    trace.at(t, FORGET, unit) = forget;
+    trace.at(t, CANDIDATE, unit) = candidate;
+    trace.at(t, OUTPUT, unit) = out;
+    trace.at(t, CELL, unit) = next;
+    trace.at(t, SQUASHED, unit) = flat;
+    trace.at(t, STATE, unit) = out * flat;
+  }
+  __syncwarp();
+}
+
+// The log-probability and the entropy of a step. Leaves in Exchange::logits the gradient by the logits, which is
+// w (1[chosen] - p) - v p (log p + H), with v the weight of this step's entropy.
+DEVICE void read_logits(const Layers& n, const Rules& rules, const Exchange& e, const Step& step, int t, float weight,
+                        float share, Sums& sums, float& log_probability, float& entropy) {
+  const float* bias = rules.bias + (t * 2 + step.last_open) * L;
+  float logits[TOKENS], top = -3.0e38f, mass = 0.0f, moment = 0.0f, chosen = 0.0f;
 #pragma unroll
-        for (int j = 0; j < TILE; ++j) sum[i][j] += dot(left[i], right[j]);
+  for (int i = 0; i < TOKENS; ++i) {
+    const int token = threadIdx.x + i * LANES;
+    if (token >= L) continue;
+    float sum = n.output_bias[token] + bias[token];
+#pragma unroll 8
+    for (int k = 0; k < H; ++k) sum += e.state[k] * n.output[k * OUTPUT_ROW + token];
+    logits[i] = sum;
+    if (is_in(step.allowed, token)) top = fmaxf(top, sum);
+  }
+  top = warp_max(top);
+#pragma unroll
+  for (int i = 0; i < TOKENS; ++i) {
+    const int token = threadIdx.x + i * LANES;
+    if (token >= L || !is_in(step.allowed, token)) continue;
+    logits[i] -= top;
+    const float mine = fast_exp(logits[i]);
+    mass += mine;
+    moment += mine * logits[i];
+    if (token == step.token) chosen = logits[i];
+  }
+  mass = warp_sum(mass);
+  moment = warp_sum(moment);
+  const float log_mass = logf(mass);
+  entropy = log_mass - moment / mass;
+  log_probability = warp_sum(chosen) - log_mass;
+#pragma unroll
+  for (int i = 0; i < TOKENS; ++i) {
+    const int token = threadIdx.x + i * LANES;
+    if (token >= L) continue;
+    float slope = 0.0f;
+    if (is_in(step.allowed, token)) {
+      const float log_p = logits[i] - log_mass;
+      slope = (token == step.token ? weight : 0.0f) - fast_exp(log_p) * (weight + share * (log_p + entropy));
     }
-  for (int i = 0; i < TILE && a + i < a_end; ++i)
-    for (int j = 0; j < TILE && b + j < b_end; ++j) out[i * out_row + j] = sum[i][j];
+    e.logits[token] = slope;
+    sums.output_bias[i] += slope;
+  }
+  __syncwarp();
 }
 
-// The weights' gradient from all programs of an item; every sum has one thread, so its order is fixed.
-DEVICE void accumulate(const Trace& trace, int steps, float* gradient) {
-  const int thread = threadIdx.x, threads = blockDim.x;
-  constexpr int DOWN = (H + TILE - 1) / TILE, ACROSS = 4 * H / TILE, OUT = (L + TILE - 1) / TILE;
-  for (int tile = thread; tile < DOWN * ACROSS; tile += threads) {
-    const int k = tile / ACROSS * TILE, column = tile % ACROSS * TILE;
-    add_products(trace, steps, STATE_AT + k, STATE_AT + H, GATES_AT + column, GATES_AT + 4 * H, 1,
-                 gradient + RECURRENT_AT + k * 4 * H + column, 4 * H);
-  }
-  for (int tile = thread; tile < DOWN * OUT; tile += threads) {
-    const int k = tile / OUT * TILE, token = tile % OUT * TILE;
-    add_products(trace, steps, STATE_AT + k, STATE_AT + H, LOGITS_AT + token, LOGITS_AT + L, 0,
-                 gradient + OUTPUT_AT + k * L + token, L);
-  }
-  for (int token = thread; token < L; token += threads) {
-    float sum = 0.0f;
-    for (int t = 0; t < steps; ++t)
-      for (int p = 0; p < CHUNK; ++p) sum += trace.at(t, LOGITS_AT + token, p);
-    gradient[OUTPUT_BIAS_AT + token] = sum;
-  }
-  // What the one-hot inputs get: a row for every token, in the memory that the network had. A thread owns a column.
-  float* rows = (float*)shared_memory;  // [2, L + 1, 4 H]
-  for (int column = thread; column < 4 * H; column += threads) {
-    for (int row = 0; row < 2 * (L + 1); ++row) rows[row * 4 * H + column] = 0.0f;
-    float sum = 0.0f;
-    for (int t = 0; t < steps; ++t)
-      for (int p = 0; p < CHUNK; p += 4) {
-        const float4 d = *(const float4*)&trace.at(t, GATES_AT + column, p);
-        const float slope[4] = {d.x, d.y, d.z, d.w};
+// The way forward of one program.
+DEVICE void forward(const Layers& n, const Rules& rules, const Exchange& e, const Item& item, int program,
+                    const Route& route, const Trace& trace, bool learn, Sums& sums) {
+  const float weight = item.weight ? item.weight[program] : 0.0f, share = item.share ? item.share[program] : 0.0f;
+  float cell[UNITS], decay = 1.0f, log_probability = 0.0f, entropy = 0.0f;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          rows[trace.tokens[(t * 2) * CHUNK + p + i] * 4 * H + column] += slope[i];
-          rows[(L + 1 + trace.tokens[(t * 2 + 1) * CHUNK + p + i]) * 4 * H + column] += slope[i];
-          sum += slope[i];
-        }
+  for (int u = 0; u < UNITS; ++u) {
+    cell[u] = 0.0f;
+    if (threadIdx.x + u * LANES < H) e.state[threadIdx.x + u * LANES] = 0.0f;
+  }
+  __syncwarp();
+  for (int t = 0; t < route.steps; ++t, decay *= item.entropy_decay) {
+    const Step& step = route.step[t];
+    float here, variety;
+    advance_state(n, e, step, trace, t, cell);
+    read_logits(n, rules, e, step, t, weight, share * decay, sums, here, variety);
+    log_probability += here;
+    entropy += decay * variety;
+    if (!learn) continue;
+#pragma unroll
+    for (int u = 0; u < UNITS; ++u) {
+      const int unit = threadIdx.x + u * LANES;
+      if (unit >= H) continue;
+      const float state = e.state[unit];
+      float slope = 0.0f;
+#pragma unroll
+      for (int token = 0; token < L; ++token) {
+        const float by_logit = e.logits[token];
+        sums.output[u][token] += state * by_logit;
+        slope += by_logit * n.output[unit * OUTPUT_ROW + token];
       }
-    gradient[BIAS_AT + column] = sum;
-    for (int row = 0; row < 2 * (L + 1); ++row) gradient[row * 4 * H + column] = rows[row * 4 * H + column];
+      trace.at(t, FROM_LOGITS, unit) = slope;
+    }
+    __syncwarp();
+  }
+  if (threadIdx.x != 0) return;
+  if (item.log_probability) item.log_probability[program] = route.ruled_out ? -1.0f / 0.0f : log_probability;
+  if (item.entropy) item.entropy[program] = entropy;
+}
+
+// The way back of one program.
+DEVICE void backward(const Layers& n, const Exchange& e, const Route& route, const Trace& trace, Sums& sums) {
+  float to_state[UNITS], to_cell[UNITS];
+#pragma unroll
+  for (int u = 0; u < UNITS; ++u) to_state[u] = to_cell[u] = 0.0f;
+  for (int t = route.steps - 1; t >= 0; --t) {
+    float4 slopes[UNITS];
+#pragma unroll
+    for (int u = 0; u < UNITS; ++u) {
+      const int unit = threadIdx.x + u * LANES;
+      if (unit >= H) continue;
+      const float in = trace.at(t, INPUT, unit), forget = trace.at(t, FORGET, unit);
+      const float candidate = trace.at(t, CANDIDATE, unit), out = trace.at(t, OUTPUT, unit);
+      const float flat = trace.at(t, SQUASHED, unit), before = t ? trace.at(t - 1, CELL, unit) : 0.0f;
+      const float by_state = to_state[u] + trace.at(t, FROM_LOGITS, unit);
+      const float by_cell = to_cell[u] + by_state * out * (1.0f - flat * flat);
+      to_cell[u] = by_cell * forget;
+      float4 d;
+      d.x = by_cell * candidate * in * (1.0f - in);
+      d.y = by_cell * before * forget * (1.0f - forget);
+      d.z = by_cell * in * (1.0f - candidate * candidate);
+      d.w = by_state * flat * out * (1.0f - out);
+      slopes[u] = e.slopes[unit] = d;
+      e.state[unit] = t ? trace.at(t - 1, STATE, unit) : 0.0f;
+      add_scaled(e.rows[route.step[t].parent * H + unit], d, 1.0f);
+      add_scaled(e.rows[(L + 1 + route.step[t].sibling) * H + unit], d, 1.0f);
+      to_state[u] = 0.0f;
+    }
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < H; ++k) {
+      const float state = e.state[k];
+      const float4 slope = e.slopes[k];
+#pragma unroll
+      for (int u = 0; u < UNITS; ++u) {
+        const int unit = threadIdx.x + u * LANES;
+        if (unit >= H) continue;
+        add_scaled(sums.recurrent[u][k], slopes[u], state);
+        to_state[u] += dot(slope, n.recurrent[unit * ROW + k]);
+      }
+    }
+    __syncwarp();
   }
 }
 
-// Works through items; block b uses piece b of the memory. Items of run r are first_item[r] ... first_item[r + 1] - 1, the
-// programs of an item CHUNK of those chosen for its run. tokens [R, rows, T]; chosen, weight, share, log_probability and
-// entropy [R, rows], each but tokens may be null. partial [items, WEIGHTS] or null: scores alone.
+DEVICE void clear(const Exchange& e, Sums& sums) {
+#pragma unroll
+  for (int u = 0; u < UNITS; ++u) {
+#pragma unroll
+    for (int k = 0; k < H; ++k) sums.recurrent[u][k] = float4{0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+    for (int token = 0; token < L; ++token) sums.output[u][token] = 0.0f;
+  }
+#pragma unroll
+  for (int i = 0; i < TOKENS; ++i) sums.output_bias[i] = 0.0f;
+  for (int i = threadIdx.x; i < 2 * (L + 1) * H; i += LANES) e.rows[i] = float4{0.0f, 0.0f, 0.0f, 0.0f};
+  __syncwarp();
+}
+
+DEVICE void put_gates(float* row, int unit, float4 g) {
+  row[unit] = g.x;
+  row[H + unit] = g.y;
+  row[2 * H + unit] = g.z;
+  row[3 * H + unit] = g.w;
+}
+
+// The warp's part of the gradient, in the order of PolicyWeights.
+DEVICE void write(const Exchange& e, const Sums& sums, float* gradient) {
+#pragma unroll
+  for (int u = 0; u < UNITS; ++u) {
+    const int unit = threadIdx.x + u * LANES;
+    if (unit >= H) continue;
+    float4 bias{0.0f, 0.0f, 0.0f, 0.0f};  // every step has one parent
+    for (int token = 0; token <= L; ++token) add_scaled(bias, e.rows[token * H + unit], 1.0f);
+    for (int row = 0; row < 2 * (L + 1); ++row) put_gates(gradient + row * 4 * H, unit, e.rows[row * H + unit]);
+    put_gates(gradient + BIAS_AT, unit, bias);
+#pragma unroll
+    for (int k = 0; k < H; ++k) put_gates(gradient + RECURRENT_AT + k * 4 * H, unit, sums.recurrent[u][k]);
+#pragma unroll
+    for (int token = 0; token < L; ++token) gradient[OUTPUT_AT + unit * L + token] = sums.output[u][token];
+  }
+#pragma unroll
+  for (int i = 0; i < TOKENS; ++i)
+    if (threadIdx.x + i * LANES < L) gradient[OUTPUT_BIAS_AT + threadIdx.x + i * LANES] = sums.output_bias[i];
+}
+
+// Works through items; block b has piece b of the routes [blocks, CHUNK], and each of its warps a piece of the traces.
+// Items of run r are first_item[r] ... first_item[r + 1] - 1, the programs of an item CHUNK of those chosen for its run.
+// tokens [R, rows, T]; chosen, weight, share, log_probability and entropy [R, rows], each but tokens may be null. partial
+// [items, warps, WEIGHTS] or null: scores alone.
 KERNEL score(const uint64* rule_words, const int* rule_integers, const float* rule_bias, const float* weights,
              const Token* tokens, int rows, int runs, const int* first_item, const int* counts, const int* chosen,
-             const float* weight, const float* share, float entropy_decay, float* traces, Token* trace_tokens,
+             const float* weight, const float* share, float entropy_decay, Route* routes, float* traces,
              float* log_probability, float* entropy, float* partial) {
   const Rules rules{rule_words, rule_integers, rule_bias};
-  const Network network = network_in(shared_memory);
-  const Trace trace{traces + blockIdx.x * TRACE, trace_tokens + blockIdx.x * TRACE_TOKENS};
+  const Layers layers = layers_in(shared_memory);
+  const Exchange exchange = exchange_in(shared_memory);
+  const int warp = threadIdx.y, warps = blockDim.y, thread = warp * blockDim.x + threadIdx.x;
+  Route* route = routes + (long long)blockIdx.x * CHUNK;
+  const Trace trace{traces + ((long long)blockIdx.x * warps + warp) * TRACE};
   int run = 0;
   for (int number = blockIdx.x; number < first_item[runs]; number += gridDim.x) {
     while (first_item[run + 1] <= number) ++run;
@@ -236,27 +360,28 @@ KERNEL score(const uint64* rule_words, const int* rule_integers, const float* ru
                     entropy ? entropy + at : nullptr,
                     left < CHUNK ? left : CHUNK,
                     entropy_decay};
-    __syncthreads();  // the last item's sums are in the network's memory
-    load(network, weights + (long long)run * WEIGHTS);
+    __syncthreads();  // the last item still uses the weights and routes
+    load(layers, weights + (long long)run * WEIGHTS);
+    for (int p = thread; p < item.count; p += blockDim.x * warps) walk_program(rules, item.program(p), route[p]);
     __syncthreads();
-    for (int program = threadIdx.x; program < CHUNK; program += blockDim.x) {
-      const int steps = program < item.count ? forward(network, rules, item, program, trace) : 0;
-      if (!partial) continue;
-      clear(trace, steps, program);
-      backward(network, steps, program, trace);
+    Sums sums;
+    clear(exchange, sums);
+    for (int p = warp; p < item.count; p += warps) {
+      forward(layers, rules, exchange, item, p, route[p], trace, partial != nullptr, sums);
+      if (partial) backward(layers, exchange, route[p], trace, sums);
     }
-    __syncthreads();
-    if (partial) accumulate(trace, T, partial + (long long)number * WEIGHTS);
+    if (partial) write(exchange, sums, partial + ((long long)number * warps + warp) * WEIGHTS);
   }
 }
 
 // Adds up the parts of each run's gradient, in order. gradient [R, WEIGHTS].
-KERNEL add_parts(const float* partial, const int* first_item, int runs, float* gradient) {
+KERNEL add_parts(const float* partial, const int* first_item, int runs, int warps, float* gradient) {
   const long long count = (long long)runs * WEIGHTS, threads = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += threads) {
     const int run = (int)(i / WEIGHTS), at = (int)(i % WEIGHTS);
     float sum = 0.0f;
-    for (int item = first_item[run]; item < first_item[run + 1]; ++item) sum += partial[(long long)item * WEIGHTS + at];
+    for (long long part = (long long)first_item[run] * warps; part < (long long)first_item[run + 1] * warps; ++part)
+      sum += partial[part * WEIGHTS + at];
     gradient[i] = sum;
   }
 }

@@ -88,9 +88,14 @@ def _protected(
     texts: tuple[str, str, str],
     holds: Callable[[Any], Any],
     value: Callable[..., Any],
+    slopes: tuple[str, ...],
     *aliases: str,
 ) -> Token:
-    """A protected operator: its value, where it has it and what else, as text and as functions."""
+    """A protected operator: its value, where it has it and what else, as text and as functions.
+
+    `slopes` are those of the value; where there is another number, the slope is 0. The logarithm
+    cannot underflow, and the others only where their first argument is not 0.
+    """
     name = f"protected_{plain}"
     arity = 2 if "{b}" in texts[0] else 1
 
@@ -110,6 +115,8 @@ def _protected(
         sympy=_Guarded("sympy", holds, value, otherwise),
         forms=Forms(
             c=filled("(<holds> ? <value> : <otherwise>.0)", "c"),
+            slopes=tuple(filled(f"(<holds> ? {slope} : 0.0)", "c") for slope in slopes),
+            underflow=None if plain == "log" else filled("{a} != 0.0 && <holds>", "c"),
             python=f"_{name}",
             helper=head + helper.replace("{", "").replace("}", ""),
             numpy=filled("np.where(<holds>, <value>, <otherwise>.0)", "numpy"),
@@ -165,14 +172,17 @@ _LARGE_A, _LARGE_B, _SMALL_A = "abs({a}) > 0.001", "abs({b}) > 0.001", "abs({a})
 # The names that follow an operator are those of the authors of the paper.
 # fmt: off
 PROTECTED = (
-    _protected("div", 2, ("{a}/{b}", _LARGE_B, "1"), _large, _ratio),
-    _protected("exp", 4, ("exp({a})", "{a} < 100.0", "0"), _below_100, _exp),
-    _protected("log", 4, ("log(abs({a}))", _LARGE_A, "0"), _large, _log_of_size),
+    _protected("div", 2, ("{a}/{b}", _LARGE_B, "1"), _large, _ratio, ("1.0/{b}", "-{v}/{b}")),
+    _protected("exp", 4, ("exp({a})", "{a} < 100.0", "0"), _below_100, _exp, ("{v}",)),
+    _protected("log", 4, ("log(abs({a}))", _LARGE_A, "0"), _large, _log_of_size, ("1.0/{a}",)),
     Token("protected_sqrt", 1, 3, formula="sqrt(abs(a))", protects="sqrt"),
-    _protected("reciprocal", 2, ("1/{a}", _LARGE_A, "0"), _large, _inverse, "protected_inv"),
+    _protected("reciprocal", 2, ("1/{a}", _LARGE_A, "0"), _large, _inverse, ("-{v}*{v}",),
+               "protected_inv"),
     Token("protected_neg_exp", 1, 4, formula="protected_exp(-a)", protects="neg_exp",
           aliases=("protected_expneg",)),
-    _protected("square", 2, ("{a}*{a}", _SMALL_A, "0"), _small, _squared, "protected_n2"),
-    _protected("cube", 3, ("{a}*{a}*{a}", _SMALL_A, "0"), _small, _cubed, "protected_n3"),
+    _protected("square", 2, ("{a}*{a}", _SMALL_A, "0"), _small, _squared, ("2.0*{a}",),
+               "protected_n2"),
+    _protected("cube", 3, ("{a}*{a}*{a}", _SMALL_A, "0"), _small, _cubed, ("3.0*{a}*{a}",),
+               "protected_n3"),
 )
 # fmt: on

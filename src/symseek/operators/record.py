@@ -54,7 +54,8 @@ class Forms:
 
     A text is the name of a function, such as "erfc", or a template in {a}, {b}, ..., such as
     "{a}*{a}"; brackets around the arguments are added where they are needed. An operator with a
-    formula needs none of these: each follows from the formula.
+    formula needs none of these: each follows from the formula. `c`, `slopes` and `underflow` are
+    what the GPU's kernels are made of.
     """
 
     c: str | None = None  # C99, with math.h
@@ -67,6 +68,8 @@ class Forms:
     mpmath: str | Callable[..., Any] | None = None  # a name in mpmath, or a function of numbers
     torch: str | Callable[..., Any] | None = None  # a name in torch, or a function of tensors
     jax: str | Callable[..., Any] | None = None  # a name in jax, or a function of arrays
+    slopes: tuple[str, ...] = ()  # C too: the derivative by each operand, also in {v}, the value
+    underflow: str | None = None  # C too: whether a value below the least normal float is no zero
     infix: str | None = None  # in the text of programs, for what the parser has a symbol for
     label: str | None = None  # in a drawn tree, where it is not the name
 

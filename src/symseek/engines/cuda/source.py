@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from weakref import WeakKeyDictionary
 
-__all__ = ["kernel_text", "with_sizes"]
+from symseek.engines.cuda.device import Device, Kernel
+
+__all__ = ["compiled", "kernel_text", "with_sizes"]
 
 
 @cache
@@ -27,3 +30,14 @@ def with_sizes(sizes: Mapping[str, int | float], *names: str, more: str = "") ->
     """Kernel files with numbers that they need, and text that was made for them."""
     numbers = "".join(f"constexpr int {name} = {value};\n" for name, value in sizes.items())
     return "\n".join([kernel_text("threads.cuh"), numbers, more, *map(kernel_text, names)])
+
+
+_known: WeakKeyDictionary[Device, dict[str, Mapping[str, Kernel]]] = WeakKeyDictionary()
+
+
+def compiled(device: Device, source: str, *names: str) -> Mapping[str, Kernel]:
+    """The kernels of a source on a device, compiled when they are first asked for."""
+    on_device = _known.setdefault(device, {})
+    if source not in on_device:
+        on_device[source] = device.compile(source, names)
+    return on_device[source]

@@ -1,0 +1,257 @@
+"""Data on the device: errors, fits and predictions of programs.
+
+`errors`, `fit` and `predict` are what `symseek.engines.interface` asks for: programs in, arrays of
+the host out. The `launch_...` methods take arrays of the device for many runs at once, and only
+start work there: they wait for nothing, and allocate nothing once a size has been seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.engines.cuda.device import Array, Device, Kernel
+from symseek.engines.cuda.operations import operation_text, steps_of
+from symseek.engines.cuda.source import compiled, with_sizes
+from symseek.engines.cuda.table import PART, RowBlock, Table
+from symseek.engines.interface import (
+    Errors,
+    Predictions,
+    check_library,
+    filled_constants,
+)
+from symseek.errors import InputError
+from symseek.programs import Programs
+from symseek.tokens import Library
+
+__all__ = ["Batch", "CudaEvaluator", "Sums"]
+
+Floats = NDArray[np.float64]
+
+FEW_ROWS = 96  # up to here a thread works on one row at a time, beyond on several
+WARP_ROWS = 1024  # below this many rows a warp works on a program, from there on a block
+MOST_BLOCKS = 1 << 20
+DEEPEST = 1024  # values on a stack
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Programs of many runs, as arrays of the device; program p belongs to run p // per_run."""
+
+    tokens: Array  # [P, T] int16, -1 beyond the end
+    lengths: Array  # [P] int32
+    constants: Array  # [P, K] float64
+    per_run: int
+    dataset: Array | None = None  # [R] int32, which data a run sees; None: all the first
+    active: Array | None = None  # [R] uint8, whose programs are worked on; None: all
+
+    def __getitem__(self, part: slice) -> Batch:
+        """Some of the programs, of all runs or of one data set."""
+        assert self.dataset is None
+        assert self.active is None
+        return Batch(self.tokens[part], self.lengths[part], self.constants[part], self.per_run)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Where the sums of a batch go, on the device; infinity where a program is not ok."""
+
+    squared: Array  # [P] float64
+    absolute: Array  # [P] float64
+    ok: Array  # [P] uint8
+
+    @classmethod
+    def empty(cls, device: Device, count: int) -> Sums:
+        """Room for so many programs."""
+        new = device.xp.empty
+        return cls(new(count), new(count), new(count, dtype=np.uint8))
+
+
+class CudaEvaluator:
+    """Data sets of equal size on a device: X [N, n] and y [N], or X [D, N, n] and y [D, N].
+
+    Tables that do not fit on the device are read from the host, block by block; the launches are
+    not for those.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        device: Device,
+        X: Floats,
+        y: Floats | None = None,
+        weights: Floats | None = None,
+        underflow_invalid: bool = False,
+    ) -> None:
+        self.library = library
+        self.device = device
+        self._strict = int(underflow_invalid)
+        self._steps = steps_of(library)
+        self._text = operation_text(self._steps)
+        with _as_input_errors():
+            self.table = Table(device, X, y, weights)
+            self._step_table = device.xp.asarray(self._steps.table.view(np.uint8))
+        self.rows = self.table.rows
+        self._scratch = Sums.empty(device, 0)
+        self._stopped = device.xp.empty(0, dtype=np.uint8)
+
+    # ---- what an engine is asked for ---------------------------------------------------------
+
+    def errors(self, programs: Programs) -> Errors:
+        """Sums over the rows of weighted squared and absolute errors."""
+        with _as_input_errors():
+            batch = self._batch(programs)
+            sums = Sums.empty(self.device, len(programs))
+            self._all_errors(batch, sums)
+            return self._errors(programs, sums)
+
+    def predict(self, programs: Programs) -> Predictions:
+        """Values at every row, and whether every node was finite on every row."""
+        count, new = len(programs), self.device.xp
+        values, ok = np.empty((count, self.rows)), np.empty(count, dtype=bool)
+        with _as_input_errors():
+            batch, portion = self._batch(programs), self.table.portion(count)
+            for begin in range(0, count, portion):
+                part = slice(begin, min(begin + portion, count))
+                good = new.ones(part.stop - begin, dtype=np.uint8)
+                for block in self.table.blocks():
+                    out = new.empty((part.stop - begin, block.rows))
+                    self._predict(batch[part], block, out, good)
+                    values[part, block.begin : block.begin + block.rows] = self.device.get(out)
+                ok[part] = self.device.get(good).astype(bool)
+        return Predictions(values, ok)
+
+    def _batch(self, programs: Programs) -> Batch:
+        check_library(self.library, programs)
+        as_array = self.device.xp.asarray
+        constants = filled_constants(self.library, programs)
+        return Batch(
+            as_array(np.ascontiguousarray(programs.tokens)),
+            as_array(np.ascontiguousarray(programs.lengths)),
+            as_array(constants),
+            per_run=max(len(programs), 1),
+        )
+
+    def _errors(self, programs: Programs, sums: Sums) -> Errors:
+        squared, absolute, ok = (
+            self.device.get(each) for each in (sums.squared, sums.absolute, sums.ok)
+        )
+        return Errors(squared, absolute, ok.astype(bool), _distinct(programs))
+
+    # ---- launches ----------------------------------------------------------------------------
+
+    def launch_errors(self, batch: Batch, sums: Sums) -> None:
+        """Put the errors of the programs of active runs where `sums` says."""
+        self.table.check_resident()
+        self._all_errors(batch, sums)
+
+    def _all_errors(self, batch: Batch, sums: Sums) -> None:
+        for at, block in enumerate(self.table.blocks()):
+            self._block_errors(batch, block, sums, more=at > 0)
+
+    def _block_errors(self, batch: Batch, block: RowBlock, sums: Sums, more: bool) -> None:
+        programs, parts = len(batch.lengths), -(-block.rows // PART)
+        if not programs:
+            return
+        kernels, threads = self._kernels(batch.tokens.shape[1], block.rows)
+        what = (*self._batch_arguments(batch), *block.arguments, np.int64(PART))
+        blocks = _blocks(programs * parts, threads[1])
+        if parts == 1 and not more:
+            arguments = (*what, sums.squared, sums.absolute, sums.ok, None)
+            kernels["errors"](blocks, threads, arguments, _SHARED)
+            return
+        scratch = self._room(programs, parts)
+        self._stopped[:programs] = 0
+        kept = (scratch.squared, scratch.absolute, scratch.ok)
+        kernels["errors"](blocks, threads, (*what, *kept, self._stopped), _SHARED)
+        to_add = (np.int32(parts), np.int64(programs), np.int32(batch.per_run), batch.active)
+        into = (np.int32(more), sums.squared, sums.absolute, sums.ok)
+        width = 256 if self.device.warp > 1 else 1
+        kernels["add_parts"](_blocks(programs, width), (width, 1), (*kept, *to_add, *into))
+
+    def _room(self, programs: int, parts: int) -> Sums:
+        """Where the sums of parts go; it grows when more is asked for than ever before."""
+        if len(self._stopped) < programs:
+            self._stopped = self.device.xp.empty(programs, dtype=np.uint8)
+        if len(self._scratch.ok) < programs * parts:
+            self._scratch = Sums.empty(self.device, programs * parts)
+        return self._scratch
+
+    def _predict(self, batch: Batch, block: RowBlock, values: Array, ok: Array) -> None:
+        kernels, threads = self._kernels(batch.tokens.shape[1], block.rows)
+        what = (*self._batch_arguments(batch), *block.arguments, np.int64(PART), values, ok)
+        items = len(batch.lengths) * -(-block.rows // PART)
+        kernels["predict"](_blocks(items, threads[1]), threads, what, _SHARED)
+
+    def _batch_arguments(self, batch: Batch) -> tuple[Any, ...]:
+        return (
+            batch.tokens,
+            batch.lengths,
+            batch.constants,
+            np.int32(batch.tokens.shape[1]),
+            np.int32(batch.constants.shape[1]),
+            np.int32(self._steps.constant),
+            np.int64(len(batch.lengths)),
+            np.int32(batch.per_run),
+            batch.dataset,
+            batch.active,
+            self._step_table,
+        )
+
+    def _kernels(self, length: int, rows: int) -> tuple[dict[str, Kernel], tuple[int, int]]:
+        """Kernels for programs of so many tokens on so many rows, and the threads of a block."""
+        sizes = {
+            "STACK": _power_of_two(self._steps.depth(length)),
+            "ROWS": 1 if rows <= FEW_ROWS else 4,
+            "STRICT": self._strict,
+        }
+        if sizes["STACK"] > DEEPEST:
+            raise InputError("a program nests too deeply to be evaluated; lower the maximum length")
+        source = with_sizes(sizes, "evaluation.cuh", more=self._text)
+        kernels = compiled(self.device, source, "errors", "add_parts", "predict")
+        return dict(kernels), self._threads(rows)
+
+    def _threads(self, rows: int) -> tuple[int, int]:
+        if self.device.warp == 1:
+            return 1, 1
+        return (self.device.warp, 8) if rows < WARP_ROWS else (256, 1)
+
+
+_SHARED = 8 * 8  # bytes: a number for each warp of a block
+
+
+def _blocks(items: int, per_block: int) -> int:
+    return min(-(-items // per_block), MOST_BLOCKS)
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(least - 1, 7).bit_length()
+
+
+def _distinct(programs: Programs) -> int:
+    """How many programs differ in their tokens or constants."""
+    constants = np.array(filled_constants(programs.library, programs))
+    if programs.library.constant_id is not None:
+        counts = np.count_nonzero(programs.tokens == programs.library.constant_id, axis=1)
+        constants[np.arange(constants.shape[1]) >= counts[:, None]] = 0.0
+    rows = np.hstack(
+        [np.ascontiguousarray(programs.tokens).view(np.uint8), constants.view(np.uint8)]
+    )
+    return len({row.tobytes() for row in rows})
+
+
+@contextmanager
+def _as_input_errors() -> Iterator[None]:
+    """A device that runs out of memory says so in a sentence."""
+    try:
+        yield
+    except MemoryError as error:  # CuPy's is one of these
+        raise InputError(
+            f"the GPU is out of memory ({error}); close what else uses it, take fewer rows or runs,"
+            " or use the engine 'native'"
+        ) from None

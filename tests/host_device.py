@@ -34,6 +34,7 @@ class HostDevice:
     name = "the host"
     warp = 1
     processors = 2
+    shared_memory = 1 << 20
     xp = np
 
     def compile(self, source: str, names: Sequence[str]) -> Mapping[str, HostKernel]:

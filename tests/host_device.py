@@ -47,6 +47,7 @@ class HostDevice:
     warp = 1
     processors = 2
     shared_memory = 1 << 20
+    tensor_cores = False
     xp = np
 
     def compile(self, source: str, names: Sequence[str]) -> Mapping[str, HostKernel]:

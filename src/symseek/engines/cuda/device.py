@@ -38,6 +38,7 @@ class Device(Protocol):
     warp: int  # threads that work on one program at least: 32, and 1 on the host
     processors: int  # that run blocks at the same time
     shared_memory: int  # bytes that a block can have
+    tensor_cores: bool  # that multiply in tf32
 
     @property
     def xp(self) -> Any:
@@ -99,6 +100,7 @@ class GpuDevice:
         self.name = properties["name"].decode()
         self.processors = int(properties["multiProcessorCount"])
         self.shared_memory = int(properties["sharedMemPerBlockOptin"])
+        self.tensor_cores = int(properties["major"]) >= 8
 
     @property
     def xp(self) -> Any:

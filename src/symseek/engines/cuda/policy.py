@@ -26,6 +26,9 @@ WARPS = 8  # of a block that scores, fewer where its memory is short
 SAMPLES = 1  # programs that a thread draws at a time
 _DRAWING = 128  # threads of a block that draws
 _WIDE = 256  # threads of a block that adds up
+_TENSOR_WARPS = 8  # of a block that draws on tensor cores
+_TENSOR_HIDDEN = 32  # units for which there are tensor cores
+_PAIRS = 64 << 10  # bytes that a table of all pairs of inputs may take
 _FILES = ("random.cuh", "rules.cuh", "network.cuh", "sampling.cuh", "gradient.cuh")
 _KERNELS = ("sample", "score", "add_parts", "ascend")
 
@@ -58,10 +61,23 @@ class PolicyKernels:
             raise TooLarge
         self.warps = min(WARPS, room) if device.warp > 1 else 1
         self._shared = {"sample": drawing, "score": layers + routes + self.warps * exchange}
+        row = (4 * hidden + 8) * 4
+        combined = (tokens + 1) ** 2 * row <= _PAIRS
+        tiles, logits = (hidden // 8) ** 2, -(-tokens // 8)
+        tables = (4 * tiles + logits * (hidden // 8)) * 32 * 16
+        tables += ((tokens + 1) ** 2 if combined else inputs) * row
+        self._shared["tensor_sample"] = tables + _TENSOR_WARPS * 32 * (8 * logits + 1) * 4
+        self.tensor = (
+            device.tensor_cores
+            and hidden == _TENSOR_HIDDEN
+            and self._shared["tensor_sample"] <= device.shared_memory
+        )
         self._blocks = 2 * device.processors if device.warp > 1 else 1
         self._traces = xp.empty((self._blocks, self.warps, steps * 8 * hidden), dtype=np.float32)
-        self.source = with_sizes(numbers, *_FILES)
-        self._kernels: dict[str, Kernel] = dict(compiled(device, self.source, *_KERNELS))
+        files = (*_FILES, "tensor_sampling.cuh") if self.tensor else _FILES
+        names = (*_KERNELS, "tensor_sample") if self.tensor else _KERNELS
+        self.source = with_sizes({**numbers, "COMBINED": int(combined)}, *files)
+        self._kernels: dict[str, Kernel] = dict(compiled(device, self.source, *names))
 
     def sample(
         self,
@@ -76,11 +92,14 @@ class PolicyKernels:
     ) -> None:
         """Draw programs for every run."""
         runs, rows = lengths.shape
-        threads = _DRAWING if self.device.warp > 1 else 1
-        parts = -(-batch // (threads * SAMPLES)) if self.device.warp > 1 else 1
+        name, threads, each = "sample", _DRAWING, SAMPLES
+        if self.tensor:
+            name, threads, each = "tensor_sample", 32 * _TENSOR_WARPS, 1
+        parts = -(-batch // (threads * each)) if self.device.warp > 1 else 1
         given = (weights, seeds, iterations, active)
         sizes = (np.int32(batch), np.int32(rows), np.int32(parts))
-        self._launch("sample", runs * parts, threads, (*self._tables, *given, *sizes, tokens, lengths, entropy))
+        drawn = (tokens, lengths, entropy)
+        self._launch(name, runs * parts, threads, (*self._tables, *given, *sizes, *drawn))
 
     def score(
         self,

@@ -57,6 +57,9 @@ class HostDevice:
     def get(self, array: NDArray[Any]) -> NDArray[Any]:
         return array
 
+    def pinned(self, array: NDArray[Any]) -> NDArray[Any]:
+        return array
+
     def free_memory(self) -> int:
         return 1 << 32
 

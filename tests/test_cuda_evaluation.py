@@ -17,7 +17,7 @@ from host_device import HostDevice
 from oracle.evaluate import evaluate
 from strategies import COMPOSED, programs
 from symseek import ConstraintSet, InputError, Length, Library, PolicyConfig, Program, Programs
-from symseek.engines.cuda.evaluator import Batch, CudaEvaluator, Sums
+from symseek.engines.cuda.evaluator import Batch, CudaEvaluator, Sums, evaluation_source
 from symseek.engines.cuda.operations import operation_text, steps_of
 from symseek.engines.cuda.source import with_sizes
 from symseek.engines.native import operations
@@ -271,7 +271,5 @@ needs_nvrtc = pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not ins
 @needs_nvrtc
 @pytest.mark.parametrize("strict", [0, 1])
 def test_the_kernels_are_cuda(strict: int) -> None:
-    sizes = {"STACK": 16, "ROWS": 1 + 3 * strict, "STRICT": strict}
     every = steps_of(Library([*OPERATORS, "1", "const"], ["x"]))
-    source = with_sizes(sizes, "evaluation.cuh", more=operation_text(every))
-    assert nvrtc.compile_errors(source) == ""
+    assert nvrtc.compile_errors(evaluation_source(every, 16, 1 + 3 * strict, bool(strict))) == ""

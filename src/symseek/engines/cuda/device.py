@@ -50,6 +50,9 @@ class Device(Protocol):
     def get(self, array: Array) -> NDArray[Any]:
         """The array on the host; waits for what computes it."""
 
+    def pinned(self, array: NDArray[Any]) -> Array:
+        """A copy in memory of the host that kernels can read."""
+
     def free_memory(self) -> int:
         """Bytes that can still be had."""
 
@@ -121,6 +124,14 @@ class GpuDevice:
     def get(self, array: Array) -> NDArray[Any]:
         found: NDArray[Any] = self._cupy.asnumpy(array)
         return found
+
+    def pinned(self, array: NDArray[Any]) -> Array:
+        cuda = self._cupy.cuda
+        memory = cuda.alloc_pinned_memory(array.nbytes)
+        host = np.frombuffer(memory, array.dtype, array.size).reshape(array.shape)
+        host[...] = array
+        owned = cuda.UnownedMemory(memory.ptr, array.nbytes, memory, self._device.id)
+        return self._cupy.ndarray(array.shape, array.dtype, cuda.MemoryPointer(owned, 0))
 
     def free_memory(self) -> int:
         free, _ = self._cupy.cuda.runtime.memGetInfo()

@@ -7,20 +7,23 @@ start work there: they wait for nothing, and allocate nothing once a size has be
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.constants import FitConfig
 from symseek.engines.cuda.device import Array, Device, Kernel
-from symseek.engines.cuda.operations import operation_text, steps_of
-from symseek.engines.cuda.source import compiled, with_sizes
+from symseek.engines.cuda.fitting import FitKernels
+from symseek.engines.cuda.operations import Steps, operation_text, steps_of
+from symseek.engines.cuda.source import compiled, power_of_two, with_sizes
 from symseek.engines.cuda.table import PART, RowBlock, Table
 from symseek.engines.interface import (
     Errors,
+    Fitted,
     Predictions,
     check_library,
     filled_constants,
@@ -29,7 +32,7 @@ from symseek.errors import InputError
 from symseek.programs import Programs
 from symseek.tokens import Library
 
-__all__ = ["Batch", "CudaEvaluator", "Sums"]
+__all__ = ["Batch", "CudaEvaluator", "Sums", "evaluation_source"]
 
 Floats = NDArray[np.float64]
 
@@ -90,9 +93,10 @@ class CudaEvaluator:
     ) -> None:
         self.library = library
         self.device = device
-        self._strict = int(underflow_invalid)
+        self._strict = underflow_invalid
         self._steps = steps_of(library)
-        self._text = operation_text(self._steps)
+        self._known: dict[tuple[int, int], Mapping[str, Kernel]] = {}
+        self._fits: FitKernels | None = None
         with _as_input_errors():
             self.table = Table(device, X, y, weights)
             self._step_table = device.xp.asarray(self._steps.table.view(np.uint8))
@@ -109,6 +113,22 @@ class CudaEvaluator:
             sums = Sums.empty(self.device, len(programs))
             self._all_errors(batch, sums)
             return self._errors(programs, sums)
+
+    def fit(
+        self, programs: Programs, config: FitConfig, scale: float = 1.0, power: float = 1.0
+    ) -> Fitted:
+        """Fit the constants, starting from those the programs have, and give the errors after."""
+        with _as_input_errors():
+            batch = self._batch(programs)
+            batch = replace(batch, constants=batch.constants.copy())
+            scales = self.device.xp.full(self.table.sets, float(scale))
+            status = self.device.xp.empty(len(programs), dtype=np.uint8)
+            sums = Sums.empty(self.device, len(programs))
+            self._fit(batch, config, scales, power, status, sums)
+            errors, get = self._errors(programs, sums), self.device.get
+            fitted = get(batch.constants)
+        best = Programs._trusted(self.library, programs.tokens, programs.lengths, fitted)
+        return Fitted(best, errors, get(status))
 
     def predict(self, programs: Programs) -> Predictions:
         """Values at every row, and whether every node was finite on every row."""
@@ -150,6 +170,48 @@ class CudaEvaluator:
         self.table.check_resident()
         self._all_errors(batch, sums)
 
+    def launch_fit(
+        self,
+        batch: Batch,
+        config: FitConfig,
+        scale: Array,  # [D] float64: see `Evaluator.fit`
+        power: float,
+        status: Array,  # [P] uint8: codes of FitStatus
+        sums: Sums,
+    ) -> None:
+        """Fit the constants of the programs of active runs in place, and put the errors after.
+
+        A program with more than `MOST_CONSTANTS` is left as it is, with the status LIMIT.
+        """
+        self.table.check_resident()
+        self._fit(batch, config, scale, power, status, sums)
+
+    def _fit(
+        self,
+        batch: Batch,
+        config: FitConfig,
+        scale: Array,
+        power: float,
+        status: Array,
+        sums: Sums,
+    ) -> None:
+        if self._fits is None:
+            self._fits = FitKernels(self.device, self._steps, self.table)
+        programs, length = batch.tokens.shape
+        if not programs:
+            return
+        sizes = (programs, length, batch.constants.shape[1])
+        self._fits.launch(self._batch_arguments(batch), sizes, config, scale, power, status)
+        self._all_errors(batch, sums)
+        judge = self._kernels(length, self.rows)[0]["judge_fits"]
+        whose = (np.int64(programs), np.int32(batch.per_run), batch.active)
+        self._by_program(judge, programs, (*whose, status, sums.squared, sums.absolute, sums.ok))
+
+    def _by_program(self, kernel: Kernel, programs: int, arguments: tuple[Any, ...]) -> None:
+        """Launch a kernel with a thread for each program."""
+        width = 256 if self.device.warp > 1 else 1
+        kernel(_blocks(programs, width), (width, 1), arguments)
+
     def _all_errors(self, batch: Batch, sums: Sums) -> None:
         for at, block in enumerate(self.table.blocks()):
             self._block_errors(batch, block, sums, more=at > 0)
@@ -171,8 +233,7 @@ class CudaEvaluator:
         kernels["errors"](blocks, threads, (*what, *kept, self._stopped), _SHARED)
         to_add = (np.int32(parts), np.int64(programs), np.int32(batch.per_run), batch.active)
         into = (np.int32(more), sums.squared, sums.absolute, sums.ok)
-        width = 256 if self.device.warp > 1 else 1
-        kernels["add_parts"](_blocks(programs, width), (width, 1), (*kept, *to_add, *into))
+        self._by_program(kernels["add_parts"], programs, (*kept, *to_add, *into))
 
     def _room(self, programs: int, parts: int) -> Sums:
         """Where the sums of parts go; it grows when more is asked for than ever before."""
@@ -203,18 +264,19 @@ class CudaEvaluator:
             self._step_table,
         )
 
-    def _kernels(self, length: int, rows: int) -> tuple[dict[str, Kernel], tuple[int, int]]:
+    def _kernels(self, length: int, rows: int) -> tuple[Mapping[str, Kernel], tuple[int, int]]:
         """Kernels for programs of so many tokens on so many rows, and the threads of a block."""
-        sizes = {
-            "STACK": _power_of_two(self._steps.depth(length)),
-            "ROWS": 1 if rows <= FEW_ROWS else 4,
-            "STRICT": self._strict,
-        }
-        if sizes["STACK"] > DEEPEST:
-            raise InputError("a program nests too deeply to be evaluated; lower the maximum length")
-        source = with_sizes(sizes, "evaluation.cuh", more=self._text)
-        kernels = compiled(self.device, source, "errors", "add_parts", "predict")
-        return dict(kernels), self._threads(rows)
+        at_once = 1 if rows <= FEW_ROWS else 4
+        if (length, at_once) not in self._known:
+            stack = power_of_two(self._steps.depth(length))
+            if stack > DEEPEST:
+                raise InputError(
+                    "a program nests too deeply to be evaluated; lower the maximum length"
+                )
+            source = evaluation_source(self._steps, stack, at_once, self._strict)
+            names = ("errors", "add_parts", "predict", "judge_fits")
+            self._known[length, at_once] = compiled(self.device, source, *names)
+        return self._known[length, at_once], self._threads(rows)
 
     def _threads(self, rows: int) -> tuple[int, int]:
         if self.device.warp == 1:
@@ -222,15 +284,17 @@ class CudaEvaluator:
         return (self.device.warp, 8) if rows < WARP_ROWS else (256, 1)
 
 
+def evaluation_source(steps: Steps, stack: int, rows: int, strict: bool) -> str:
+    """The source of the kernels, for threads that work on so many rows at once."""
+    sizes = {"STACK": stack, "ROWS": rows, "STRICT": int(strict)}
+    return with_sizes(sizes, "programs.cuh", "evaluation.cuh", more=operation_text(steps))
+
+
 _SHARED = 8 * 8  # bytes: a number for each warp of a block
 
 
 def _blocks(items: int, per_block: int) -> int:
     return min(-(-items // per_block), MOST_BLOCKS)
-
-
-def _power_of_two(least: int) -> int:
-    return 1 << max(least - 1, 7).bit_length()
 
 
 def _distinct(programs: Programs) -> int:

@@ -101,9 +101,20 @@ def operation_text(steps: Steps) -> str:
     """
     names = [f"constexpr int {name.upper()} = {at};" for at, name in enumerate(GENERIC)]
     lines = [_line(len(GENERIC) + at, name) for at, name in enumerate(steps.operators)]
+    names += [
+        f"constexpr int {name.upper()} = {_place(steps.operators, name)};" for name in _LINEAR
+    ]
     formulas = int((steps.table["opcode"] == GENERIC.index("formula")).any())
     names.append(f"constexpr int FORMULAS = {formulas};")
     return "\n".join([*names, " \\\n".join(["#define OPERATIONS(UNARY, BINARY)", *lines])])
+
+
+_LINEAR = ("add", "sub", "mul", "div", "neg")
+"""Operators that kernels know by name, since they may leave a program linear in its constants."""
+
+
+def _place(operators: tuple[str, ...], name: str) -> int:
+    return len(GENERIC) + operators.index(name) if name in operators else -1
 
 
 def _line(opcode: int, name: str) -> str:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from symseek.engines.cuda.device import Device, Kernel
 
-__all__ = ["compiled", "kernel_text", "with_sizes"]
+__all__ = ["compiled", "kernel_text", "power_of_two", "with_sizes"]
 
 
 @cache
@@ -30,6 +30,15 @@ def with_sizes(sizes: Mapping[str, int | float], *names: str, more: str = "") ->
     """Kernel files with numbers that they need, and text that was made for them."""
     numbers = "".join(f"constexpr int {name} = {value};\n" for name, value in sizes.items())
     return "\n".join([kernel_text("threads.cuh"), numbers, more, *map(kernel_text, names)])
+
+
+def power_of_two(least: int) -> int:
+    """A size that is at least so large: a power of two, so that there are few of them.
+
+    >>> power_of_two(3), power_of_two(17)
+    (8, 32)
+    """
+    return 1 << max(least - 1, 7).bit_length()
 
 
 _known: WeakKeyDictionary[Device, dict[str, Mapping[str, Kernel]]] = WeakKeyDictionary()

@@ -6,7 +6,7 @@ same either way: blocks are whole parts of those sums.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,14 +64,18 @@ class Table:
             self.resident = self._block(0, self.rows)
 
     def _block(self, begin: int, rows: int) -> RowBlock:
-        part = slice(begin, begin + rows)
-        as_array = self._device.xp.asarray
-        columns = np.ascontiguousarray(self._X[:, part].transpose(0, 2, 1))
+        return self._block_of(slice(begin, begin + rows), self._device.xp.asarray)
+
+    def _block_of(
+        self, rows: slice | NDArray[np.intp], make: Callable[[Floats], Array]
+    ) -> RowBlock:
+        columns = np.ascontiguousarray(self._X[:, rows].transpose(0, 2, 1))
         target, weight = (
-            None if each is None else as_array(np.ascontiguousarray(each[:, part]))
+            None if each is None else make(np.ascontiguousarray(each[:, rows]))
             for each in (self.target, self.weight)
         )
-        return RowBlock(as_array(columns), target, weight, begin, rows)
+        begin = rows.start if isinstance(rows, slice) else 0
+        return RowBlock(make(columns), target, weight, begin, columns.shape[2])
 
     def blocks(self) -> Iterator[RowBlock]:
         """The table, in one block or in several, one after another."""
@@ -100,6 +104,16 @@ class Table:
     def portion(self, programs: int) -> int:
         """How many programs may have the values of a block on the device at once."""
         return max(1, min(programs, self._budget() // (8 * self._most_rows())))
+
+    def some_rows(self, rows: NDArray[np.intp]) -> RowBlock:
+        """These rows, on the device."""
+        return self._block_of(rows, self._device.xp.asarray)
+
+    def anywhere(self) -> RowBlock:
+        """The whole table: on the device, or in memory of the host that kernels can read."""
+        if self.resident is None:
+            return self._block_of(slice(0, self.rows), self._device.pinned)
+        return self.resident
 
     def check_resident(self) -> RowBlock:
         """The whole table on the device."""

@@ -2,117 +2,18 @@
 // on ROWS rows at a time, with the last value of the stack in registers.
 //
 // A program is invalid when any value at any node is not finite on any row; with STRICT, also where it underflows.
-struct Step {
-  double value;
-  int opcode, index;
-};
-
-// What programs are made of and which data they see; program p belongs to run p / per_run.
-struct Batch {
-  const Token* tokens;      // [P, width], -1 beyond the end
-  const int* lengths;       // [P]
-  const double* constants;  // [P, constant_width]
-  int width, constant_width, constant_token;
-  long long programs;
-  int per_run;
-  const int* dataset;   // [R], or null: all of data set 0
-  const uint8* active;  // [R], or null: all; programs of other runs are left alone
-  const Step* steps;
-
-  DEVICE bool has(long long p) const { return !active || active[p / per_run]; }
-  DEVICE int data(long long p) const { return dataset ? dataset[p / per_run] : 0; }
-};
-
-// Columns [D, variables, stride], target and weight [D, stride]; `rows` of them from `first`.
-struct Table {
-  const double *columns, *target, *weight;
-  int variables;
-  long long stride, first, rows;
-
-  // The same for one data set.
-  DEVICE Table of(int data) const {
-    Table one = *this;
-    one.columns += (long long)data * variables * stride + first;
-    if (target) {
-      one.target += data * stride + first;
-      one.weight += data * stride + first;
-    }
-    return one;
-  }
-};
-
-#define BATCH_PARAMETERS                                                                                       \
-  const Token *tokens, const int *lengths, double *constants, int width, int constant_width, int constant_token, \
-      long long programs, int per_run, const int *dataset, const uint8 *active, const Step *steps
-#define BATCH \
-  { tokens, lengths, constants, width, constant_width, constant_token, programs, per_run, dataset, active, steps }
-#define TABLE_PARAMETERS                                                                                     \
-  const double *columns, const double *target, const double *weight, int variables, long long stride,       \
-      long long first, long long rows
-#define TABLE \
-  { columns, target, weight, variables, stride, first, rows }
-
-// A double without its sign, by its upper half: numbers that are not finite are not below this.
-constexpr uint32 NOT_FINITE = 0x7ff00000u;
-
-DEVICE uint32 size_of(double value) {
-#ifdef SYMSEEK_HOST
-  uint64 bits;
-  memcpy(&bits, &value, sizeof bits);
-  return (uint32)(bits >> 32) & 0x7fffffffu;
-#else
-  return (uint32)__double2hiint(value) & 0x7fffffffu;
-#endif
-}
-
-DEVICE void watch(uint32& worst, double value) {
-  const uint32 size = size_of(value);
-  worst = size > worst ? size : worst;
-}
 
 // A value below the least normal number has underflowed, where it is not 0 by its operands.
 DEVICE bool is_tiny(double value) { return size_of(value) < 0x00100000u; }
 
-// Shared memory of this group, for sums over it.
-DEVICE double* sum_scratch() { return (double*)shared_memory + threadIdx.y * (blockDim.x / 32); }
-
-// How often a token occurs in a program; each warp counts for itself.
-DEVICE int occurrences(const Token* tokens, int length, int token) {
-  if (token < 0) return 0;
-  int count = 0;
-#ifdef SYMSEEK_HOST
-  for (int i = 0; i < length; ++i) count += tokens[i] == token;
-#else
-  for (int i = threadIdx.x % 32; i < length; i += 32) count += tokens[i] == token;
-  for (int offset = 16; offset > 0; offset /= 2) count += __shfl_xor_sync(0xffffffffu, count, offset);
-#endif
-  return count;
-}
-
-struct Program {
-  const Token* tokens;
-  int length;
-  const double* constants;
-  int constant_count;
-  const Step* steps;
-
-  DEVICE Program(const Batch& batch, long long p)
-      : tokens(batch.tokens + p * batch.width),
-        length(batch.lengths[p]),
-        constants(batch.constants + p * batch.constant_width),
-        constant_count(occurrences(tokens, length, batch.constant_token)),
-        steps(batch.steps) {}
-};
-
-// The values of a program on some rows. Tokens run right to left, so that operands are there before their operator,
-// the first of them on top, and constants come last to first.
+// The values of a program on some rows.
 DEVICE void run_rows(const Program& program, const Table& table, const long long (&row)[ROWS], double (&top)[ROWS],
                      uint32& worst) {
   double stack[STACK][ROWS];  // below the top; the first entry is no value
-  int height = 0, constant = program.constant_count, inner = 0, inner_end = 0;
+  int height = 0;
   for (int r = 0; r < ROWS; ++r) top[r] = 0.0;
-  for (int at = program.length - 1; at >= 0 || inner < inner_end;) {
-    const Step step = inner < inner_end ? program.steps[inner++] : program.steps[program.tokens[at--]];
+  Step step;
+  for (Walk walk(program); walk.next(step);) {
     if (step.opcode == VARIABLE || step.opcode == NUMBER || step.opcode == CONSTANT || step.opcode == ARGUMENT) {
       for (int r = 0; r < ROWS; ++r) stack[height][r] = top[r];
       ++height;
@@ -127,7 +28,7 @@ DEVICE void run_rows(const Program& program, const Table& table, const long long
         for (int r = 0; r < ROWS; ++r) top[r] = step.value;
         break;
       case CONSTANT: {
-        const double value = program.constants[--constant];
+        const double value = program.constants[step.index];
         for (int r = 0; r < ROWS; ++r) top[r] = value;
         break;
       }
@@ -135,12 +36,6 @@ DEVICE void run_rows(const Program& program, const Table& table, const long long
         for (int r = 0; r < ROWS; ++r) top[r] = stack[height - 1 - step.index][r];
         break;
       case FINISH: height -= step.index; break;  // the value of the formula replaces its operands
-      case FORMULA:
-        if (FORMULAS) {
-          inner = step.index;
-          inner_end = inner + (int)step.value;
-        }
-        break;
 #define UNARY(CODE, VALUE, SLOPE, UNDERFLOW)                      \
   case CODE:                                                      \
     for (int r = 0; r < ROWS; ++r) {                              \
@@ -259,5 +154,19 @@ KERNEL predict(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* 
       for (int r = 0; r < ROWS; ++r) values[p * rows + row[r]] = value[r];
     }
     if (worst >= NOT_FINITE) ok[p] = 0;
+  }
+}
+
+// A fit that found nothing valid has no errors, and one whose end is not valid has failed.
+KERNEL judge_fits(long long programs, int per_run, const uint8* active, uint8* status, double* squared,
+                  double* absolute, uint8* ok) {
+  const uint8 invalid = 2;
+  for (long long p = (long long)blockIdx.x * blockDim.x + threadIdx.x; p < programs;
+       p += (long long)gridDim.x * blockDim.x) {
+    if (active && !active[p / per_run]) continue;
+    if (status[p] != invalid && ok[p]) continue;
+    status[p] = invalid;
+    ok[p] = 0;
+    squared[p] = absolute[p] = infinity();
   }
 }

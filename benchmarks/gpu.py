@@ -121,7 +121,7 @@ def evaluated(engine: CudaEngine, natives: list[NativeEngine], into: Measured, r
     on = engine.evaluator(KOZA, X, y)
     copies = -(-count // len(batch))
     whole = Programs.concatenate([batch] * copies)
-    given = on.batch(whole)
+    given = on._batch(whole)
     sums = Sums.empty(engine.device, len(whole))
 
     def on_device() -> int:
@@ -147,12 +147,14 @@ def fitted(
     batch = programs(FITTED, count, constants)
     scale = float(rows * y.var())
     on = engine.evaluator(FITTED, X, y)
-    start = on.batch(batch)
+    start = on._batch(batch)
+    scales = engine.device.xp.full(1, scale)
+    status = engine.device.xp.empty(count, dtype=np.uint8)
     sums = Sums.empty(engine.device, count)
 
     def on_device() -> int:
         given = Batch(start.tokens, start.lengths, start.constants.copy(), start.per_run)
-        on.launch_fit(given, sums, FIT, scale, 0.5)
+        on.launch_fit(given, FIT, scales, 0.5, status, sums)
         engine.device.get(sums.ok[:1])
         return count
 

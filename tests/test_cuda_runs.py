@@ -181,3 +181,21 @@ def test_what_cannot_run_on_a_device_is_said() -> None:
     assert "function" in str(why_not(plain, custom, allowed))
     with pytest.raises(InputError, match="cannot run wholly on a GPU"):
         made(presets.hybrid(), 1)
+
+
+def test_constants_are_fitted_on_the_device() -> None:
+    problem = problems.load("Nguyen-1c")
+    data = problem.data()
+    rows = Data.checked(data.X_train, data.y_train, problem.variables)
+    library = problem.library()
+    given = paper_constraints(4, 10)
+    allowed = ConstraintSet(library, given)
+    settings = config("dsr", iterations=3)
+    reward = reward_named("inverse_nrmse")
+    runs = Runs(engine(), library, allowed, settings, reward, [rows], 1, curve=True)
+    runs.start(0, 0)
+    front, stats = finished(runs)[0]
+    want = Search(library, rows.X, rows.y, settings, constraints=given, seed=0).run()
+    np.testing.assert_allclose([row[0] for row in stats], [h.mean_reward for h in want.history], 1e-3)
+    assert front[-1][1] == pytest.approx(want.best.reward, rel=1e-6)  # type: ignore[union-attr]
+    assert any("." in text for _, _, text in front)  # fitted, not 1

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from symseek.constraints import ConstraintSet
 from symseek.constraints.tables import RuleTables
 from symseek.engines.cuda.device import Device, GpuDevice
+from symseek.engines.cuda.evaluator import CudaEvaluator
 from symseek.engines.cuda.policy import CudaPolicy, PolicyKernels, TooLarge
 from symseek.engines.cuda.tables import device_rules
-from symseek.engines.interface import Breeder, Evaluator, Pairs, Policy, Turn
+from symseek.engines.interface import Breeder, Pairs, Policy, Turn
 from symseek.engines.native import NativeEngine
 from symseek.programs import Programs
 from symseek.tokens import Library
@@ -69,9 +70,9 @@ class CudaEngine:
         weights: Floats | None = None,
         cache: int | None = None,
         underflow_invalid: bool = False,
-    ) -> Evaluator:
+    ) -> CudaEvaluator:
         """A data set X [N, n], y [N]."""
-        return self.host.evaluator(library, X, y, weights, cache, underflow_invalid)
+        return CudaEvaluator(library, self.device, X, y, weights, underflow_invalid)
 
     def breeder(self, rules: ConstraintSet) -> Breeder:
         """A maker of children."""

@@ -43,6 +43,8 @@ def why_not(config: SearchConfig, reward: Reward, rules: ConstraintSet) -> str |
         return f"the objective {type(config.objective).__name__} runs on the host"
     if not isinstance(reward, ErrorReward) or reward_number(reward) is None:
         return "the reward is a function of the caller's"
+    if rules.library.constant_id is not None and config.constants and reward.curve(1.0) is None:
+        return "the reward does not fall with the squared error, which constants are fitted to"
     if rules.custom:
         return "a constraint is a function of the caller's"
     if config.fresh or config.racing is not None:
@@ -85,6 +87,7 @@ class Runs:
         policy = engine.policy_kernels(rules, config.policy.hidden)
         assert rule is not None and number is not None and policy is not None
         self.engine, self.library, self.rules, self.config = engine, library, rules, config
+        assert isinstance(reward, ErrorReward)
         self.reward, self.noise, self.ask, self.slots = reward, reward_noise, ask, slots
         self.device, self.policy, self.rule = engine.device, policy, rule
         self._number = number
@@ -109,6 +112,11 @@ class Runs:
         totals = np.array([float(each.weights.sum()) for each in tables])
         spreads = np.array([each.spread for each in tables])
         self._total, self._spread = (self.device.xp.asarray(each) for each in (totals, spreads))
+        curves = [self.reward.curve(each) for each in spreads.tolist()]
+        known = [curve for curve in curves if curve is not None]
+        if len(known) == len(totals):
+            scales = totals * np.array([curve.scale for curve in known])
+            self._scale, self._power = self.device.xp.asarray(scales), known[0].power
 
     @classmethod
     def fitting(
@@ -170,6 +178,7 @@ class Runs:
             "squared": ((runs, rows), np.float64),
             "absolute": ((runs, rows), np.float64),
             "ok": ((runs, rows), np.uint8),
+            "status": ((runs, rows), np.uint8),
             "rewards": ((runs, rows), np.float64),
             "chosen": ((runs, rows), np.int32),
             "weight": ((runs, rows), np.float32),
@@ -274,7 +283,7 @@ class Runs:
         drawn = on["tokens"], on["lengths"], on["entropy"]
         keyed = on["weights"], on["seeds"], on["iterations"], on["active"]
         self.policy.sample(*keyed, batch, *drawn)
-        self._evaluator.launch_errors(self._batch, self._sums)
+        self._evaluate()
         errors = on["squared"], on["absolute"], on["ok"], on["active"], on["dataset"]
         learning = self._learning
         learning.grade((*errors, self._total, self._spread), self._number, batch, on["rewards"])
@@ -298,6 +307,18 @@ class Runs:
         if rate > 0:
             self._learn()
         learning.count(on["active"], on["asks"], on["iterations"], on["last"])
+
+    def _evaluate(self) -> None:
+        """The errors of all programs, their constants fitted from 1."""
+        fit = self.config.constants
+        if fit is None or not self._constants:
+            self._evaluator.launch_errors(self._batch, self._sums)
+            return
+        self._on["constants"][...] = 1.0
+        status = self._on["status"].reshape(-1)
+        self._evaluator.launch_fit(
+            self._batch, fit, self._scale, self._power, status, self._sums
+        )
 
     def _learn(self) -> None:
         on = self._on

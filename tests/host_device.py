@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-_PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+from symseek.engines.cuda.device import gpu_count
 
 
 def compiler() -> str | None:
@@ -29,12 +30,25 @@ def compiler() -> str | None:
     return next((each for each in found if each is not None), None)
 
 
+needs_compiler = pytest.mark.skipif(
+    compiler() is None, reason="there is no C++ compiler for the kernels"
+)
+
+
+needs_gpu = (
+    pytest.mark.gpu,
+    pytest.mark.skipif(gpu_count() == 0, reason="there is no GPU that CuPy can use"),
+)
+
+
 class HostDevice:
     """Runs kernels block by block, in order."""
 
     name = "the host"
     warp = 1
     processors = 2
+    shared_memory = 1 << 20
+    tensor_cores = False
     xp = np
 
     def compile(self, source: str, names: Sequence[str]) -> Mapping[str, HostKernel]:

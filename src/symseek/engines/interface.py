@@ -269,7 +269,8 @@ class Engine(Protocol):
 # Which engines there are.
 
 ENGINES: dict[str, str | Callable[[int], Engine]] = {
-    "native": "symseek.engines.native:NativeEngine"
+    "native": "symseek.engines.native:NativeEngine",
+    "cuda": "symseek.engines.cuda.engine:CudaEngine",
 }
 """What makes an engine for a number of threads, or where to import it from, by name."""
 

@@ -38,6 +38,8 @@ class Device(Protocol):
     name: str  # as a person knows it
     warp: int  # threads that work on one program at least: 32, and 1 on the host
     processors: int  # that run blocks at the same time
+    shared_memory: int  # bytes that a block can have
+    tensor_cores: bool  # that multiply in tf32
 
     @property
     def xp(self) -> Any:
@@ -113,6 +115,8 @@ class GpuDevice:
         properties = cupy.cuda.runtime.getDeviceProperties(number)
         self.name = properties["name"].decode()
         self.processors = int(properties["multiProcessorCount"])
+        self.shared_memory = int(properties["sharedMemPerBlockOptin"])
+        self.tensor_cores = int(properties["major"]) >= 8
 
     @property
     def xp(self) -> Any:

@@ -29,8 +29,8 @@ from symseek.experiments.runs.training_curve import (
 
 if TYPE_CHECKING:
     from symseek.baselines.gp import GeneticProgramming
-    from symseek.front import Entry
-    from symseek.loop import Iteration, Result
+    from symseek.front import Entry, Front
+    from symseek.loop import Iteration
     from symseek.recovery.equivalence import Recovery
     from symseek.search import Search, SearchConfig
     from symseek.structure.proposals import Proposals
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     AnySearch: TypeAlias = Search | GeneticProgramming
 
-__all__ = ["Reporter", "execute", "training_data"]
+__all__ = ["Reporter", "execute", "judge_of", "record_of", "training_data"]
 
 # Seconds between two reports of a running search: smooth to the eye, free to the search.
 REPORT_EVERY = 0.2
@@ -59,8 +59,7 @@ def execute(spec: Spec) -> Record:
     plan, problem = Plan.of(spec), problems.load(spec.problem)
     data = training_data(problem, plan)
     recorder, search = _set_up(spec, plan, problem, data)
-    clean = training_data(problem, replace(plan, noise=0.0)) if plan.noise else None
-    judge = Judge(problem, clean)
+    judge = judge_of(problem, plan)
     stop = StopAtRecovery(judge)
     curve = TrainingCurve(plan.max_expressions, plan.curve, recorder)
     halfway = Halfway(plan.max_expressions)
@@ -76,15 +75,30 @@ def execute(spec: Spec) -> Record:
     if result.stopped is Stopped.INTERRUPTED:
         raise KeyboardInterrupt
     spent = result.expressions, result.seconds - judge.seconds
-    evaluations, seconds = stop.recovered_at or spent
-    record = Record(
-        spec,
-        evaluations=evaluations,
-        seconds=seconds,
-        front=[(each.complexity, each.reward, str(each.program)) for each in result.front],
-        curve=curve.finish() | (_halfway_columns(halfway, data) if plan.halfway else {}),
-    )
-    return _judged(record, result, judge, data, plan)
+    columns = curve.finish() | (_halfway_columns(halfway, data) if plan.halfway else {})
+    return record_of(spec, result.front, *(stop.recovered_at or spent), columns, judge)
+
+
+def judge_of(problem: problems.Problem, plan: Plan) -> Judge:
+    """Who says whether the formula was found."""
+    clean = training_data(problem, replace(plan, noise=0.0)) if plan.noise else None
+    return Judge(problem, clean)
+
+
+def record_of(
+    spec: Spec,
+    front: Front,
+    evaluations: int,
+    seconds: float,
+    curve: dict[str, list[Any]],
+    judge: Judge | None = None,
+) -> Record:
+    """The record of a search that has ended with this front."""
+    plan, problem = Plan.of(spec), problems.load(spec.problem)
+    judge = judge or judge_of(problem, plan)
+    rows = [(each.complexity, each.reward, str(each.program)) for each in front]
+    record = Record(spec, evaluations=evaluations, seconds=seconds, front=rows, curve=curve)
+    return _judged(record, front, judge, training_data(problem, plan), plan)
 
 
 def _halfway_columns(halfway: Halfway, data: problems.TrainTest) -> dict[str, list[Any]]:
@@ -138,6 +152,7 @@ def _set_up(
         recorder = RewardRecorder(config.objective)
         config = replace(config, objective=recorder)
     more["constraints"] = plan.constraints()
+    more["engine"] = plan.engine
     if spec.method == "hybrid":
         more["proposals"] = _proposals(*given, config, dict(more))
     return recorder, Search(*given, config, **more)
@@ -184,14 +199,15 @@ class Reporter:
 
 
 def _judged(
-    record: Record, result: Result, judge: Judge, data: problems.TrainTest, plan: Plan
+    record: Record, front: Front, judge: Judge, data: problems.TrainTest, plan: Plan
 ) -> Record:
     """The record with what the search found."""
-    if result.best is None:
+    best = front.best
+    if best is None:
         return replace(record, reason="no valid expression was found")
-    best, verdict = result.best, judge(result.best.program)
+    verdict = judge(best.program)
     if plan.front_recovery and verdict.answer != "yes":
-        best, verdict = _recovered_on_front(result, judge) or (best, verdict)
+        best, verdict = _recovered_on_front(front, judge) or (best, verdict)
     constants = judge.problem.constants
     formula = readable(best.program, data) if constants else str(best.program)
     rmse, nrmse = errors_on_test(best.program, data)
@@ -207,9 +223,9 @@ def _judged(
     )
 
 
-def _recovered_on_front(result: Result, judge: Judge) -> tuple[Entry, Recovery] | None:
+def _recovered_on_front(front: Front, judge: Judge) -> tuple[Entry, Recovery] | None:
     """The entry of the front that is the formula, if one is."""
-    for entry in result.front:
+    for entry in front:
         verdict = judge(entry.program)
         if verdict.answer == "yes":
             return entry, verdict

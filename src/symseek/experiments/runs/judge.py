@@ -141,12 +141,12 @@ class StopAtRecovery:
     def __init__(self, judge: Judge) -> None:
         self.judge = judge
         self.recovered_at: tuple[int, float] | None = None  # expressions, seconds
-        self._allowed = 1 - (NEAR_REWARD if judge.problem.constants else EXACT_REWARD)
+        self.allowed = 1 - (NEAR_REWARD if judge.problem.constants else EXACT_REWARD)
         self._asked: dict[tuple[int, ...], float] = {}  # tokens: how far the reward was from 1
 
     def __call__(self, now: Iteration) -> bool:
         best = now.best
-        if best is None or not self._worth_asking(best):
+        if best is None or not self.worth_asking(best):
             return False
         seconds = now.seconds - self.judge.seconds
         if self.judge(best.program).answer != "yes":
@@ -154,14 +154,14 @@ class StopAtRecovery:
         self.recovered_at = now.expressions, seconds
         return True
 
-    def _worth_asking(self, best: Entry) -> bool:
+    def worth_asking(self, best: Entry) -> bool:
         """Whether the fit is exact, and the formula new or its constants ten times better.
 
         One formula can come back in every iteration with slightly better constants, and each time
         the check might take seconds to say no again.
         """
         gap, tokens = 1 - best.reward, best.program.tokens
-        if gap > self._allowed or gap >= self._asked.get(tokens, math.inf) / 10:
+        if gap > self.allowed or gap >= self._asked.get(tokens, math.inf) / 10:
             return False
         self._asked[tokens] = gap
         return True

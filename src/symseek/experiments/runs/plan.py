@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from symseek.engines.interface import engine_named
+from symseek.engines.interface import ENGINES, engine_named
 from symseek.errors import InputError, unknown_name
 from symseek.experiments.runs.spec import Spec, canonical
 
@@ -81,6 +81,7 @@ class Plan:
     underflow_invalid: bool = False  # as in the authors' code
     protected: bool = False  # operators that are defined everywhere, as some programs have them
     threads: int = 1  # they change the speed, never the result
+    engine: str = "native"  # or "cuda": the same distributions, not the same bits
     tuned: Mapping[str, Any] = field(default_factory=dict)  # hyper-parameters
 
     @classmethod
@@ -116,6 +117,8 @@ class Plan:
             raise InputError(f"data_factor is {self.data_factor}; it must be at least 1")
         if self.noise and self.early_stop:
             raise InputError("a run on noisy targets cannot stop early, as no reward is exact")
+        if self.engine not in ENGINES:
+            raise unknown_name("engine", self.engine, ENGINES)
         if self.threads not in THREADS:
             raise InputError(f"threads is {self.threads}; it must be from 1 to {THREADS[-1]}")
 

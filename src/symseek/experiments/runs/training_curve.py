@@ -86,24 +86,29 @@ class TrainingCurve:
         self._budget = budget
         self._curve = curve
         self._recorder = recorder
-        self._last: Iteration | None = None
+        self._last: tuple[int, float, float, float] | None = None
         names = ["expressions", "mean", "top", "best"] if curve else []
         names += ["looks", "batches"] if recorder else []
         self.columns: dict[str, list[Any]] = {name: [] for name in names}
 
     def __call__(self, now: Iteration) -> None:
         """Add an iteration, if it is one to keep."""
-        self._last = now
-        if self._curve and self._reached("curve", now.expressions):
-            self._add_point(now)
+        best = now.best.reward if now.best else 0.0
+        self.add(now.expressions, now.mean_reward, now.top_mean_reward, best)
         if self._recorder is not None and self._reached("distribution", now.expressions):
             self._add_distribution(now, self._recorder)
+
+    def add(self, expressions: int, mean: float, top: float, best: float) -> None:
+        """Add the rewards of a batch, and the best so far."""
+        self._last = expressions, mean, top, best
+        if self._curve and self._reached("curve", expressions):
+            self._add_point(*self._last)
 
     def finish(self) -> dict[str, list[Any]]:
         """The columns, with the last iteration at their end."""
         last = self._last
-        if last is not None and self._curve and self.columns["expressions"][-1] != last.expressions:
-            self._add_point(last)
+        if last is not None and self._curve and self.columns["expressions"][-1] != last[0]:
+            self._add_point(*last)
         return self.columns
 
     def _reached(self, what: str, expressions: int) -> bool:
@@ -113,15 +118,10 @@ class TrainingCurve:
         self._due[what] = spacing * (expressions // spacing + 1)
         return True
 
-    def _add_point(self, now: Iteration) -> None:
-        best = now.best.reward if now.best else 0.0
-        for name, value in (
-            ("expressions", now.expressions),
-            ("mean", round(now.mean_reward, DIGITS)),
-            ("top", round(now.top_mean_reward, DIGITS)),
-            ("best", round(best, DIGITS)),
-        ):
-            self.columns[name].append(value)
+    def _add_point(self, expressions: int, mean: float, top: float, best: float) -> None:
+        self.columns["expressions"].append(expressions)
+        for name, value in (("mean", mean), ("top", top), ("best", best)):
+            self.columns[name].append(round(value, DIGITS))
 
     def _add_distribution(self, now: Iteration, recorder: RewardRecorder) -> None:
         levels = (np.arange(SAMPLE) + 0.5) / SAMPLE

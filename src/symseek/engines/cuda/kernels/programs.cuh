@@ -7,7 +7,7 @@ struct Step {
 // What programs are made of and which data they see; program p belongs to run p / per_run.
 struct Batch {
   const Token* tokens;      // [P, width], -1 beyond the end
-  const int* lengths;       // [P]
+  const int* lengths;       // [P]; 0 where there is no program
   const double* constants;  // [P, constant_width]
   int width, constant_width, constant_token;
   long long programs;
@@ -16,7 +16,8 @@ struct Batch {
   const uint8* active;  // [R], or null: all; programs of other runs are left alone
   const Step* steps;
 
-  DEVICE bool has(long long p) const { return !active || active[p / per_run]; }
+  // Whether there is a program to work on: a row of length 0 is empty.
+  DEVICE bool has(long long p) const { return lengths[p] > 0 && (!active || active[p / per_run]); }
   DEVICE int data(long long p) const { return dataset ? dataset[p / per_run] : 0; }
 };
 

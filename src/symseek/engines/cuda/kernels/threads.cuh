@@ -28,7 +28,9 @@ alignas(16) inline char shared_memory[1 << 20];
 struct alignas(16) float4 {
   float x, y, z, w;
 };
+constexpr int LANES = 1;  // of a warp
 #else
+constexpr int LANES = 32;
 __device__ __forceinline__ float fast_exp(float x) { return __expf(x); }
 __device__ __forceinline__ float fast_divide(float a, float b) { return __fdividef(a, b); }
 extern __shared__ __align__(16) char shared_memory[];
@@ -82,4 +84,18 @@ DEVICE bool group_any(bool value) {
 #else
   return value;
 #endif
+}
+
+// The sum and the largest of a value over a warp, the same in all its lanes.
+DEVICE float warp_sum(float value) {
+#ifndef SYMSEEK_HOST
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(0xffffffffu, value, offset);
+#endif
+  return value;
+}
+DEVICE float warp_max(float value) {
+#ifndef SYMSEEK_HOST
+  for (int offset = 16; offset > 0; offset /= 2) value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, offset));
+#endif
+  return value;
 }

@@ -1,0 +1,94 @@
+"""The CUDA engine behind the interface that all engines have.
+
+What a GPU does not do better is left to the native engine: children are bred there, and a policy
+under constraints that are Python functions, or with very many units, runs there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.constraints import ConstraintSet
+from symseek.constraints.tables import RuleTables
+from symseek.engines.cuda.device import Device, GpuDevice
+from symseek.engines.cuda.evaluator import CudaEvaluator
+from symseek.engines.cuda.policy import CudaPolicy, PolicyKernels, TooLarge
+from symseek.engines.cuda.tables import device_rules
+from symseek.engines.interface import Breeder, Pairs, Policy, Turn
+from symseek.engines.native import NativeEngine
+from symseek.programs import Programs
+from symseek.tokens import Library
+
+__all__ = ["CudaEngine"]
+
+Floats = NDArray[np.float64]
+
+
+class CudaEngine:
+    """A GPU, and threads of the host for what is left to it."""
+
+    name = "cuda"
+
+    def __init__(self, threads: int = 1, device: Device | None = None) -> None:
+        self.device: Device = GpuDevice() if device is None else device
+        self.host = NativeEngine(threads)
+        self._kernels: WeakKeyDictionary[RuleTables, dict[int, PolicyKernels | None]]
+        self._kernels = WeakKeyDictionary()
+
+    def policy(self, rules: ConstraintSet, hidden: int) -> Policy:
+        """A network with `hidden` units."""
+        kernels = self.policy_kernels(rules, hidden)
+        return self.host.policy(rules, hidden) if kernels is None else CudaPolicy(rules, kernels)
+
+    def policy_kernels(self, rules: ConstraintSet, hidden: int) -> PolicyKernels | None:
+        """The kernels for rules and a size, made once; None where the device cannot have them."""
+        if rules.custom:
+            return None
+        known = self._kernels.setdefault(rules.tables, {})
+        if hidden not in known:
+            tables = device_rules(rules.tables)
+            try:
+                known[hidden] = tables and PolicyKernels(self.device, tables, hidden)
+            except TooLarge:
+                known[hidden] = None
+        return known[hidden]
+
+    def permits(self, rules: ConstraintSet, programs: Programs) -> NDArray[np.bool_]:
+        """Which programs [B] are complete and obey all constraints, custom ones included."""
+        return self.host.permits(rules, programs)
+
+    def evaluator(
+        self,
+        library: Library,
+        X: Floats,
+        y: Floats | None = None,
+        weights: Floats | None = None,
+        cache: int | None = None,
+        underflow_invalid: bool = False,
+    ) -> CudaEvaluator:
+        """A data set X [N, n], y [N]."""
+        return CudaEvaluator(library, self.device, X, y, weights, underflow_invalid)
+
+    def breeder(self, rules: ConstraintSet) -> Breeder:
+        """A maker of children."""
+        return self.host.breeder(rules)
+
+    def pair(
+        self,
+        values: Floats,
+        candidates: Floats,
+        target: Floats,
+        weights: Floats,
+        allowed: NDArray[np.bool_],
+    ) -> Pairs:
+        """What each of some values [P, N] lacks to be the target [N], of candidates [Q, N]."""
+        return self.host.pair(values, candidates, target, weights, allowed)
+
+    def advance(self, turns: Sequence[Turn]) -> list[Any]:
+        """One search after another; `symseek.engines.cuda.runs` does many at once."""
+        return [turn.take() for turn in turns]

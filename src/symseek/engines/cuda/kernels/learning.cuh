@@ -1,0 +1,293 @@
+// What a search does with its graded batch: rewards, the best program of every complexity, what to learn from, and
+// whether it goes on. A block serves one run.
+
+// Rewards by their number in `learning.REWARDS`, from the mean squared error, the mean absolute one and the spread of y.
+DEVICE double reward_of(int kind, double mse, double mae, double spread) {
+  switch (kind) {
+    case 0: return 1.0 / (1.0 + sqrt(mse) / spread);
+    case 1: return 1.0 / (1.0 + mse / (spread * spread));
+    case 2: return 1.0 / (1.0 + mse);
+    case 3: return 1.0 / (1.0 + mae);
+    default: return fmax(1.0 - mse / (spread * spread), 0.0);
+  }
+}
+
+// rewards [R, rows] from error sums; 0 where a program is invalid. total and spread [D] are of the data sets.
+KERNEL grade(const double* squared, const double* absolute, const uint8* ok, const uint8* active, const int* dataset,
+             const double* total, const double* spread, int kind, int runs, int rows, int batch, double* rewards) {
+  const long long count = (long long)runs * rows, threads = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += threads) {
+    const int run = (int)(i / rows);
+    if (!active[run] || i % rows >= batch) continue;
+    const int data = dataset[run];
+    rewards[i] = ok[i] ? reward_of(kind, squared[i] / total[data], absolute[i] / total[data], spread[data]) : 0.0;
+  }
+}
+
+#ifdef SYMSEEK_HOST
+inline void atomicMax(uint64* at, uint64 value) { *at = *at < value ? value : *at; }
+inline void atomicMin(int* at, int value) { *at = *at > value ? value : *at; }
+inline double bits_as_double(uint64 bits) { double v; std::memcpy(&v, &bits, 8); return v; }
+inline uint64 double_as_bits(double value) { uint64 v; std::memcpy(&v, &value, 8); return v; }
+#else
+DEVICE double bits_as_double(uint64 bits) { return __longlong_as_double((long long)bits); }
+DEVICE uint64 double_as_bits(double value) { return (uint64)__double_as_longlong(value); }
+#endif
+
+// The best program of each complexity so far: front_reward [R, C], -1 where there is none, front_tokens [R, C, T],
+// front_constants [R, C, K], front_found [R, C]: after how many iterations. A better one with a reward of at least `ask`
+// sets `asks` [R]. Valid rewards are 0 or more, so their bits are ordered as they are.
+KERNEL keep(const Token* tokens, const int* lengths, const double* constants, const uint8* ok, const double* rewards,
+            const uint8* active, const int* iterations, const int* complexity, int rows, int batch, double ask,
+            double* front_reward, Token* front_tokens, double* front_constants, int* front_found, uint8* asks) {
+  const int run = blockIdx.x;
+  if (!active[run]) return;
+  uint64* best = (uint64*)shared_memory;  // [C]
+  int* winner = (int*)(best + C);         // [C]
+  const long long first = (long long)run * rows;
+  for (int c = threadIdx.x; c < C; c += blockDim.x) {
+    best[c] = 0;
+    winner[c] = batch;
+  }
+  __syncthreads();
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int i = threadIdx.x; i < batch; i += blockDim.x) {
+      if (!ok[first + i]) continue;
+      int cost = 0;
+      for (int t = 0; t < lengths[first + i]; ++t) cost += complexity[tokens[(first + i) * T + t]];
+      if (cost >= C) continue;
+      const uint64 bits = double_as_bits(rewards[first + i]) + 1;  // 0 stands for none
+      if (pass == 0)
+        atomicMax(&best[cost], bits);
+      else if (best[cost] == bits)
+        atomicMin(&winner[cost], i);
+    }
+    __syncthreads();
+  }
+  for (int c = threadIdx.x; c < C; c += blockDim.x) {
+    const long long to = (long long)run * C + c;
+    if (best[c] == 0) continue;
+    const double reward = bits_as_double(best[c] - 1);
+    if (!(reward > front_reward[to])) continue;
+    const long long from = first + winner[c];
+    front_reward[to] = reward;
+    front_found[to] = iterations[run] + 1;
+    for (int t = 0; t < T; ++t) front_tokens[to * T + t] = tokens[from * T + t];
+    for (int k = 0; k < K; ++k) front_constants[to * K + k] = constants[from * K + k];
+    if (reward >= ask) asks[run] = 1;
+  }
+}
+
+// The value at this rank of an ascending order: as many as `rank` are smaller, not counting its equals.
+DEVICE double at_rank(const double* values, int count, int rank, double* result) {
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+    int smaller = 0, not_larger = 0;
+    for (int j = 0; j < count; ++j) {
+      smaller += values[j] < values[i];
+      not_larger += values[j] <= values[i];
+    }
+    if (smaller <= rank && rank < not_larger) *result = values[i];  // equals write the same
+  }
+  __syncthreads();
+  return *result;
+}
+
+// Writes the rows from `threshold` on to `chosen`, in order, and returns how many there are. `counts` is scratch for
+// every thread.
+DEVICE int list_from(const double* values, int count, double threshold, int* counts, int* chosen) {
+  const int thread = threadIdx.x, threads = blockDim.x, part = (count + threads - 1) / threads;
+  const int begin = thread * part, end = begin + part < count ? begin + part : count;
+  int own = 0;
+  for (int i = begin; i < end; ++i) own += values[i] >= threshold;
+  counts[thread] = own;
+  __syncthreads();
+  int before = 0, all = 0;
+  for (int i = 0; i < threads; ++i) {
+    before += i < thread ? counts[i] : 0;
+    all += counts[i];
+  }
+  for (int i = begin; i < end; ++i)
+    if (values[i] >= threshold) chosen[before++] = i;
+  __syncthreads();
+  return all;
+}
+
+// The queue of the best programs: queue_reward [R, Q], queue_tokens [R, Q, T], queue_size [R].
+struct Queue {
+  double* reward;
+  Token* tokens;
+  int* size;
+};
+
+DEVICE bool alike(const Token* a, const Token* b) {
+  for (int t = 0; t < T; ++t)
+    if (a[t] != b[t]) return false;
+  return true;
+}
+
+// One thread. Of equal rewards the earlier stays in front; of equal programs the better one stays.
+DEVICE void enter(const Queue& queue, const Token* tokens, double reward) {
+  int size = *queue.size;
+  if (size == Q && !(reward > queue.reward[Q - 1])) return;
+  for (int i = 0; i < size; ++i)
+    if (alike(queue.tokens + i * T, tokens)) {
+      if (queue.reward[i] >= reward) return;
+      for (int j = i + 1; j < size; ++j) {
+        queue.reward[j - 1] = queue.reward[j];
+        for (int t = 0; t < T; ++t) queue.tokens[(j - 1) * T + t] = queue.tokens[j * T + t];
+      }
+      --size;
+      break;
+    }
+  int at = size < Q ? size : Q - 1;
+  for (; at > 0 && queue.reward[at - 1] < reward; --at) {
+    queue.reward[at] = queue.reward[at - 1];
+    for (int t = 0; t < T; ++t) queue.tokens[at * T + t] = queue.tokens[(at - 1) * T + t];
+  }
+  queue.reward[at] = reward;
+  for (int t = 0; t < T; ++t) queue.tokens[at * T + t] = tokens[t];
+  *queue.size = size < Q ? size + 1 : Q;
+}
+
+DEVICE double normal(uint64 seed, uint32 iteration, uint32 number) {
+  const Block4 bits = random_block(seed, REWARD_NOISE, iteration, number, 0);
+  const double u = (bits.word[0] + 1.0) * 2.3283064365386963e-10, v = bits.word[1] * 2.3283064365386963e-10;
+  return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+}
+
+// What to learn from: chosen, weight and share [R, rows], counts [R]. Rows from `batch` on hold programs of the queue.
+// OBJECTIVE: 0 risk-seeking, 1 vanilla, 2 one of the queue, 3 the whole queue. stats [R, iterations, 4]: the mean reward of
+// the batch, that of its best share, its best, the mean entropy.
+KERNEL choose_programs(const double* rewards, const uint8* active, const uint64* seeds, const int* iterations, int rows,
+                       int batch, int rank, float entropy_weight, double noise, double beta, float imitation,
+                       const float* entropy, Token* tokens, double* baseline, double* queue_reward, Token* queue_tokens,
+                       int* queue_size, int* chosen, float* weight, float* share, int* counts, float* stats,
+                       int stats_rows) {
+  const int run = blockIdx.x;
+  if (!active[run]) {
+    if (threadIdx.x == 0) counts[run] = 0;
+    return;
+  }
+  const long long first = (long long)run * rows;
+  double* values = (double*)shared_memory;           // [batch]
+  double* scratch = values + batch;                  // [32]
+  double* result = scratch + 32;                     // [1]
+  int* places = (int*)(result + 1);                  // [threads]
+  const uint32 iteration = (uint32)iterations[run];
+  double sum = 0.0, top = 0.0, mean_entropy = 0.0;
+  for (int i = threadIdx.x; i < batch; i += blockDim.x) {
+    values[i] = rewards[first + i];
+    sum += values[i];
+    top = fmax(top, values[i]);
+    mean_entropy += entropy[first + i];
+  }
+  __syncthreads();
+  const double mean = group_sum(sum, scratch) / batch;
+  mean_entropy = group_sum(mean_entropy, scratch) / batch;
+  double threshold = at_rank(values, batch, rank, result);
+  double top_sum = 0.0, top_count = 0.0, best = 0.0;
+  for (int i = threadIdx.x; i < batch; i += blockDim.x)
+    if (values[i] >= threshold) {
+      top_sum += values[i];
+      top_count += 1.0;
+    }
+  top_sum = group_sum(top_sum, scratch);
+  top_count = group_sum(top_count, scratch);
+  for (int i = 0; i < batch; ++i) best = fmax(best, values[i]);
+  if (threadIdx.x == 0) {
+    float* row = stats + ((long long)run * stats_rows + iteration % stats_rows) * 4;
+    row[0] = (float)mean;
+    row[1] = (float)(top_sum / top_count);
+    row[2] = (float)best;
+    row[3] = (float)mean_entropy;
+  }
+  __syncthreads();
+  if (noise > 0.0) {
+    for (int i = threadIdx.x; i < batch; i += blockDim.x)
+      if (values[i] > 0.0) values[i] += noise * normal(seeds[run], iteration, i);
+    __syncthreads();
+    threshold = at_rank(values, batch, rank, result);
+  }
+  const Queue queue{queue_reward + (long long)run * Q, queue_tokens + (long long)run * Q * T, queue_size + run};
+  int* own = chosen + first;
+  if (OBJECTIVE == 1) {
+    double noisy = 0.0;
+    for (int i = threadIdx.x; i < batch; i += blockDim.x) noisy += values[i];
+    const double now = group_sum(noisy, scratch) / batch;
+    const double b = iteration == 0 ? now : beta * now + (1.0 - beta) * baseline[run];
+    __syncthreads();
+    for (int i = threadIdx.x; i < batch; i += blockDim.x) {
+      own[i] = i;
+      weight[first + i] = (float)((values[i] - b) / batch);
+      share[first + i] = entropy_weight / batch;
+    }
+    if (threadIdx.x == 0) {
+      baseline[run] = b;
+      counts[run] = batch;
+    }
+    return;
+  }
+  if (OBJECTIVE == 3) {
+    if (threadIdx.x == 0) {
+      for (int i = 0; i < batch; ++i) enter(queue, tokens + (first + i) * T, values[i]);
+      for (int i = 0; i < *queue.size; ++i) {
+        for (int t = 0; t < T; ++t) tokens[(first + batch + i) * T + t] = queue.tokens[i * T + t];
+        own[i] = batch + i;
+        weight[first + i] = 1.0f / *queue.size;
+        share[first + i] = entropy_weight / *queue.size;
+      }
+      counts[run] = *queue.size;
+    }
+    return;
+  }
+  const int imitated = OBJECTIVE == 2;  // one place in front for the program of the queue
+  const int kept = list_from(values, batch, threshold, places, own + imitated);
+  for (int i = threadIdx.x; i < kept; i += blockDim.x) {
+    weight[first + imitated + i] = imitated ? 0.0f : (float)((values[own[i]] - threshold) / kept);
+    share[first + imitated + i] = entropy_weight / kept;
+  }
+  if (threadIdx.x != 0) return;
+  counts[run] = kept + imitated;
+  if (!imitated) return;
+  int leader = 0;
+  for (int i = 1; i < batch; ++i)
+    if (values[i] > values[leader]) leader = i;
+  enter(queue, tokens + (first + leader) * T, values[leader]);
+  const uint32 drawn = random_block(seeds[run], QUEUE, iteration, 0, 0).word[0] % (uint32)*queue.size;
+  for (int t = 0; t < T; ++t) tokens[(first + batch) * T + t] = queue.tokens[drawn * T + t];
+  own[0] = batch;
+  weight[first] = imitation;
+  share[first] = 0.0f;
+}
+
+// The items of work that the chosen programs make: first_item [R + 1]. And Adam's step [R] in this iteration. One block.
+KERNEL plan_items(const int* counts, const int* iterations, int runs, int chunk, double learning_rate, double beta1,
+                  double beta2, int* first_item, float* step) {
+  int* parts = (int*)shared_memory;  // [threads + 1]
+  const int thread = threadIdx.x, threads = blockDim.x, part = (runs + threads - 1) / threads;
+  const int begin = thread * part, end = begin + part < runs ? begin + part : runs;
+  int own = 0;
+  for (int run = begin; run < end; ++run) {
+    own += (counts[run] + chunk - 1) / chunk;
+    const double steps = iterations[run] + 1.0;
+    step[run] = (float)(learning_rate * sqrt(1.0 - pow(beta2, steps)) / (1.0 - pow(beta1, steps)));
+  }
+  parts[thread] = own;
+  __syncthreads();
+  int before = 0;
+  for (int i = 0; i < thread; ++i) before += parts[i];
+  for (int run = begin; run < end; ++run) {
+    first_item[run] = before;
+    before += (counts[run] + chunk - 1) / chunk;
+  }
+  if (begin < runs && end == runs) first_item[runs] = before;
+}
+
+// Counts the iteration; a run that asks or has reached its end is no longer active.
+KERNEL count_iteration(uint8* active, const uint8* asks, int* iterations, const int* last, int runs) {
+  for (int run = blockIdx.x * blockDim.x + threadIdx.x; run < runs; run += gridDim.x * blockDim.x) {
+    if (!active[run]) continue;
+    ++iterations[run];
+    if (asks[run] || iterations[run] >= last[run]) active[run] = 0;
+  }
+}

@@ -1,0 +1,159 @@
+"""The kernels between grading and learning, for many runs: rewards, fronts, selections, items."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from symseek.engines.cuda.device import Array, Device, Kernel
+from symseek.engines.cuda.policy import CHUNK
+from symseek.engines.cuda.source import with_sizes
+from symseek.objectives import (
+    Objective,
+    PriorityQueue,
+    RiskSeeking,
+    VanillaPolicyGradient,
+    WholeQueue,
+)
+from symseek.rewards import InverseMAE, InverseMSE, InverseNMSE, InverseNRMSE, Reward
+
+__all__ = ["LearningKernels", "Rule", "reward_number", "rule_of"]
+
+_REWARDS = (InverseNRMSE, InverseNMSE, InverseMSE, InverseMAE)  # by their number in the kernel
+_THREADS = 256
+_KERNELS = ("grade", "keep", "choose_programs", "plan_items", "count_iteration")
+
+
+def reward_number(reward: Reward) -> int | None:
+    """By which number the kernels know a reward; None if they do not.
+
+    >>> reward_number(InverseNMSE())
+    1
+    """
+    from symseek.rewards import R2
+
+    kinds = (*_REWARDS, R2)
+    return kinds.index(type(reward)) if type(reward) in kinds else None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An objective as the kernels know it."""
+
+    number: int
+    epsilon: float = RiskSeeking.epsilon
+    beta: float = 0.0
+    imitation: float = 0.0
+    queue: int = 1  # programs in the queue
+
+    @property
+    def extra(self) -> int:
+        """Rows beside the batch for programs of the queue."""
+        return {2: 1, 3: self.queue}.get(self.number, 0)
+
+
+def rule_of(objective: Objective) -> Rule | None:
+    """How the kernels learn by an objective; None if they cannot.
+
+    >>> rule_of(RiskSeeking(0.1))
+    Rule(number=0, epsilon=0.1, beta=0.0, imitation=0.0, queue=1)
+    """
+    if type(objective) is RiskSeeking:
+        return Rule(0, objective.epsilon)
+    if type(objective) is VanillaPolicyGradient:
+        return Rule(1, beta=objective.beta)
+    if type(objective) is PriorityQueue:
+        return Rule(2, objective.epsilon, imitation=objective.weight, queue=objective.size)
+    if type(objective) is WholeQueue:
+        return Rule(3, queue=objective.size)
+    return None
+
+
+class LearningKernels:
+    """Launches the kernels; arrays of R runs lie side by side."""
+
+    def __init__(
+        self,
+        device: Device,
+        rule: Rule,
+        length: int,
+        constants: int,
+        complexities: int,
+    ) -> None:
+        self.device, self.rule = device, rule
+        self.complexities = complexities
+        numbers = {
+            "T": length,
+            "K": constants,
+            "C": complexities,
+            "Q": rule.queue,
+            "OBJECTIVE": rule.number,
+        }
+        source = with_sizes(numbers, "random.cuh", "learning.cuh")
+        self._kernels: dict[str, Kernel] = dict(device.compile(source, _KERNELS))
+        self._wide = device.warp > 1
+
+    def grade(self, arrays: tuple[Array, ...], kind: int, batch: int, rewards: Array) -> None:
+        """Rewards [R, rows]; `arrays` are squared, absolute, ok, active, dataset, total, spread."""
+        runs, rows = rewards.shape
+        sizes = (np.int32(kind), np.int32(runs), np.int32(rows), np.int32(batch))
+        blocks = -(-rewards.size // _THREADS)
+        self._launch("grade", blocks, 0, (*arrays, *sizes, rewards), spread=True)
+
+    def keep(self, arrays: tuple[Array, ...], batch: int, ask: float, kept: tuple[Array, ...]) -> None:
+        """The best of each complexity."""
+        runs, rows = arrays[1].shape
+        sizes = (np.int32(rows), np.int32(batch), np.float64(ask))
+        self._launch("keep", runs, self.complexities * 12, (*arrays, *sizes, *kept))
+
+    def choose(
+        self,
+        given: tuple[Array, ...],  # rewards, active, seeds, iterations
+        batch: int,
+        entropy_weight: float,
+        noise: float,
+        entropy: Array,
+        tokens: Array,
+        memory: tuple[Array, ...],  # baseline, queue_reward, queue_tokens, queue_size
+        chosen: tuple[Array, ...],  # chosen, weight, share, counts
+        stats: Array,
+    ) -> None:
+        """What to learn from."""
+        runs, rows = given[0].shape
+        rank = math.ceil((1.0 - self.rule.epsilon) * (batch - 1))
+        sizes = (np.int32(rows), np.int32(batch), np.int32(rank))
+        numbers = (
+            np.float32(entropy_weight),
+            np.float64(noise),
+            np.float64(self.rule.beta),
+            np.float32(self.rule.imitation),
+        )
+        given = (*given, *sizes, *numbers, entropy, tokens, *memory, *chosen, stats)
+        shared = (batch + 33) * 8 + _THREADS * 4
+        self._launch("choose_programs", runs, shared, (*given, np.int32(stats.shape[1])))
+
+    def plan(
+        self, counts: Array, iterations: Array, rate: float, first_item: Array, step: Array
+    ) -> None:
+        """The items of work, and the size of Adam's step."""
+        numbers = tuple(np.float64(each) for each in (rate, 0.9, 0.999))
+        sizes = (np.int32(len(counts)), np.int32(CHUNK))
+        given = (counts, iterations, *sizes, *numbers, first_item, step)
+        self._launch("plan_items", 1, (_THREADS + 1) * 4, given)
+
+    def count(self, active: Array, asks: Array, iterations: Array, last: Array) -> None:
+        """The end of an iteration."""
+        runs = len(active)
+        given = (active, asks, iterations, last, np.int32(runs))
+        self._launch("count_iteration", -(-runs // _THREADS), 0, given, spread=True)
+
+    def _launch(
+        self, name: str, blocks: int, shared: int, arguments: tuple[Any, ...], spread: bool = False
+    ) -> None:
+        """`spread`: the blocks share the work, so that on the host one does it all."""
+        threads = (_THREADS, 1) if self._wide else (1, 1)
+        count = 1 if spread and not self._wide else blocks
+        self._kernels[name](count, threads, arguments, shared)

@@ -1,0 +1,356 @@
+"""Many searches side by side, every step of them on the device.
+
+All searches of a `Runs` share library, constraints, settings and number of rows; each has its own
+seed, weights and data. One that ends leaves its slot to the next. Nothing is exchanged between
+slots, so what a search finds does not depend on what runs beside it. The host sees a search when
+its best program is good enough to ask about, or when its budget is spent.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.constraints import ConstraintSet
+from symseek.data import Data
+from symseek.engines.cuda.engine import CudaEngine
+from symseek.engines.cuda.evaluator import Batch, CudaEvaluator, Sums
+from symseek.engines.cuda.learning import LearningKernels, reward_number, rule_of
+from symseek.engines.cuda.policy import CHUNK, WARPS
+from symseek.errors import InputError
+from symseek.front import Front
+from symseek.programs import Programs
+from symseek.rewards import ErrorReward, Reward
+from symseek.search import SearchConfig
+from symseek.start import first_weights
+from symseek.tokens import Library
+
+__all__ = ["Runs", "Standing", "why_not"]
+
+_NO_ASKING = 2.0  # more than any reward
+
+
+def why_not(config: SearchConfig, reward: Reward, rules: ConstraintSet) -> str | None:
+    """Why searches with these settings cannot run wholly on a device; None if they can."""
+    if config.evolution is not None:
+        return "evolution breeds on the host"
+    if rule_of(config.objective) is None:
+        return f"the objective {type(config.objective).__name__} runs on the host"
+    if not isinstance(reward, ErrorReward) or reward_number(reward) is None:
+        return "the reward is a function of the caller's"
+    if rules.library.constant_id is not None and config.constants and reward.curve(1.0) is None:
+        return "the reward does not fall with the squared error, which constants are fitted to"
+    if rules.custom:
+        return "a constraint is a function of the caller's"
+    if config.fresh or config.racing is not None:
+        return "fresh batches and races run on the host"
+    if config.max_expressions % config.batch_size:
+        return "the budget is no multiple of the batch"
+    return None
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a search stands that no longer goes on by itself."""
+
+    slot: int
+    asks: bool  # its best program is new and good enough to ask about
+    iterations: int
+    ended: bool  # the budget is spent
+
+
+class Runs:
+    """Searches on one device."""
+
+    def __init__(
+        self,
+        engine: CudaEngine,
+        library: Library,
+        rules: ConstraintSet,
+        config: SearchConfig,
+        reward: Reward,
+        tables: Sequence[Data],  # data sets of equal size
+        slots: int,
+        reward_noise: float = 0.0,
+        ask: float = _NO_ASKING,  # the reward from which on a new best program is asked about
+        curve: bool = False,
+    ) -> None:
+        reason = why_not(config, reward, rules)
+        if reason is not None:
+            raise InputError(f"these searches cannot run wholly on a GPU: {reason}")
+        rule, number = rule_of(config.objective), reward_number(reward)
+        policy = engine.policy_kernels(rules, config.policy.hidden)
+        assert rule is not None and number is not None and policy is not None
+        self.engine, self.library, self.rules, self.config = engine, library, rules, config
+        assert isinstance(reward, ErrorReward)
+        self.reward, self.noise, self.ask, self.slots = reward, reward_noise, ask, slots
+        self.device, self.policy, self.rule = engine.device, policy, rule
+        self._number = number
+        self.last = config.max_expressions // config.batch_size  # iterations of a whole search
+        self.seconds = np.zeros(slots)  # of the device that each search has had
+        self._free = list(range(slots))[::-1]
+        self._busy: set[int] = set()
+        width, batch = rules.max_length, config.batch_size
+        self._constants = self._most_constants(width)
+        highest = int(library.complexity.max()) * width + 1
+        self._learning = LearningKernels(self.device, rule, width, self._constants, highest)
+        self._load(tables)
+        self._allocate(slots, batch, batch + rule.extra, width, highest, self.last if curve else 1)
+
+    def _load(self, tables: Sequence[Data]) -> None:
+        """The data sets, and of each the sum of its weights and the spread of its target."""
+        X, y, weights = (
+            np.stack([getattr(each, name) for each in tables]) for name in ("X", "y", "weights")
+        )
+        strict = self.config.underflow_invalid
+        self._evaluator = CudaEvaluator(self.library, self.device, X, y, weights, strict)
+        totals = np.array([float(each.weights.sum()) for each in tables])
+        spreads = np.array([each.spread for each in tables])
+        self._total, self._spread = (self.device.xp.asarray(each) for each in (totals, spreads))
+        curves = [self.reward.curve(each) for each in spreads.tolist()]
+        known = [curve for curve in curves if curve is not None]
+        if len(known) == len(totals):
+            scales = totals * np.array([curve.scale for curve in known])
+            self._scale, self._power = self.device.xp.asarray(scales), known[0].power
+
+    @classmethod
+    def fitting(
+        cls,
+        engine: CudaEngine,
+        library: Library,
+        rules: ConstraintSet,
+        config: SearchConfig,
+        reward: Reward,
+        tables: Sequence[Data],
+        slots: int,
+        share: float = 0.6,
+        **more: Any,
+    ) -> Runs:
+        """As many of `slots` searches as a share of the device's free memory has room for."""
+        while True:
+            try:
+                needed = cls.bytes_for(library, rules, config)
+                slots = max(1, min(slots, int(share * engine.device.free_memory() / needed)))
+                return cls(engine, library, rules, config, reward, tables, slots, **more)
+            except MemoryError:
+                if slots == 1:
+                    raise InputError(
+                        "the GPU has too little free memory for one search; close other programs"
+                        " that use it, lower batch_size, or use the engine 'native'"
+                    ) from None
+                slots //= 2
+
+    @staticmethod
+    def bytes_for(library: Library, rules: ConstraintSet, config: SearchConfig) -> int:
+        """Roughly the memory that one search takes."""
+        tokens, hidden, batch = len(library), config.policy.hidden, config.batch_size
+        weights = 4 * hidden * (2 * (tokens + 1) + hidden + 1) + (hidden + 1) * tokens
+        return 4 * weights * (4 + WARPS * -(-batch // CHUNK)) + batch * (2 * rules.max_length + 100)
+
+    def iterations(self, slot: int) -> int:
+        """Iterations that a search has done."""
+        return int(self.device.get(self._on["iterations"][slot : slot + 1])[0])
+
+    def _most_constants(self, width: int) -> int:
+        constant = self.library.constant_id
+        if constant is None:
+            return 0
+        caps, counted = [width], self.rules.tables.max_arity + 1  # the class of a counted terminal
+        for rule in self.rules.tables.counts:
+            if rule.member[constant] and not rule.reachable[:, :, rule.cap, counted].any():
+                caps.append(rule.cap)
+        return min(caps)
+
+    def _allocate(
+        self, runs: int, batch: int, rows: int, width: int, costs: int, looks: int
+    ) -> None:
+        xp, size = self.device.xp, self.policy.weights
+        shapes: dict[str, tuple[tuple[int, ...], Any]] = {
+            "tokens": ((runs, rows, width), np.int16),
+            "lengths": ((runs, rows), np.int32),
+            "entropy": ((runs, rows), np.float32),
+            "constants": ((runs, rows, self._constants), np.float64),
+            "squared": ((runs, rows), np.float64),
+            "absolute": ((runs, rows), np.float64),
+            "ok": ((runs, rows), np.uint8),
+            "status": ((runs, rows), np.uint8),
+            "rewards": ((runs, rows), np.float64),
+            "chosen": ((runs, rows), np.int32),
+            "weight": ((runs, rows), np.float32),
+            "share": ((runs, rows), np.float32),
+            "counts": ((runs,), np.int32),
+            "first_item": ((runs + 1,), np.int32),
+            "step": ((runs,), np.float32),
+            "partial": ((runs * -(-rows // CHUNK), self.policy.warps, size), np.float32),
+            "gradient": ((runs, size), np.float32),
+            "weights": ((runs, size), np.float32),
+            "mean": ((runs, size), np.float32),
+            "variance": ((runs, size), np.float32),
+            "seeds": ((runs,), np.uint64),
+            "iterations": ((runs,), np.int32),
+            "last": ((runs,), np.int32),
+            "active": ((runs,), np.uint8),
+            "asks": ((runs,), np.uint8),
+            "dataset": ((runs,), np.int32),
+            "baseline": ((runs,), np.float64),
+            "queue_reward": ((runs, self.rule.queue), np.float64),
+            "queue_tokens": ((runs, self.rule.queue, width), np.int16),
+            "queue_size": ((runs,), np.int32),
+            "front_reward": ((runs, costs), np.float64),
+            "front_tokens": ((runs, costs, width), np.int16),
+            "front_constants": ((runs, costs, self._constants), np.float64),
+            "front_found": ((runs, costs), np.int32),
+            "stats": ((runs, looks, 4), np.float32),
+        }
+        self._on: dict[str, Any] = {
+            name: xp.zeros(shape, dtype=dtype) for name, (shape, dtype) in shapes.items()
+        }
+        self._complexity = xp.asarray(self.library.complexity.astype(np.int32))
+        on, flat = self._on, (runs * rows,)
+        on["constants"][...] = 1.0
+        self._batch = Batch(
+            on["tokens"].reshape(*flat, width),
+            on["lengths"].reshape(flat),
+            on["constants"].reshape(*flat, self._constants),
+            rows,
+            on["dataset"],
+            on["active"],
+        )
+        self._sums = Sums(*(on[name].reshape(flat) for name in ("squared", "absolute", "ok")))
+
+    @property
+    def room(self) -> int:
+        """How many more searches may start."""
+        return len(self._free)
+
+    @property
+    def busy(self) -> int:
+        """How many searches there are."""
+        return len(self._busy)
+
+    def start(self, seed: int, table: int) -> int:
+        """Begin a search on one of the tables; returns its slot."""
+        slot, on = self._free.pop(), self._on
+        self._busy.add(slot)
+        on["weights"][slot] = self.device.xp.asarray(
+            first_weights(self.config.policy, self.library, seed).flat
+        )
+        for name in ("mean", "variance", "iterations", "asks", "baseline", "queue_size", "stats"):
+            on[name][slot] = 0
+        on["front_reward"][slot] = -1.0
+        on["seeds"][slot] = np.uint64(seed)
+        on["last"][slot] = self.last
+        on["dataset"][slot] = table
+        on["active"][slot] = 1
+        self.seconds[slot] = 0.0
+        return slot
+
+    def go_on(self, slot: int) -> None:
+        """Let a search go on that has asked."""
+        self._on["asks"][slot] = 0
+        self._on["active"][slot] = 1
+
+    def end(self, slot: int) -> None:
+        """Leave the slot to another search."""
+        self._on["active"][slot] = 0
+        self._busy.discard(slot)
+        self._free.append(slot)
+
+    def advance(self, iterations: int) -> list[Standing]:
+        """Take so many steps of every search; those that then stand still."""
+        begin = time.perf_counter()
+        for _ in range(iterations):
+            self._step()
+        get, on = self.device.get, self._on
+        active, asks, count = (get(on[name]) for name in ("active", "asks", "iterations"))
+        going = [slot for slot in self._busy if active[slot] or asks[slot]]
+        if going:
+            self.seconds[going] += (time.perf_counter() - begin) / len(going)
+        return [
+            Standing(slot, bool(asks[slot]), int(count[slot]), int(count[slot]) >= self.last)
+            for slot in sorted(self._busy)
+            if not active[slot]
+        ]
+
+    def _step(self) -> None:
+        """One iteration of Algorithm 1 of every active search."""
+        on, batch, config = self._on, self.config.batch_size, self.config
+        drawn = on["tokens"], on["lengths"], on["entropy"]
+        keyed = on["weights"], on["seeds"], on["iterations"], on["active"]
+        self.policy.sample(*keyed, batch, *drawn)
+        self._evaluate()
+        errors = on["squared"], on["absolute"], on["ok"], on["active"], on["dataset"]
+        learning = self._learning
+        learning.grade((*errors, self._total, self._spread), self._number, batch, on["rewards"])
+        written = on["tokens"], on["lengths"], on["constants"], on["ok"], on["rewards"]
+        kept = (on["active"], on["iterations"], self._complexity)
+        front = [on[f"front_{name}"] for name in ("reward", "tokens", "constants", "found")]
+        learning.keep((*written, *kept), batch, self.ask, (*front, on["asks"]))
+        learning.choose(
+            (on["rewards"], on["active"], on["seeds"], on["iterations"]),
+            batch,
+            config.entropy_weight,
+            self.noise,
+            on["entropy"],
+            on["tokens"],
+            (on["baseline"], *(on[f"queue_{name}"] for name in ("reward", "tokens", "size"))),
+            (on["chosen"], on["weight"], on["share"], on["counts"]),
+            on["stats"],
+        )
+        rate = config.learning_rate
+        learning.plan(on["counts"], on["iterations"], rate, on["first_item"], on["step"])
+        if rate > 0:
+            self._learn()
+        learning.count(on["active"], on["asks"], on["iterations"], on["last"])
+
+    def _evaluate(self) -> None:
+        """The errors of all programs, their constants fitted from 1."""
+        fit = self.config.constants
+        if fit is None or not self._constants:
+            self._evaluator.launch_errors(self._batch, self._sums)
+            return
+        self._on["constants"][...] = 1.0
+        status = self._on["status"].reshape(-1)
+        self._evaluator.launch_fit(
+            self._batch, fit, self._scale, self._power, status, self._sums
+        )
+
+    def _learn(self) -> None:
+        on = self._on
+        what = (on["weights"], on["tokens"], on["first_item"], on["counts"], on["chosen"])
+        how = (on["weight"], on["share"], self.config.entropy_decay)
+        self.policy.score(*what, *how, partial=on["partial"])
+        self.policy.add_parts(on["partial"], on["first_item"], on["gradient"])
+        self.policy.ascend(
+            *(on[name] for name in ("weights", "mean", "variance", "gradient", "first_item", "step"))
+        )
+
+    def front(self, slot: int) -> Front:
+        """The best programs of a search so far."""
+        names = ("reward", "tokens", "constants", "found")
+        parts = [self.device.get(self._on[f"front_{name}"][slot]) for name in names]
+        reward, tokens, constants, found = parts
+        front = Front()
+        for cost in np.flatnonzero(reward >= 0):
+            row = tokens[cost : cost + 1]
+            length = np.array([np.count_nonzero(row >= 0)], dtype=np.int32)
+            count = int(np.count_nonzero(row == self.library.constant_id)) if constants.size else 0
+            program = Programs(self.library, row, length, constants[cost : cost + 1, :count])
+            at = int(found[cost]) * self.config.batch_size
+            front = front.updated(program, reward[cost : cost + 1], at)
+        return front
+
+    def weights(self, slot: int) -> NDArray[np.float32]:
+        """[P] the policy of a search as it is now."""
+        found: NDArray[np.float32] = self.device.get(self._on["weights"][slot])
+        return found
+
+    def stats(self, slot: int) -> NDArray[np.float32]:
+        """[iterations, 4]: mean reward, mean of the best share, best, entropy of each batch."""
+        found: NDArray[np.float32] = self.device.get(self._on["stats"][slot])
+        return found

@@ -21,20 +21,19 @@ from symseek.errors import InputError
 
 __all__ = ["MOST_CONSTANTS", "FitKernels", "fit_source"]
 
-SIZES = ((1, 3), (4, 8), (9, 32))  # constants, least and most, that a kernel is made for
+SIZES = ((1, 3), (4, 6), (7, 32))  # constants, least and most, that a kernel is made for
 MOST_CONSTANTS = SIZES[-1][1]
 SAMPLE = 1024  # rows on which starts are sought where there are several times as many
 EXACT = 1e-30  # every residual of a perfect fit is off by a few roundings of its target
 WARP_ROWS = 512  # below this many rows a warp fits a program, from there on a block
 THREADS = 128  # of a block
-SUM_BYTES = 8 * THREADS // 32  # of shared memory: a number for each warp
 MOST_SHARED = 90 << 10  # bytes that any GPU of the last years has
 MOST_NODES = 4096
 
 
 def fit_source(steps: Steps, length: int, least: int, most: int) -> str:
     """The source of a kernel for programs of so many tokens and constants."""
-    nodes = power_of_two(length * steps.nodes)
+    nodes = power_of_two(length * steps.most)
     if nodes > MOST_NODES:
         raise InputError("a program is too long to be fitted; lower the maximum length")
     sizes = {
@@ -42,15 +41,21 @@ def fit_source(steps: Steps, length: int, least: int, most: int) -> str:
         "MAX_K": most,
         "NODES": nodes,
         "STACK": power_of_two(steps.depth(length)),
-        "SUM_BYTES": SUM_BYTES,
-        "TAPE_BYTES": _tape_bytes(nodes, most),
+        "SUM_BYTES": _sum_bytes(most),
+        "TAPE_BYTES": _tape_bytes(nodes),
     }
     names = ("random", "programs", "tape", "fitting", "bfgs", "starts")
     return with_sizes(sizes, *(f"{name}.cuh" for name in names), more=operation_text(steps))
 
 
-def _tape_bytes(nodes: int, constants: int) -> int:
-    return (16 * nodes + 2 * constants + 31) // 16 * 16
+def _tape_bytes(nodes: int) -> int:
+    return 16 * nodes + 16
+
+
+def _sum_bytes(constants: int) -> int:
+    """Shared memory for the loss, gradient and normal matrix of each warp."""
+    sums = 1 + constants + constants * (constants + 1) // 2
+    return (8 * sums * THREADS // 32 + 15) // 16 * 16
 
 
 @dataclass(frozen=True)
@@ -139,11 +144,11 @@ class FitKernels:
         if (length, most) not in self._known:
             source = fit_source(self._steps, length, least, most)
             self._known[length, most] = compiled(self._device, source, "fit")["fit"]
-        tape = _tape_bytes(power_of_two(length * self._steps.nodes), most)
+        tape = _tape_bytes(power_of_two(length * self._steps.most))
         groups, threads = 1, (1, 1)
         if self._device.warp > 1:
             if self._block.rows < WARP_ROWS:
                 groups = max(1, min(THREADS // self._device.warp, MOST_SHARED // tape))
             threads = (self._device.warp if self._block.rows < WARP_ROWS else THREADS, groups)
         blocks = min(-(-programs // groups), 1 << 20)
-        self._known[length, most](blocks, threads, arguments, SUM_BYTES + groups * tape)
+        self._known[length, most](blocks, threads, arguments, _sum_bytes(most) + groups * tape)

@@ -36,7 +36,7 @@ class Steps:
     operators: tuple[str, ...]  # opcodes count from len(GENERIC)
     arity: int  # the most operands of a token
     constant: int  # the token that is a placeholder, or -1
-    nodes: int  # the most values that a token computes
+    most: int  # steps that a token stands for
     room: int  # of the stack, that a token may need beyond what it leaves
 
     def depth(self, length: int) -> int:
@@ -53,8 +53,8 @@ def steps_of(library: Library) -> Steps:
     """The steps of a library; a token that cannot be evaluated is refused.
 
     >>> steps = steps_of(Library(["add", "gauss"], ["x"]))
-    >>> steps.operators, steps.nodes, len(steps.table)
-    (('add', 'exp', 'neg', 'square'), 3, 8)
+    >>> steps.operators, steps.most, len(steps.table)
+    (('add', 'exp', 'neg', 'square'), 5, 8)
     """
     code = [instructions(token) for token in library]
     operators = tuple(sorted({name for steps in code for name, _, _ in steps} - {*GENERIC}))
@@ -74,14 +74,9 @@ def steps_of(library: Library) -> Steps:
         operators=operators,
         arity=max(library.arities, default=0),
         constant=-1 if constant is None else constant,
-        nodes=max(map(_computed, code), default=1),
+        most=max(map(len, code), default=1),
         room=max((_height(steps) for steps in code if len(steps) > 1), default=0),
     )
-
-
-def _computed(steps: Iterable[Instruction]) -> int:
-    """How many values the steps compute, those that they only copy left out."""
-    return sum(name not in ("argument", "finish") for name, _, _ in steps)
 
 
 def _height(steps: Iterable[Instruction]) -> int:

@@ -14,11 +14,11 @@ struct Point {
 DEVICE void Fitter::look(const double* x, double step_size, Point& point) {
   UP_TO(i, size) trial[i] = x[i] + step_size * direction[i];
   point = Point{step_size, 0.0, 0.0, 0.0};
-  if (!measure(trial, point.loss)) return;
+  if (!look_at(trial, point.loss)) return;
   const double ratio = point.loss / (options.scale * share), error = options.power == 0.5 ? sqrt(ratio) : ratio;
   const double by_loss = point.loss > 0.0 ? options.power * error / (point.loss * (1.0 + error) * (1.0 + error)) : 0.0;
   point.value = -1.0 / (1.0 + error);
-  derive();
+  take();
   UP_TO(i, size) {
     slope[i] = -2.0 * by_loss * gradient[i];
     point.slope += slope[i] * direction[i];

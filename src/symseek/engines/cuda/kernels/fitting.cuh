@@ -29,8 +29,29 @@ DEVICE int triangle(int row, int column) { return row * (row + 1) / 2 + column; 
 DEVICE double larger(double a, double b) { return a < b ? b : a; }
 DEVICE double smaller(double a, double b) { return b < a ? b : a; }
 
-// Out of line, since there are many sums.
-NOINLINE double total(double value) { return group_sum(value, sum_scratch()); }
+// What a look at all rows adds up: the loss, then the gradient, then the normal matrix row by row.
+constexpr int SUMS = 1 + MAX_K + PAIRS, ALL_UNROLLED = MAX_K <= 8 ? SUMS : 1;
+
+// The sums of a group, each the same in all its threads. One meeting of the threads serves all of them.
+DEVICE void add_up(double (&sums)[SUMS], int count) {
+#ifndef SYMSEEK_HOST
+  _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) if (i < count)
+    for (int offset = 16; offset > 0; offset /= 2) sums[i] += __shfl_xor_sync(0xffffffffu, sums[i], offset);
+  if (blockDim.x <= 32) return;
+  double* scratch = (double*)shared_memory;  // [warps, SUMS]
+  const int warps = blockDim.x / 32;
+  __syncthreads();  // it may still be read
+  if (threadIdx.x % 32 == 0)
+    _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) if (i < count)
+      scratch[threadIdx.x / 32 * SUMS + i] = sums[i];
+  __syncthreads();
+  _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) if (i < count) {
+    double sum = 0.0;
+    for (int warp = 0; warp < warps; ++warp) sum += scratch[warp * SUMS + i];
+    sums[i] = sum;
+  }
+#endif
+}
 
 struct FitOptions {
   int method, restarts, max_steps, rescue;
@@ -46,12 +67,11 @@ struct Fitter {
   double share;  // of all rows, by weight
   int size;      // K
   bool some_linear, all_linear;
-  bool whole;  // a thread has one row, whose values stay
   FitOptions options;
   uint64 key_low, key_high;  // name the program: random starts depend on nothing else
 
-  double values[NODES], adjoints[NODES];
   double at[MAX_K], gradient[MAX_K], normal[PAIRS];
+  double next_gradient[MAX_K], next_normal[PAIRS];  // where the program was last looked at with slopes
   double start[MAX_K], guess[MAX_K], best[MAX_K], trial[MAX_K], step[MAX_K];
   double direction[MAX_K], slope[MAX_K], slope_before[MAX_K], work[MAX_K], inverse[MAX_K * MAX_K];
 
@@ -63,132 +83,138 @@ struct Fitter {
 
   DEVICE void copy(const double* from, double* to) const { UP_TO(i, size) to[i] = from[i]; }
 
-  // Computes the nodes that move, those that do not, or all, on one row.
-  DEVICE void compute(long long row, bool fixed, bool moving, uint32& worst) {
+  // The value of the program on a row and, with SLOPES, its derivative by every constant. Slopes go with the values on
+  // the stack, those of what depends on no constant left out: all threads of a group read the same program.
+  template <bool SLOPES>
+  DEVICE double run(long long row, double (&slopes)[MAX_K], uint32& worst) const {
+    double stack[STACK], beneath[SLOPES ? STACK : 1][MAX_K];  // below the top; the first entry is no value
+    bool moving[STACK], moves = false;
+    double top = 0.0;
+    int height = 0;
     for (int i = 0; i < tape.count; ++i) {
-      const Node node = tape.nodes[i];
-      if (node.flags & MOVES ? !moving : !fixed) continue;
-      double v = 0.0;
-      switch (node.opcode) {
-        case VARIABLE: v = table.columns[node.index * table.stride + row]; break;
-        case NUMBER: v = node.value; break;
-        case CONSTANT: v = at[node.index]; break;
-#define UNARY(CODE, VALUE, SLOPE, UNDERFLOW)  \
-  case CODE: {                                \
-    const double a = values[node.operand[0]]; \
-    v = VALUE;                                \
-    break;                                    \
+      const Step step = tape.steps[i];
+      if (step.opcode == VARIABLE || step.opcode == NUMBER || step.opcode == CONSTANT || step.opcode == ARGUMENT) {
+        stack[height] = top;
+        moving[height] = moves;
+        if (SLOPES && moves) SUM_UP_TO(k, MAX_K) beneath[height][k] = slopes[k];
+        ++height;
+        moves = step.opcode == CONSTANT;
+      }
+      switch (step.opcode) {
+        case VARIABLE: top = table.columns[step.index * table.stride + row]; break;
+        case NUMBER: top = step.value; break;
+        case CONSTANT:
+          top = at[step.index];
+          if (SLOPES) SUM_UP_TO(k, MAX_K) slopes[k] = k == step.index ? 1.0 : 0.0;
+          break;
+        case ARGUMENT: {  // a copy of an operand of the formula
+          const int from = height - 1 - step.index;
+          top = stack[from];
+          moves = moving[from];
+          if (SLOPES && moves) SUM_UP_TO(k, MAX_K) slopes[k] = beneath[from][k];
+          break;
+        }
+        case FINISH: height -= step.index; break;  // the value of the formula replaces its operands
+#define UNARY(CODE, VALUE, SLOPE, UNDERFLOW)              \
+  case CODE: {                                            \
+    const double a = top, v = VALUE;                      \
+    if (SLOPES && moves) {                                \
+      const double by = SLOPE;                            \
+      SUM_UP_TO(k, MAX_K) slopes[k] *= by;                \
+    }                                                     \
+    top = v;                                              \
+    break;                                                \
   }
-#define BINARY(CODE, VALUE, SLOPE_A, SLOPE_B, UNDERFLOW)                       \
-  case CODE: {                                                                 \
-    const double a = values[node.operand[0]], b = values[node.operand[1]];     \
-    v = VALUE;                                                                 \
-    break;                                                                     \
+#define BINARY(CODE, VALUE, SLOPE_A, SLOPE_B, UNDERFLOW)                                      \
+  case CODE: {                                                                                \
+    --height;                                                                                 \
+    const double a = top, b = stack[height], v = VALUE;                                       \
+    if (SLOPES && moving[height]) {                                                           \
+      const double by_a = moves ? SLOPE_A : 0.0, by_b = SLOPE_B;                              \
+      SUM_UP_TO(k, MAX_K) slopes[k] = (moves ? slopes[k] * by_a : 0.0) + beneath[height][k] * by_b; \
+      moves = true;                                                                           \
+    } else if (SLOPES && moves) {                                                             \
+      const double by_a = SLOPE_A;                                                            \
+      SUM_UP_TO(k, MAX_K) slopes[k] *= by_a;                                                  \
+    }                                                                                         \
+    top = v;                                                                                  \
+    break;                                                                                    \
   }
           OPERATIONS(UNARY, BINARY)
 #undef UNARY
 #undef BINARY
       }
-      values[i] = v;
-      watch(worst, v);
+      watch(worst, top);
     }
+    if (SLOPES && !moves) SUM_UP_TO(k, MAX_K) slopes[k] = 0.0;
+    return top;
   }
 
-  // Rows that weigh nothing have no residual, even where it overflows.
-  DEVICE double residual(long long row, double weight) const {
-    return weight == 0.0 ? 0.0 : table.target[row] - values[tape.root];
-  }
-
-  // False when a value is not finite on some row, or the loss is not.
-  NOINLINE bool sweep(bool fixed, bool moving, double& loss) {
+  // Looks at the program on all rows: its loss at `at` and, with SLOPES, next_gradient (sum of w r df/dc) and next_normal
+  // (sum of w df/dc df/dc'). False when a value is not finite on some row, or the loss is not.
+  template <bool SLOPES>
+  DEVICE bool sweep(double& loss) {
     uint32 worst = 0;
-    double sum = 0.0;
     int pass = 0;
+    double sums[SUMS];
+    _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) sums[i] = 0.0;
     for (long long begin = 0; begin < table.rows; begin += blockDim.x) {
       const long long row = begin + threadIdx.x;
       if (row < table.rows) {
-        compute(row, fixed, moving, worst);
-        const double weight = table.weight[row], off = moving ? residual(row, weight) : 0.0;
-        sum += weight * (off * off);
+        double slopes[MAX_K];
+        const double value = run<SLOPES>(row, slopes, worst), weight = table.weight[row];
+        // Rows that weigh nothing have no residual, even where it overflows.
+        const double off = weight == 0.0 ? 0.0 : table.target[row] - value;
+        sums[0] += weight * (off * off);
+        if (SLOPES) SUM_UP_TO(i, MAX_K) {
+          // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
+          if (!isfinite(slopes[i])) slopes[i] = 0.0;
+          sums[1 + i] += weight * off * slopes[i];
+          SUM_UP_TO(j, i + 1) sums[1 + MAX_K + triangle(i, j)] += weight * slopes[i] * slopes[j];
+        }
       }
       if (++pass % 8 == 0 && group_any(worst >= NOT_FINITE)) return false;
     }
     if (group_any(worst >= NOT_FINITE)) return false;
-    sum = total(sum);
-    if (!isfinite(sum)) return false;
-    loss = sum;
-    return true;
+    add_up(sums, SLOPES ? SUMS : 1);
+    loss = sums[0];
+    if (SLOPES) SUM_UP_TO(i, MAX_K) {
+      next_gradient[i] = sums[1 + i];
+      SUM_UP_TO(j, i + 1) next_normal[triangle(i, j)] = sums[1 + MAX_K + triangle(i, j)];
+    }
+    return isfinite(loss);
   }
+  NOINLINE bool plain_sweep(double& loss) { return sweep<false>(loss); }
+  NOINLINE bool sloped_sweep(double& loss) { return sweep<true>(loss); }
 
-  // Looks at what does not depend on the constants; false when that is not finite, whatever they are.
-  DEVICE bool prepare(const Table& data, double no_loss, double part) {
+  // From now on these rows count.
+  DEVICE void prepare(const Table& data, double no_loss, double part) {
     table = data;
     exact = no_loss;
     share = part;
-    whole = table.rows <= blockDim.x;
-    double ignored;
-    return sweep(true, false, ignored);
   }
 
   // The loss at x; false where the program is invalid.
   DEVICE bool measure(const double* x, double& loss) {
     copy(x, at);
-    return sweep(!whole, true, loss);
+    double found;
+    if (!plain_sweep(found)) return false;
+    loss = found;
+    return true;
   }
 
-  // The derivative of the root by every node that moves, on the row whose values are there.
-  DEVICE void pull_back() {
-    for (int i = 0; i < tape.count; ++i) adjoints[i] = 0.0;
-    adjoints[tape.root] = 1.0;
-    for (int i = tape.count - 1; i >= 0; --i) {
-      const Node node = tape.nodes[i];
-      if (!(node.flags & MOVES) || !(node.flags & USED)) continue;
-      const double adjoint = adjoints[i], v = values[i];
-      switch (node.opcode) {
-#define UNARY(CODE, VALUE, SLOPE, UNDERFLOW)       \
-  case CODE: {                                     \
-    const double a = values[node.operand[0]];      \
-    adjoints[node.operand[0]] += adjoint * (SLOPE); \
-    break;                                         \
+  // The same, with derivatives that `take` makes the present ones.
+  DEVICE bool look_at(const double* x, double& loss) {
+    copy(x, at);
+    double found;
+    if (!sloped_sweep(found)) return false;
+    loss = found;
+    return true;
   }
-#define BINARY(CODE, VALUE, SLOPE_A, SLOPE_B, UNDERFLOW)                                             \
-  case CODE: {                                                                                       \
-    const double a = values[node.operand[0]], b = values[node.operand[1]];                           \
-    if (tape.nodes[node.operand[0]].flags & MOVES) adjoints[node.operand[0]] += adjoint * (SLOPE_A); \
-    if (tape.nodes[node.operand[1]].flags & MOVES) adjoints[node.operand[1]] += adjoint * (SLOPE_B); \
-    break;                                                                                           \
-  }
-        OPERATIONS(UNARY, BINARY)
-#undef UNARY
-#undef BINARY
-      }
-    }
-  }
-
-  // Gradient (sum of w r df/dc) and normal matrix (sum of w df/dc df/dc') where the loss was last measured.
-  NOINLINE void derive() {
-    double along[MAX_K], squares[PAIRS];
-    SUM_UP_TO(i, MAX_K) along[i] = 0.0;
-    SUM_UP_TO(i, MAX_K) SUM_UP_TO(j, i + 1) squares[triangle(i, j)] = 0.0;
-    uint32 ignored = 0;
-    for (long long row = threadIdx.x; row < table.rows; row += blockDim.x) {
-      if (!whole) compute(row, true, true, ignored);
-      pull_back();
-      const double weight = table.weight[row], off = weight * residual(row, weight);
-      double slopes[MAX_K];
-      SUM_UP_TO(i, MAX_K) {
-        // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
-        const double raw = i < size ? adjoints[tape.constant_nodes[i]] : 0.0;
-        slopes[i] = isfinite(raw) ? raw : 0.0;
-      }
-      SUM_UP_TO(i, size) {
-        along[i] += off * slopes[i];
-        SUM_UP_TO(j, i + 1) squares[triangle(i, j)] += weight * slopes[i] * slopes[j];
-      }
-    }
-    SUM_UP_TO(i, size) {
-      gradient[i] = total(along[i]);
-      SUM_UP_TO(j, i + 1) normal[triangle(i, j)] = total(squares[triangle(i, j)]);
+  DEVICE void take() {
+    SUM_UP_TO(i, MAX_K) {
+      gradient[i] = next_gradient[i];
+      SUM_UP_TO(j, i + 1) normal[triangle(i, j)] = next_normal[triangle(i, j)];
     }
   }
 
@@ -235,14 +261,16 @@ struct Fitter {
   }
 
   // Levenberg and Marquardt's method. The first step solves for the constants that enter linearly alone, the others
-  // waiting where they are. It gives up when it will not come below `to_beat`.
+  // waiting where they are. It gives up when it will not come below `to_beat`. Most steps are good ones, so that each
+  // trial is looked at with its derivatives, which the next step needs.
   NOINLINE uint8 least_squares(double to_beat, double* x, double& loss) {
-    bool linear_only = some_linear, fresh = true;
+    bool linear_only = some_linear, fresh = true;  // fresh: the derivatives are new
+    look_at(x, loss);
+    take();
     double damping = linear_only ? 0.0 : FIRST_DAMPING, growth = 4.0;
     double watched = loss;  // the loss at the last multiple of WATCH steps
     for (int steps = 0; steps < options.max_steps;) {
       if (loss <= exact) return CONVERGED;
-      if (fresh) derive();
       if (fresh && flat(loss)) return CONVERGED;
       fresh = false;
       double predicted = 0.0, found = 0.0;
@@ -252,7 +280,7 @@ struct Fitter {
           predicted += step[i] * (gradient[i] + damping * normal[triangle(i, i)] * step[i]);
           trial[i] = x[i] + step[i];
         }
-        better = measure(trial, found) && found < loss;
+        better = look_at(trial, found) && found < loss;
         ++steps;
         if (steps % WATCH == 0) {
           const double needed = loss - to_beat, gain = watched - loss;
@@ -264,6 +292,7 @@ struct Fitter {
       if (better) {
         const double ratio = (loss - found) / predicted;
         copy(trial, x);
+        take();
         loss = found;
         fresh = true;
         damping *= ratio > 0.75 ? 0.1 : ratio > 0.25 ? 0.5 : 2.0;

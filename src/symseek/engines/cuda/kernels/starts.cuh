@@ -39,9 +39,9 @@ NOINLINE bool Fitter::find_start(int first, double* x, double& loss) {
   for (int number = first; number < first + STARTS_TRIED; ++number) {
     double here, solved;
     draw(number, trial);
-    if (!measure(trial, here)) continue;
+    if (some_linear ? !look_at(trial, here) : !measure(trial, here)) continue;
     if (some_linear) {
-      derive();
+      take();
       if (solve(0.0, true)) {
         UP_TO(i, size) step[i] += trial[i];
         if (measure(step, solved) && solved < here) {
@@ -55,16 +55,14 @@ NOINLINE bool Fitter::find_start(int first, double* x, double& loss) {
     loss = here;
     copy(trial, x);
   }
-  return found && measure(x, loss);
+  return found;
 }
 
 // A mixed fit goes down by least squares, but every other restart, and the last descent, by BFGS first.
 DEVICE uint8 Fitter::descend(int start_number, double to_beat, double* x, double& loss) {
   if (options.method == BFGS) return bfgs(x, loss);
-  if (options.method == MIXED && (start_number > options.restarts || (start_number > 0 && start_number % 2 == 0))) {
+  if (options.method == MIXED && (start_number > options.restarts || (start_number > 0 && start_number % 2 == 0)))
     bfgs(x, loss);
-    measure(x, loss);  // so that derivatives are taken here
-  }
   return least_squares(to_beat, x, loss);
 }
 
@@ -102,12 +100,14 @@ NOINLINE uint8 Fitter::search(double* constants) {
 // On many rows the search for a start, which takes most of the work, sees some of them only; the end is on all.
 DEVICE uint8 Fitter::fit(const Table& data, const Table& sample, double no_loss, double no_sample_loss, double part,
                          double* constants) {
-  if (sample.rows == 0 || !(part > 0.0) || options.method == BFGS)
-    return prepare(data, no_loss, 1.0) ? search(constants) : INVALID;
-  if (!prepare(sample, no_sample_loss, part)) return INVALID;
+  if (sample.rows == 0 || !(part > 0.0) || options.method == BFGS) {
+    prepare(data, no_loss, 1.0);
+    return search(constants);
+  }
+  prepare(sample, no_sample_loss, part);
   copy(constants, guess);
   search(guess);
-  if (!prepare(data, no_loss, 1.0)) return INVALID;
+  prepare(data, no_loss, 1.0);
   double loss = infinity(), found;
   const bool valid = measure(constants, loss);
   if (!valid && !options.rescue) return INVALID;
@@ -116,8 +116,6 @@ DEVICE uint8 Fitter::fit(const Table& data, const Table& sample, double no_loss,
   if (better) {
     copy(guess, constants);
     loss = found;
-  } else {
-    measure(constants, loss);  // so that derivatives are taken here
   }
   return least_squares(infinity(), constants, loss);
 }

@@ -185,8 +185,14 @@ def test_runs_see_their_own_data_and_inactive_ones_are_left_alone(rows: int) -> 
     on = CudaEvaluator(library, DEVICE, X, y, weights)
     sums = Sums(*(np.full(12, 7.0) for _ in range(2)), np.full(12, 7, dtype=np.uint8))
     constants = np.ones((12, 20))
-    arrays = on_device(batch.tokens, batch.lengths, constants)
+    lengths = batch.lengths.copy()
+    lengths[2] = 0  # no program
+    arrays = on_device(batch.tokens, lengths, constants)
     on.launch_errors(Batch(*arrays, per_run, dataset, active), sums)
+    assert (sums.squared[2], sums.absolute[2], sums.ok[2]) == (7, 7, 7)
+    on.launch_errors(
+        Batch(*on_device(batch.tokens, batch.lengths, constants), per_run, dataset, active), sums
+    )
     for run, data in enumerate(dataset):
         part = slice(run * per_run, (run + 1) * per_run)
         if not active[run]:

@@ -78,6 +78,13 @@ inline bool __syncthreads_or(bool value) {
   __syncthreads();
   return found;
 }
+constexpr int LANES = 32;
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+inline float fast_exp(float x) { return std::exp(x); }
+inline float fast_divide(float a, float b) { return a / b; }
+inline int __ffsll(unsigned long long bits) { return __builtin_ffsll((long long)bits); }
 inline int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
 inline int __double2hiint(double value) {
   uint64_t bits;
@@ -88,7 +95,8 @@ inline int __double2hiint(double value) {
 
 _TAIL = r"""
 template <class... A, size_t... I>
-void launch(int blocks, int x, int y, void (*kernel)(A...), void** arguments, std::index_sequence<I...>) {
+void launch(int blocks, int x, int y, void (*kernel)(A...), void** arguments,
+            std::index_sequence<I...>) {
   blockDim = {x, y};
   gridDim = {blocks, 1};
   for (int block = 0; block < blocks; ++block) {

@@ -46,7 +46,7 @@ class Batch:
     """Programs of many runs, as arrays of the device; program p belongs to run p // per_run."""
 
     tokens: Array  # [P, T] int16, -1 beyond the end
-    lengths: Array  # [P] int32
+    lengths: Array  # [P] int32, 0 where there is no program
     constants: Array  # [P, K] float64
     per_run: int
     dataset: Array | None = None  # [R] int32, which data a run sees; None: all the first
@@ -203,13 +203,15 @@ class CudaEvaluator:
         self._fits.launch(self._batch_arguments(batch), sizes, config, scale, power, status)
         self._all_errors(batch, sums)
         judge = self._kernels(length, self.rows)[0]["judge_fits"]
-        whose = (np.int64(programs), np.int32(batch.per_run), batch.active)
-        self._by_program(judge, programs, (*whose, status, sums.squared, sums.absolute, sums.ok))
+        self._by_program(judge, batch, (), (status, sums.squared, sums.absolute, sums.ok))
 
-    def _by_program(self, kernel: Kernel, programs: int, arguments: tuple[Any, ...]) -> None:
-        """Launch a kernel with a thread for each program."""
-        width = 256 if self.device.warp > 1 else 1
-        kernel(_blocks(programs, width), (width, 1), arguments)
+    def _by_program(
+        self, kernel: Kernel, batch: Batch, before: tuple[Any, ...], after: tuple[Any, ...]
+    ) -> None:
+        """Launch a kernel with a thread for each program; its batch is among its arguments."""
+        programs, width = len(batch.lengths), 256 if self.device.warp > 1 else 1
+        whose = (batch.lengths, np.int64(programs), np.int32(batch.per_run), batch.active)
+        kernel(_blocks(programs, width), (width, 1), (*before, *whose, *after))
 
     def _all_errors(self, batch: Batch, sums: Sums) -> None:
         for at, block in enumerate(self.table.blocks()):
@@ -230,9 +232,8 @@ class CudaEvaluator:
         self._stopped[:programs] = 0
         kept = (scratch.squared, scratch.absolute, scratch.ok)
         kernels["errors"](blocks, threads, (*what, *kept, self._stopped), _SHARED)
-        to_add = (np.int32(parts), np.int64(programs), np.int32(batch.per_run), batch.active)
         into = (np.int32(more), sums.squared, sums.absolute, sums.ok)
-        self._by_program(kernels["add_parts"], programs, (*kept, *to_add, *into))
+        self._by_program(kernels["add_parts"], batch, (*kept, np.int32(parts)), into)
 
     def _room(self, programs: int, parts: int) -> Sums:
         """Where the sums of parts go; it grows when more is asked for than ever before."""

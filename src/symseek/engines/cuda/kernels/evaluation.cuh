@@ -115,11 +115,11 @@ KERNEL errors(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* s
 
 // Adds up the parts in their order, on top of what is there already if `more`.
 KERNEL add_parts(const double* part_squared, const double* part_absolute, const uint8* part_ok, int parts,
-                 long long programs, int per_run, const uint8* active, int more, double* squared, double* absolute,
-                 uint8* ok) {
+                 const int* lengths, long long programs, int per_run, const uint8* active, int more, double* squared,
+                 double* absolute, uint8* ok) {
   for (long long p = (long long)blockIdx.x * blockDim.x + threadIdx.x; p < programs;
        p += (long long)gridDim.x * blockDim.x) {
-    if (active && !active[p / per_run]) continue;
+    if (lengths[p] == 0 || (active && !active[p / per_run])) continue;
     double sum = more ? squared[p] : 0.0, absolute_sum = more ? absolute[p] : 0.0;
     bool good = more ? ok[p] : true;
     for (int part = 0; part < parts && good; ++part) {
@@ -158,12 +158,12 @@ KERNEL predict(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* 
 }
 
 // A fit that found nothing valid has no errors, and one whose end is not valid has failed.
-KERNEL judge_fits(long long programs, int per_run, const uint8* active, uint8* status, double* squared,
-                  double* absolute, uint8* ok) {
+KERNEL judge_fits(const int* lengths, long long programs, int per_run, const uint8* active, uint8* status,
+                  double* squared, double* absolute, uint8* ok) {
   const uint8 invalid = 2;
   for (long long p = (long long)blockIdx.x * blockDim.x + threadIdx.x; p < programs;
        p += (long long)gridDim.x * blockDim.x) {
-    if (active && !active[p / per_run]) continue;
+    if (lengths[p] == 0 || (active && !active[p / per_run])) continue;
     if (status[p] != invalid && ok[p]) continue;
     status[p] = invalid;
     ok[p] = 0;

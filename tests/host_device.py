@@ -18,14 +18,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
-_PLACES = ("threadIdx", "blockIdx", "blockDim", "gridDim")
+from symseek.engines.cuda.device import gpu_count
 
 
 def compiler() -> str | None:
     """The C++ compiler of this machine, if there is one."""
     return next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), None)
+
+
+needs_compiler = pytest.mark.skipif(
+    compiler() is None, reason="there is no C++ compiler for the kernels"
+)
+
+
+needs_gpu = (
+    pytest.mark.gpu,
+    pytest.mark.skipif(gpu_count() == 0, reason="there is no GPU that CuPy can use"),
+)
 
 
 class HostDevice:
@@ -34,6 +46,7 @@ class HostDevice:
     name = "the host"
     warp = 1
     processors = 2
+    shared_memory = 1 << 20
     xp = np
 
     def compile(self, source: str, names: Sequence[str]) -> Mapping[str, HostKernel]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import host_device
 import numpy_engine  # registers the engine "numpy"
 from constraint_strategies import every_program, policy
 from evolution_helpers import copies, token_rows
@@ -32,6 +33,7 @@ from symseek import (
     presets,
     problems,
 )
+from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.interface import ENGINES, PAIRS, Engine, engine_named, register
 from symseek.loop import run_together
 from symseek.policy import AdamState
@@ -72,9 +74,24 @@ RULES: dict[str, tuple[Library, list[Any]]] = {
 each_rule = pytest.mark.parametrize(("library", "rules"), RULES.values(), ids=RULES)
 
 
-@pytest.fixture(params=sorted(ENGINES))
+# The kernels of a GPU are tested twice: compiled for the host, and where there is a GPU, on it.
+EVERY = [
+    "native",
+    "numpy",
+    pytest.param("cuda on the host", marks=host_device.needs_compiler),
+    pytest.param("cuda", marks=host_device.needs_gpu),
+]
+
+
+def made(name: str) -> Engine:
+    if name == "cuda on the host":
+        return CudaEngine(2, host_device.HostDevice())
+    return engine_named(name, threads=2)
+
+
+@pytest.fixture(params=EVERY)
 def engine(request: pytest.FixtureRequest) -> Engine:
-    return engine_named(request.param, threads=2)
+    return made(request.param)
 
 
 # ---- the policy ------------------------------------------------------------------------------
@@ -291,7 +308,7 @@ def test_searches_side_by_side_find_what_they_find_alone(engine: Engine) -> None
         assert [r.mean_reward for r in one.history] == [r.mean_reward for r in other.history]
 
 
-@pytest.mark.parametrize("name", sorted(ENGINES))
+@pytest.mark.parametrize("name", EVERY)
 def test_nguyen_1_is_found(name: str) -> None:
     problem = problems.load("Nguyen-1")
     data = problem.data()
@@ -303,7 +320,7 @@ def test_nguyen_1_is_found(name: str) -> None:
     )
     rules = paper_constraints(4, 15)
     search = Search(
-        problem.library(), data.X_train, data.y_train, config, constraints=rules, engine=name
+        problem.library(), data.X_train, data.y_train, config, constraints=rules, engine=made(name)
     )
     assert search.run().best.reward > 1 - 1e-9
 

@@ -37,6 +37,7 @@ class Device(Protocol):
     name: str  # as a person knows it
     warp: int  # threads that work on one program at least: 32, and 1 on the host
     processors: int  # that run blocks at the same time
+    shared_memory: int  # bytes that a block can have
 
     @property
     def xp(self) -> Any:
@@ -97,6 +98,7 @@ class GpuDevice:
         properties = cupy.cuda.runtime.getDeviceProperties(number)
         self.name = properties["name"].decode()
         self.processors = int(properties["multiProcessorCount"])
+        self.shared_memory = int(properties["sharedMemPerBlockOptin"])
 
     @property
     def xp(self) -> Any:

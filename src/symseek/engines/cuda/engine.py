@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from symseek.constraints import ConstraintSet
 from symseek.constraints.tables import RuleTables
 from symseek.engines.cuda.device import Device, GpuDevice
-from symseek.engines.cuda.policy import CudaPolicy, PolicyKernels
-from symseek.engines.cuda.tables import MAX_HIDDEN, device_rules
+from symseek.engines.cuda.policy import CudaPolicy, PolicyKernels, TooLarge
+from symseek.engines.cuda.tables import device_rules
 from symseek.engines.interface import Breeder, Evaluator, Pairs, Policy, Turn
 from symseek.engines.native import NativeEngine
 from symseek.programs import Programs
@@ -36,7 +36,8 @@ class CudaEngine:
     def __init__(self, threads: int = 1, device: Device | None = None) -> None:
         self.device: Device = GpuDevice() if device is None else device
         self.host = NativeEngine(threads)
-        self._kernels: WeakKeyDictionary[RuleTables, dict[int, PolicyKernels]] = WeakKeyDictionary()
+        self._kernels: WeakKeyDictionary[RuleTables, dict[int, PolicyKernels | None]]
+        self._kernels = WeakKeyDictionary()
 
     def policy(self, rules: ConstraintSet, hidden: int) -> Policy:
         """A network with `hidden` units."""
@@ -45,14 +46,15 @@ class CudaEngine:
 
     def policy_kernels(self, rules: ConstraintSet, hidden: int) -> PolicyKernels | None:
         """The kernels for rules and a size, made once; None where the device cannot have them."""
-        if rules.custom or hidden > MAX_HIDDEN:
+        if rules.custom:
             return None
         known = self._kernels.setdefault(rules.tables, {})
         if hidden not in known:
             tables = device_rules(rules.tables)
-            if tables is None:
-                return None
-            known[hidden] = PolicyKernels(self.device, tables, hidden)
+            try:
+                known[hidden] = tables and PolicyKernels(self.device, tables, hidden)
+            except TooLarge:
+                known[hidden] = None
         return known[hidden]
 
     def permits(self, rules: ConstraintSet, programs: Programs) -> NDArray[np.bool_]:

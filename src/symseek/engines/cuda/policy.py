@@ -10,24 +10,28 @@ from numpy.typing import NDArray
 
 from symseek.constraints import ConstraintSet
 from symseek.engines.cuda.device import Array, Device, Kernel
-from symseek.engines.cuda.source import with_sizes
+from symseek.engines.cuda.source import compiled, with_sizes
 from symseek.engines.cuda.tables import DeviceRules
 from symseek.engines.interface import Sample, Score, check_library, unfitted_constants
 from symseek.errors import InputError
 from symseek.policy import AdamState
 from symseek.programs import Programs
 
-__all__ = ["CudaPolicy", "PolicyKernels"]
+__all__ = ["CudaPolicy", "PolicyKernels", "TooLarge"]
 
 Weights = NDArray[np.float32]
 
-CHUNK = 64  # programs of an item of work, as in gradient.cuh
-WARPS = 4  # of a block that scores
+CHUNK = 64  # programs of an item of work
+WARPS = 8  # of a block that scores, fewer where its memory is short
 SAMPLES = 1  # programs that a thread draws at a time
 _DRAWING = 128  # threads of a block that draws
 _WIDE = 256  # threads of a block that adds up
 _FILES = ("random.cuh", "rules.cuh", "network.cuh", "sampling.cuh", "gradient.cuh")
 _KERNELS = ("sample", "score", "add_parts", "ascend")
+
+
+class TooLarge(Exception):
+    """A network or library that has no room in the shared memory of a block."""
 
 
 class PolicyKernels:
@@ -41,22 +45,23 @@ class PolicyKernels:
         self.device, self.hidden, self.sizes = device, hidden, rules.sizes
         xp = device.xp
         self._tables = tuple(xp.asarray(each) for each in (rules.words, rules.integers, rules.bias))
-        numbers = {**rules.sizes, "H": hidden, "SAMPLES": SAMPLES if device.warp > 1 else 1}
-        self.source = with_sizes(numbers, *_FILES)
-        self._kernels: dict[str, Kernel] = dict(device.compile(self.source, _KERNELS))
+        numbers = {**rules.sizes, "H": hidden, "SAMPLES": SAMPLES if device.warp > 1 else 1, "CHUNK": CHUNK}
         tokens, width, steps = rules.sizes["L"], hidden + 1, rules.sizes["T"]
         self.weights = 4 * hidden * (2 * (tokens + 1) + hidden + 1) + (hidden + 1) * tokens
         inputs = 2 * (tokens + 1)
         drawing = (hidden * hidden + inputs * width) * 16 + (tokens * hidden + tokens) * 4
-        layers = (hidden + inputs) * width * 16 + (hidden * (tokens | 1) + tokens) * 4
-        exchange = (inputs + 1) * hidden * 16 + (hidden + tokens) * 4
-        self.warps = WARPS if device.warp > 1 else 1
-        scoring = layers + 16 + self.warps * (exchange + 16)
-        self._shared = {"sample": drawing, "score": scoring}
-        self._blocks = 4 * device.processors if device.warp > 1 else 1
-        route = steps * 8 * (rules.sizes["WORDS"] + 1) + 8  # bytes, as gradient.cuh has it
-        self._routes = xp.empty((self._blocks, CHUNK * route), dtype=np.uint8)
+        layers = (hidden + inputs) * width * 16 + (hidden * (tokens | 1) + tokens) * 4 + 16
+        exchange = (inputs + 1) * hidden * 16 + (hidden + tokens) * 4 + 16
+        routes = CHUNK * (steps * 8 * (rules.sizes["WORDS"] + 1) + 8)
+        room = (device.shared_memory - layers - routes) // exchange
+        if room < 1 or drawing > device.shared_memory:
+            raise TooLarge
+        self.warps = min(WARPS, room) if device.warp > 1 else 1
+        self._shared = {"sample": drawing, "score": layers + routes + self.warps * exchange}
+        self._blocks = 2 * device.processors if device.warp > 1 else 1
         self._traces = xp.empty((self._blocks, self.warps, steps * 8 * hidden), dtype=np.float32)
+        self.source = with_sizes(numbers, *_FILES)
+        self._kernels: dict[str, Kernel] = dict(compiled(device, self.source, *_KERNELS))
 
     def sample(
         self,
@@ -94,7 +99,7 @@ class PolicyKernels:
         """Score programs; with `partial`, also the parts of the gradient."""
         runs, rows = tokens.shape[:2]
         given = (weights, tokens, np.int32(rows), np.int32(runs), first_item, counts, chosen)
-        more = (weight, share, np.float32(entropy_decay), self._routes, self._traces)
+        more = (weight, share, np.float32(entropy_decay), self._traces)
         results = (log_probability, entropy, partial)
         arguments = (*self._tables, *given, *more, *results)
         self._launch("score", self._blocks, self.device.warp, arguments, self.warps)

@@ -324,6 +324,11 @@ class Runs:
             front = front.updated(program, reward[cost : cost + 1], at)
         return front
 
+    def weights(self, slot: int) -> NDArray[np.float32]:
+        """[P] the policy of a search as it is now."""
+        found: NDArray[np.float32] = self.device.get(self._on["weights"][slot])
+        return found
+
     def stats(self, slot: int) -> NDArray[np.float32]:
         """[iterations, 4]: mean reward, mean of the best share, best, entropy of each batch."""
         found: NDArray[np.float32] = self.device.get(self._on["stats"][slot])

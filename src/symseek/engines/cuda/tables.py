@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from symseek.constraints.tables import RuleTables
 from symseek.engines.packing import packed, packed_rules
 
-__all__ = ["MAX_HIDDEN", "DeviceRules", "device_rules"]
+__all__ = ["DeviceRules", "device_rules"]
 
-MAX_HIDDEN = 64  # units whose weights have room in a block's shared memory
 _MAX_SETS = 64  # of `not_all`: a bit each
 
 

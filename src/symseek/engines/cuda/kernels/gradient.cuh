@@ -2,7 +2,6 @@
 // another, a lane a unit of the network; what the weights get is added up in registers and in memory of the warp's own,
 // in the order of the programs. Up to CHUNK programs of one run are an item of work for the warps of a block.
 
-constexpr int CHUNK = 64;
 constexpr int UNITS = (H + LANES - 1) / LANES;   // of a lane
 constexpr int TOKENS = (L + LANES - 1) / LANES;  // of a lane
 constexpr int OUTPUT_ROW = L | 1;                // odd, to spread rows over the banks of shared memory
@@ -170,10 +169,14 @@ DEVICE void read_logits(const Layers& n, const Rules& rules, const Exchange& e, 
   for (int i = 0; i < TOKENS; ++i) {
     const int token = threadIdx.x + i * LANES;
     if (token >= L) continue;
-    float sum = n.output_bias[token] + bias[token];
-#pragma unroll 8
-    for (int k = 0; k < H; ++k) sum += e.state[k] * n.output[k * OUTPUT_ROW + token];
-    logits[i] = sum;
+    float sum = n.output_bias[token] + bias[token], odd = 0.0f;  // two sums, so that they need not wait
+#pragma unroll
+    for (int k = 0; k + 1 < H; k += 2) {
+      sum += e.state[k] * n.output[k * OUTPUT_ROW + token];
+      odd += e.state[k + 1] * n.output[(k + 1) * OUTPUT_ROW + token];
+    }
+    if (H % 2) sum += e.state[H - 1] * n.output[(H - 1) * OUTPUT_ROW + token];
+    logits[i] = sum += odd;
     if (is_in(step.allowed, token)) top = fmaxf(top, sum);
   }
   top = warp_max(top);
@@ -247,30 +250,47 @@ DEVICE void forward(const Layers& n, const Rules& rules, const Exchange& e, cons
   if (item.entropy) item.entropy[program] = entropy;
 }
 
-// The way back of one program.
+// What the way back reads of a step, for the unit of a lane.
+struct Past {
+  float in, forget, candidate, out, flat, from_logits;
+  float cell_before, state_before;
+};
+DEVICE Past past_of(const Trace& trace, int t, int unit) {
+  return Past{trace.at(t, INPUT, unit),    trace.at(t, FORGET, unit),
+              trace.at(t, CANDIDATE, unit), trace.at(t, OUTPUT, unit),
+              trace.at(t, SQUASHED, unit),  trace.at(t, FROM_LOGITS, unit),
+              t ? trace.at(t - 1, CELL, unit) : 0.0f, t ? trace.at(t - 1, STATE, unit) : 0.0f};
+}
+
+// The way back of one program. The next step is read while the present one is worked on.
 DEVICE void backward(const Layers& n, const Exchange& e, const Route& route, const Trace& trace, Sums& sums) {
   float to_state[UNITS], to_cell[UNITS];
+  Past past[UNITS];
+  const int last = route.steps - 1;
+  if (last < 0) return;
 #pragma unroll
-  for (int u = 0; u < UNITS; ++u) to_state[u] = to_cell[u] = 0.0f;
-  for (int t = route.steps - 1; t >= 0; --t) {
+  for (int u = 0; u < UNITS; ++u) {
+    to_state[u] = to_cell[u] = 0.0f;
+    if (threadIdx.x + u * LANES < H) past[u] = past_of(trace, last, threadIdx.x + u * LANES);
+  }
+  for (int t = last; t >= 0; --t) {
     float4 slopes[UNITS];
 #pragma unroll
     for (int u = 0; u < UNITS; ++u) {
       const int unit = threadIdx.x + u * LANES;
       if (unit >= H) continue;
-      const float in = trace.at(t, INPUT, unit), forget = trace.at(t, FORGET, unit);
-      const float candidate = trace.at(t, CANDIDATE, unit), out = trace.at(t, OUTPUT, unit);
-      const float flat = trace.at(t, SQUASHED, unit), before = t ? trace.at(t - 1, CELL, unit) : 0.0f;
-      const float by_state = to_state[u] + trace.at(t, FROM_LOGITS, unit);
-      const float by_cell = to_cell[u] + by_state * out * (1.0f - flat * flat);
-      to_cell[u] = by_cell * forget;
+      const Past now = past[u];
+      if (t > 0) past[u] = past_of(trace, t - 1, unit);
+      const float by_state = to_state[u] + now.from_logits;
+      const float by_cell = to_cell[u] + by_state * now.out * (1.0f - now.flat * now.flat);
+      to_cell[u] = by_cell * now.forget;
       float4 d;
-      d.x = by_cell * candidate * in * (1.0f - in);
-      d.y = by_cell * before * forget * (1.0f - forget);
-      d.z = by_cell * in * (1.0f - candidate * candidate);
-      d.w = by_state * flat * out * (1.0f - out);
+      d.x = by_cell * now.candidate * now.in * (1.0f - now.in);
+      d.y = by_cell * now.cell_before * now.forget * (1.0f - now.forget);
+      d.z = by_cell * now.in * (1.0f - now.candidate * now.candidate);
+      d.w = by_state * now.flat * now.out * (1.0f - now.out);
       slopes[u] = e.slopes[unit] = d;
-      e.state[unit] = t ? trace.at(t - 1, STATE, unit) : 0.0f;
+      e.state[unit] = now.state_before;
       add_scaled(e.rows[route.step[t].parent * H + unit], d, 1.0f);
       add_scaled(e.rows[(L + 1 + route.step[t].sibling) * H + unit], d, 1.0f);
       to_state[u] = 0.0f;
@@ -333,19 +353,19 @@ DEVICE void write(const Exchange& e, const Sums& sums, float* gradient) {
     if (threadIdx.x + i * LANES < L) gradient[OUTPUT_BIAS_AT + threadIdx.x + i * LANES] = sums.output_bias[i];
 }
 
-// Works through items; block b has piece b of the routes [blocks, CHUNK], and each of its warps a piece of the traces.
+// Works through items; each warp of block b has a piece of the traces, and the block its own routes in shared memory.
 // Items of run r are first_item[r] ... first_item[r + 1] - 1, the programs of an item CHUNK of those chosen for its run.
 // tokens [R, rows, T]; chosen, weight, share, log_probability and entropy [R, rows], each but tokens may be null. partial
 // [items, warps, WEIGHTS] or null: scores alone.
 KERNEL score(const uint64* rule_words, const int* rule_integers, const float* rule_bias, const float* weights,
              const Token* tokens, int rows, int runs, const int* first_item, const int* counts, const int* chosen,
-             const float* weight, const float* share, float entropy_decay, Route* routes, float* traces,
-             float* log_probability, float* entropy, float* partial) {
+             const float* weight, const float* share, float entropy_decay, float* traces, float* log_probability,
+             float* entropy, float* partial) {
   const Rules rules{rule_words, rule_integers, rule_bias};
   const Layers layers = layers_in(shared_memory);
   const Exchange exchange = exchange_in(shared_memory);
   const int warp = threadIdx.y, warps = blockDim.y, thread = warp * blockDim.x + threadIdx.x;
-  Route* route = routes + (long long)blockIdx.x * CHUNK;
+  Route* route = (Route*)(shared_memory + LAYER_BYTES + warps * EXCHANGE_BYTES);  // [CHUNK]
   const Trace trace{traces + ((long long)blockIdx.x * warps + warp) * TRACE};
   int run = 0;
   for (int number = blockIdx.x; number < first_item[runs]; number += gridDim.x) {

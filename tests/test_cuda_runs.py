@@ -1,0 +1,183 @@
+"""Many searches on one device: each is the search that the native engine would make of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+import host_device
+from symseek import (
+    ConstraintSet,
+    InputError,
+    Search,
+    SearchConfig,
+    paper_constraints,
+    presets,
+    problems,
+)
+from symseek.data import Data
+from symseek.engines.cuda.engine import CudaEngine
+from symseek.engines.cuda.runs import Runs, why_not
+from symseek.objectives import Novelty, RiskSeeking
+from symseek.rewards import reward_named
+
+pytestmark = host_device.needs_compiler
+
+BATCH = 60
+PROBLEMS = ("Nguyen-1", "Nguyen-7")
+LIBRARY = problems.load(PROBLEMS[0]).library()
+
+
+@lru_cache(maxsize=1)
+def engine() -> CudaEngine:
+    return CudaEngine(1, host_device.HostDevice())
+
+
+def table(name: str) -> Data:
+    problem = problems.load(name)
+    data = problem.data()
+    return Data.checked(data.X_train, data.y_train, problem.variables)
+
+
+def config(method: str, iterations: int = 6, **changes: Any) -> SearchConfig:
+    return presets.method(
+        method, max_expressions=BATCH * iterations, batch_size=BATCH, **changes
+    )
+
+
+def rules() -> ConstraintSet:
+    return ConstraintSet(LIBRARY, paper_constraints(4, 12))
+
+
+def made(settings: SearchConfig, slots: int, **more: Any) -> Runs:
+    tables = [table(name) for name in PROBLEMS]
+    reward = reward_named("inverse_nrmse")
+    return Runs(engine(), LIBRARY, rules(), settings, reward, tables, slots, **more)
+
+
+def finished(runs: Runs) -> dict[int, Any]:
+    """The fronts and notes of all searches, by slot."""
+    results = {}
+    while runs.busy:
+        for standing in runs.advance(2):
+            front = [(e.complexity, e.reward, str(e.program)) for e in runs.front(standing.slot)]
+            results[standing.slot] = front, runs.stats(standing.slot).tolist()
+            runs.end(standing.slot)
+    return results
+
+
+def by_native(settings: SearchConfig, name: str, seed: int) -> Any:
+    data = table(name)
+    search = Search(
+        LIBRARY, data.X, data.y, settings, constraints=paper_constraints(4, 12), seed=seed
+    )
+    return search.run()
+
+
+@pytest.mark.parametrize("method", ["dsr", "vpg", "pqt-whole"])
+def test_each_search_is_that_of_the_native_engine(method: str) -> None:
+    settings = config(method)
+    runs = made(settings, 3, curve=True)
+    slots = [runs.start(seed, seed % 2) for seed in range(3)]
+    found = finished(runs)
+    for seed, slot in enumerate(slots):
+        want = by_native(settings, PROBLEMS[seed % 2], seed)
+        front, stats = found[slot]
+        assert [text for _, _, text in front] == [str(e.program) for e in want.front]
+        np.testing.assert_allclose([r for _, r, _ in front], [e.reward for e in want.front])
+        for got, row in zip(stats, want.history, strict=True):
+            known = row.mean_reward, row.top_mean_reward, row.best_reward, row.entropy
+            np.testing.assert_allclose(got, known, rtol=1e-3)
+
+
+def test_a_priority_queue_learns_to_write_its_programs() -> None:
+    settings = config("pqt", iterations=30, learning_rate=0.01)
+    runs = made(settings, 1, curve=True)
+    runs.start(0, 0)
+    _, stats = finished(runs)[0]
+    rows = np.array(stats)
+    assert rows[-5:, 0].mean() > 2 * rows[:5, 0].mean()
+
+
+def test_a_search_does_not_depend_on_what_runs_beside_it() -> None:
+    settings = config("dsr")
+    alone, beside = made(settings, 1, curve=True), made(settings, 3, curve=True)
+    alone.start(5, 1)
+    slots = [beside.start(seed, table) for seed, table in ((3, 0), (5, 1), (5, 0))]
+    found = finished(beside)
+    assert finished(alone)[0] == found[slots[1]]
+    assert found[slots[0]] != found[slots[1]] != found[slots[2]]
+
+
+def test_a_slot_is_like_new_for_the_next_search() -> None:
+    settings = config("pqt")
+    runs = made(settings, 1, curve=True)
+    runs.start(1, 0)
+    first = finished(runs)[0]
+    runs.start(2, 1)
+    second = finished(runs)[0]
+    runs.start(1, 0)
+    assert finished(runs)[0] == first != second
+
+
+def test_a_search_waits_when_it_asks() -> None:
+    runs = made(config("dsr", iterations=4), 1, ask=0.0)
+    slot = runs.start(0, 0)
+    (standing,) = runs.advance(3)
+    assert standing.asks
+    assert (standing.iterations, standing.ended) == (1, False)  # it has not gone on
+    runs.go_on(slot)
+    while not standing.ended:
+        (standing,) = runs.advance(1) or [standing]
+        runs.go_on(slot)
+    assert standing.iterations == 4
+
+
+def test_noise_on_the_rewards_changes_what_is_learnt_only() -> None:
+    settings = config("dsr")
+    plain, noisy = (made(settings, 1, curve=True, reward_noise=noise) for noise in (0.0, 0.5))
+    for runs in (plain, noisy):
+        runs.start(0, 0)
+    (_, before), (_, after) = finished(plain)[0], finished(noisy)[0]
+    assert before[0] == after[0]  # the first batch, graded as it is
+    assert before[-1] != after[-1]
+
+
+def test_weights_are_those_of_automatic_differentiation_after_a_step() -> None:
+    """The items of several runs must not mix: each run has its own gradient."""
+    settings = config("vpg", iterations=1)
+    runs = made(settings, 2)
+    for slot in (0, 1):
+        runs.start(slot + 7, slot)
+    runs.advance(1)
+    for slot in (0, 1):
+        search = Search(
+            LIBRARY,
+            table(PROBLEMS[slot]).X,
+            table(PROBLEMS[slot]).y,
+            settings,
+            constraints=paper_constraints(4, 12),
+            seed=slot + 7,
+        )
+        search.run()
+        np.testing.assert_allclose(
+            runs.weights(slot), search.state.weights, atol=2e-2 * settings.learning_rate, rtol=1e-4
+        )
+
+
+def test_what_cannot_run_on_a_device_is_said() -> None:
+    reward, allowed = reward_named("inverse_nrmse"), rules()
+    plain = config("dsr")
+    assert why_not(plain, reward, allowed) is None
+    assert "evolution" in str(why_not(presets.hybrid(), reward, allowed))
+    novel = replace(plain, objective=Novelty(RiskSeeking()))
+    assert "Novelty" in str(why_not(novel, reward, allowed))
+    assert "multiple" in str(why_not(replace(plain, max_expressions=BATCH + 1), reward, allowed))
+    custom = reward_named(lambda y, predictions, weights: predictions.sum(axis=1))
+    assert "function" in str(why_not(plain, custom, allowed))
+    with pytest.raises(InputError, match="cannot run wholly on a GPU"):
+        made(presets.hybrid(), 1)

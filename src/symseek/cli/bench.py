@@ -13,6 +13,7 @@ from symseek.cli.options import (
     FAILED,
     INTERRUPTED,
     Commands,
+    add_workers,
     check_writable,
     natural,
     new_command,
@@ -51,6 +52,7 @@ examples:
   symseek bench Nguyen --jobs 2 --json nguyen.json
   symseek bench Nguyen-1 Nguyen-6 --method hybrid,dsr
   symseek bench Nguyen-7 Nguyen-8 --seeds 3,5,8-10 --max-expressions 500000
+  symseek bench Nguyen --seeds 100 --engine cuda
   symseek bench Feynman --noise 0.01 --seeds 5 --method hybrid --max-expressions 50000
 """
 
@@ -95,7 +97,7 @@ def add_bench(commands: Commands) -> None:
         help="how many seeds, counted from 0 (10), or which ones (3,5,8-10); default 10",
     )
     seeds.add_argument("--seed", type=natural, metavar="S", help="one run with this seed")
-    add("--jobs", type=positive, default=1, metavar="N", help="runs at a time; default 1")
+    add_workers(bench)
     add(
         "--threads",
         type=positive,
@@ -203,9 +205,10 @@ def _bench(options: argparse.Namespace) -> int:
         options.max_expressions,
         options.threads,
         options.noise,
+        options.engine,
     )
     with Store() as store, BenchProgress(store, specs, json=options.json) as progress:
-        outcome = run(specs, store, options.jobs, listener=progress)
+        outcome = run(specs, store, options.jobs, listener=progress, engine=options.engine)
         progress.summary(outcome)
     return exit_code(outcome)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,8 @@ from symseek.cli.options import (
     shell_words,
 )
 from symseek.cli.settings import add_settings, fit_command, given_settings, vocabulary
+from symseek.engines.faults import DeviceFault
+from symseek.errors import InputError
 
 if TYPE_CHECKING:
     from symseek.files.tables import TrainingTable
@@ -145,23 +149,46 @@ def search(
         rows, columns = table.X.shape
         noun = "column" if columns == 1 else "columns"
         say(f"{rows:,} rows, {columns} {noun} beside {table.target}; the run goes to {run.path}")
-    if options.quiet:
-        result = regression.run(save)
-    else:
-        result = run_with_progress(regression, sys.stderr, save)
+    try:
+        if options.quiet:
+            result = regression.run(save)
+        else:
+            result = run_with_progress(regression, sys.stderr, save)
+    except DeviceFault as error:
+        recorder.finish()
+        raise InputError(_go_on(run, error, recorder.error)) from error
     recorder.finish()
     model = regression.model()
     print(model)
     command = _repeating(run, regression, result) if first_budget else None
-    known = regression.structure
+    known = _known(regression)
     print(_summary(run, result, command, known, not options.no_report), flush=True)
-    run.finish(model, table, result, command, not options.no_report, known)
+    run.finish(model, table, result, {"command": command, **known}, not options.no_report)
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
-    for error in errors:
-        say(error)
+    for each in errors:
+        say(each)
     if result.stopped is Stopped.INTERRUPTED:
         return INTERRUPTED
     return FAILED if errors else 0
+
+
+def _go_on(run: RunFolder, error: DeviceFault, unsaved: str | None) -> str:
+    """What to do about a search whose device has failed."""
+    if unsaved is not None:
+        return f"{error}; {unsaved}"
+    command = shell_words(["symseek", "resume", str(run.path), "--engine", "native"])
+    return f"{error}; the search is saved, and goes on without the GPU by `{command}`"
+
+
+def _known(regression: Regression) -> dict[str, str]:
+    """What there is to say of a search beside its numbers: its columns, an unusual engine."""
+    from symseek.engines.choice import NATIVE, described
+
+    engine, structure = described(regression.search.engine), regression.structure
+    return {
+        **({} if structure is None else {"structure": structure}),
+        **({} if engine == NATIVE else {"engine": engine}),
+    }
 
 
 def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | None:
@@ -177,21 +204,23 @@ def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | 
         budget, regression.search.state
     ):
         return None
-    return fit_command(run.request, result)
+    return fit_command(replace(run.request, settings=regression.repeatable), result)
 
 
 def _summary(
-    run: RunFolder, result: Result, command: str | None, structure: str | None, report: bool
+    run: RunFolder, result: Result, command: str | None, known: Mapping[str, str], report: bool
 ) -> str:
     from symseek.loop import Stopped
 
     rate = result.expressions / max(result.seconds, 1e-9)
     lines = [
         "",
-        *([] if structure is None else [structure]),
+        *([known["structure"]] if "structure" in known else []),
         f"{result.expressions:,} expressions in {result.seconds:.1f} s ({rate:,.0f}/s), seed"
         f" {result.seed}: {result.stopped.value}",
     ]
+    if "engine" in known:
+        lines.append(f"engine: {known['engine']}")
     if command is not None:
         lines.append(f"repeat it: {command}")
     if result.stopped is Stopped.INTERRUPTED:

@@ -24,6 +24,7 @@ __all__ = [
     "Commands",
     "Parser",
     "add_run",
+    "add_workers",
     "check_writable",
     "in_command_line_terms",
     "names",
@@ -166,6 +167,28 @@ def names(text: str) -> list[str]:
         if name:
             found.append(name)
     return found
+
+
+# --- many runs
+
+
+def add_workers(parser: Parser) -> None:
+    """How many runs are done at a time, and where they compute."""
+    add = parser.add_argument
+    add(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="runs at a time; default 1; with --engine cuda, processes that judge what the runs"
+        " find, default one for each core",
+    )
+    add(
+        "--engine",
+        choices=("native", "cuda"),
+        default="native",
+        help="native (default), or cuda: on a GPU, all runs side by side; the same odds, other"
+        " random numbers, so such runs are kept apart from native ones",
+    )
 
 
 # --- a run that is there

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from symseek.cli.options import Commands, names, new_command, parse_seeds, positive
+from symseek.cli.options import Commands, add_workers, names, new_command, parse_seeds, positive
 from symseek.cli.stored import add_store, run_experiment
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ examples:
   symseek paper table1 --seeds 100 --jobs 2
   symseek paper grid-dsr --seeds 3 --max-expressions 200000 --jobs 2
   symseek paper noise --seeds 10 --only dsr,gp --cluster auto
+  symseek paper table1 --seeds 100 --engine cuda
   symseek paper table1 --seeds 100 --take other-machine.sqlite --report
 """
 
@@ -50,7 +51,7 @@ def add_paper(commands: Commands) -> None:
         metavar="N|LIST",
         help="how many seeds, counted from 0 (10), or which ones (3,5,8-10); default: the paper's",
     )
-    add("--jobs", type=positive, default=1, metavar="N", help="runs at a time; default 1")
+    add_workers(paper)
     add("--cluster", metavar="ADDRESS", help="a Ray cluster to run on instead: auto, host:6379")
     add(
         "--only",
@@ -101,6 +102,7 @@ def _paper(options: argparse.Namespace) -> int:
         tuple(options.only),
         tuple(options.problems),
         options.max_expressions,
+        options.engine,
     )
     return run_experiment(wanted, request, options, check=check)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symseek.cli.fit import add_no_report, make_regression, search
-from symseek.cli.options import Commands, new_command
+from symseek.cli.options import Commands, new_command, say
 from symseek.cli.settings import add_settings, given_settings
 from symseek.errors import InputError
 
@@ -22,7 +22,8 @@ DESCRIPTION = """\
 Go on with a run that was stopped, killed or ended.
 
 A run that was killed ends with the same result as without the interruption. One that has spent its
-budget goes on if a larger one is given. A report that was left out is written.
+budget goes on if a larger one is given. A report that was left out is written. A run that has lost
+its GPU goes on with --engine native; the last bits of what it finds may then differ.
 """
 
 
@@ -33,7 +34,7 @@ def add_resume(commands: Commands) -> None:
     add("run", type=Path, metavar="RUN", help="the folder of the run")
     add("--quiet", action="store_true", help="show no progress")
     add_no_report(resume)
-    add_settings(resume, only=("max_expressions", "max_seconds", "patience", "threads"))
+    add_settings(resume, only=("max_expressions", "max_seconds", "patience", "threads", "engine"))
     resume.set_defaults(command=_resume)
 
 
@@ -48,12 +49,18 @@ def _resume(options: argparse.Namespace) -> int:
         table = run.request.read_table()
         regression = make_regression(table, settings)
         run.remove_leftovers()
-        run.restore(regression)
+        before, engine = run.restore(regression), regression.search.engine.name
         _refuse_finished(run, regression)
+        if before not in (None, engine):
+            say(
+                f"the run was on the engine {before!r} and goes on with {engine!r}, so what it"
+                " finds may differ in the last bits, and then in more, from a run on one engine"
+            )
         same = settings == run.request.settings
         if not same:
             run.change_settings(settings)
-        return search(run, regression, table, options, first_budget=same)
+        once = same and before in (None, engine)  # one command can repeat it
+        return search(run, regression, table, options, first_budget=once)
 
 
 def _refuse_finished(run: RunFolder, regression: Regression) -> None:

@@ -85,7 +85,7 @@ def run_experiment(
         _check_folder(options.out)
         for path, found in others:
             print(f"{path}: {store.take(found):,} runs were new", file=sys.stderr)
-        status = 0 if options.report else _run_missing(specs, store, options, execute)
+        status = 0 if options.report else _run_missing(specs, request, store, options, execute)
         records = store.records(specs)
     done = [record for record in records if record.status == "done"]
     if options.report or done:
@@ -114,7 +114,11 @@ def _runs_of(path: Path) -> list[Record]:
 
 
 def _run_missing(
-    specs: Sequence[Spec], store: Store, options: argparse.Namespace, execute: str | None
+    specs: Sequence[Spec],
+    request: Request,
+    store: Store,
+    options: argparse.Namespace,
+    execute: str | None,
 ) -> int:
     """Do the runs that the store does not have, and return the exit code."""
     from symseek.experiments import run
@@ -129,7 +133,8 @@ def _run_missing(
             options.cluster,
             progress,
             execute or EXECUTE,
-            retry_failed=options.retry_failed,
+            options.retry_failed,
+            request.engine,
         )
         progress.summary(outcome)
     return exit_code(outcome)

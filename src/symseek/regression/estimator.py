@@ -16,6 +16,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from symseek.arguments import refused
+from symseek.engines.choice import NATIVE, described
 from symseek.errors import InputError
 from symseek.loop import Result, Stopped
 from symseek.model import Model
@@ -70,6 +71,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             formulas it had. Unless `random_state` is a number, it keeps its first seed.
         random_state: a seed, a NumPy random state, or None for another seed each time.
         n_jobs: threads; -1 for every core. They change the speed, never the result.
+        engine: where to compute: "native", "cuda" (a GPU), or "auto": the GPU if there is one and
+            the table is so large that it pays. Engines differ in the last bits of a result.
         verbose: whether to show progress and the front while it searches.
         undefined: what `predict` gives where a formula has no value, such as the logarithm of a
             negative number: "nan", with a warning, "mean", the mean of the training rows, or
@@ -81,6 +84,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         front_: the formulas as a DataFrame, or a list of one for each target.
         models_: a `Model` for each target: formulas that predict, print and export.
         history_: for each target, the course of the search.
+        engine_: the engine that was used.
 
     >>> import numpy as np
     >>> t = np.linspace(0.1, 3, 40)
@@ -110,6 +114,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        engine: str = Settings.engine,
         verbose: bool = False,
         undefined: str = "nan",
         config: SearchConfig | None = None,
@@ -130,6 +135,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.engine = engine
         self.verbose = verbose
         self.undefined = undefined
         self.config = config
@@ -170,6 +176,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self._table = inputs, columns
         self.target_means_ = np.average(columns, axis=0, weights=weights)
         self.history_ = [result.history for result in results]
+        self.engine_ = described(self._regressions[0].search.engine)
         self.n_iter_ = max(len(result.history) for result in results)
         return self
 
@@ -290,6 +297,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             "expressions": sum(each.expressions for each in last),
             "seconds": round(sum(each.seconds for each in last), 1),
             "seed": settings.pop("random_state"),
+            **({} if self.engine_ == NATIVE else {"engine": self.engine_}),
         }
         report(self.models_, inputs, targets, self.history_, settings, summary, path)
 

@@ -48,6 +48,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "warm_start": ["boolean"],
     "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), RandomState, None],
     "n_jobs": [Integral, None],
+    "engine": [str],
     "verbose": ["verbose"],
     "undefined": [str],
     "config": [SearchConfig, None],

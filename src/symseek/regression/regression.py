@@ -25,6 +25,9 @@ from symseek.algebra.simplify import exponents_held, reductions, rescaled, simpl
 from symseek.constants import FitConfig
 from symseek.constraints.forms import paper_constraints
 from symseek.data import Data, Scales
+from symseek.engines.choice import NATIVE, chosen, fixed
+from symseek.engines.faults import faults_told
+from symseek.engines.interface import Engine, engine_named
 from symseek.errors import InputError
 from symseek.evaluation import fit_constants
 from symseek.loop import Iteration, Result, Stopped
@@ -110,9 +113,11 @@ class Regression:
             settings.patience,
             self._polished,
         )
-        self.search = self._search(
-            self.library, self.searched, stop_early=self.ending, proposals=self._proposals()
-        )
+        self.engine = self._engine()
+        with faults_told():
+            self.search = self._search(
+                self.library, self.searched, stop_early=self.ending, proposals=self._proposals()
+            )
         self._simplified: dict[Program, Program] = {}  # programs of the search, by what they were
 
     def _scales(self) -> Scales:
@@ -124,6 +129,22 @@ class Regression:
         # A reward in the target's own units means those of the user.
         free = isinstance(self.reward, ErrorReward) and self.reward.needs_spread
         return scales if free else replace(scales, target=1.0)
+
+    def _engine(self) -> str | Engine:
+        """What computes; all searches of a fit share one device."""
+        name = chosen(self.settings.engine, *self._work)
+        return name if name == NATIVE else engine_named(name, self.settings.threads)
+
+    @property
+    def _work(self) -> tuple[int, int]:
+        """Rows, and programs in a batch."""
+        return len(self.searched.y), self.settings.search_config().batch_size
+
+    @property
+    def repeatable(self) -> Settings:
+        """The settings, with an engine that is the same on any machine."""
+        name = fixed(self.settings.engine, self.search.engine.name, *self._work)
+        return replace(self.settings, engine=name)
 
     def _search(self, library: Library, data: Data, **options: Any) -> Search:
         """A search on these rows."""
@@ -144,6 +165,7 @@ class Regression:
             ),
             seed=settings.seed,
             threads=settings.threads,
+            engine=self.engine,
             **options,
         )
 
@@ -185,7 +207,15 @@ class Regression:
         return f"as far as the rows show, {view.told(self.target)}"
 
     def run(self, callback: Callable[[Iteration], object] | None = None) -> Result:
-        """Search until a budget is spent, or go on with one that was raised."""
+        """Search until a budget is spent, or go on with one that was raised.
+
+        Raises:
+            DeviceFault: the engine's device failed; the search stands after its last iteration.
+        """
+        with faults_told():
+            return self._run(callback)
+
+    def _run(self, callback: Callable[[Iteration], object] | None) -> Result:
         if self.search.iteration == 0:
             for first in (simple_programs(self.library), self._cyclic()):
                 self.search.consider(first[: self._left])

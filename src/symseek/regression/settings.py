@@ -16,6 +16,7 @@ import numpy as np
 from symseek import presets
 from symseek.arguments import flag, number, refused, shown, whole
 from symseek.data import FEWEST_ROWS
+from symseek.engines.choice import AUTO, check_engine
 from symseek.errors import InputError, unknown_name
 from symseek.regression import picking
 from symseek.rewards import reward_named
@@ -57,6 +58,7 @@ WANTED = {
     "structure": "True or False",
     "seed": "a whole number from 0 to 2**64 - 1",
     "threads": "a whole number from 1 to 1024",
+    "engine": "the name of an engine, such as 'auto'",
     "config": "of the type SearchConfig, or none",
 }
 """What each setting must be, in words."""
@@ -102,12 +104,16 @@ class Settings:
     )
     seed: int = _option(0, "random numbers: the same seed gives the same result")
     threads: int = _option(1, "threads; they change the speed, never the result")
+    engine: str = _option(
+        AUTO, "where to compute: native, cuda (a GPU), or auto, a GPU if there is one and it pays"
+    )
     config: SearchConfig | None = None  # every detail, instead of the method and the budgets
 
     def __post_init__(self) -> None:
         for name, check in _CHECKS.items():
             value = check(f"`{name}`", getattr(self, name), WANTED[name])
             object.__setattr__(self, name, value)
+        check_engine(self.engine)
         picking.check_rule(self.pick, self.validation > 0)
         self.search_config()
 
@@ -220,5 +226,6 @@ _CHECKS: dict[str, Check] = {
     "structure": _flag,
     "seed": _whole(0, 2**64 - 1),
     "threads": _whole(1, 1024),
+    "engine": _text,
     "config": _config,
 }

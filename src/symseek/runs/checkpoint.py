@@ -2,7 +2,8 @@
 
 A file is a NumPy archive (npz, without pickle): the arrays of the state, and its other parts as
 JSON. Beside the state is what the search was set up with, so that only a search set up alike goes
-on from it; budgets and threads may differ. Nothing in a file is ever run, and the checksums of the
+on from it; budgets, threads and the engine may differ. (Another engine rounds differently, so what
+it finds from there on may differ too.) Nothing in a file is ever run, and the checksums of the
 archive show damage.
 
 Functions and objects of the caller are known only by how they print, and what they remember
@@ -45,7 +46,7 @@ from symseek.runs.encoding import (
 from symseek.runs.states import check_state
 from symseek.search import Search, SearchState
 
-__all__ = ["Checkpointer", "restore", "save"]
+__all__ = ["Checkpointer", "engine_of", "restore", "save"]
 
 FORMAT = 2  # raise it when a change makes old files unreadable
 BUDGETS = ("max_expressions", "max_seconds", "stop_reward")  # may change when a search is resumed
@@ -88,7 +89,7 @@ def restore(search: Search, path: Place) -> None:
     """Bring a new search to where the saved one stood; `run` goes on from there.
 
     It must have the library, data, reward, constraints, seed and settings of the saved one; only
-    its budgets and threads may differ. A search whose file is refused stays as it was.
+    its budgets, threads and engine may differ. A search whose file is refused stays as it was.
     """
     record, arrays = _opened(Path(path))
     _refuse_other_setup(record["setup"], _setup(search), path)
@@ -106,6 +107,12 @@ def restore(search: Search, path: Place) -> None:
     for memory, values in zip(search.grader.memories, known, strict=True):
         memory.clear()
         memory.update(values)
+
+
+def engine_of(path: Place) -> str:
+    """The engine of the search that was saved."""
+    record, _ = _opened(Path(path))
+    return plain_text(record.get("engine", "native"), "the engine", 100)
 
 
 class Checkpointer:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +31,7 @@ from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
-from symseek.runs.checkpoint import restore
+from symseek.runs.checkpoint import engine_of, restore
 from symseek.runs.lock import LOCK, FolderLock, held_error, holder
 from symseek.runs.recorder import CHECKPOINT, PROGRESS, Recorder, front_text, how_far
 from symseek.runs.request import read_request, read_settings
@@ -181,10 +181,13 @@ class RunFolder:
         self.request = replace(self.request, settings=settings)
         self._write("settings.json", self.request.to_json)
 
-    def restore(self, regression: Regression) -> None:
-        """Bring a new search to the state of the checkpoint, if there is one."""
+    def restore(self, regression: Regression) -> str | None:
+        """Bring a new search to the state of the checkpoint, if there is one.
+
+        Returns the engine that the search was with until then.
+        """
         if not self.checkpoint.exists():
-            return
+            return None
         before = self.request.settings
         if regression.search.config.batch_size != before.search_config().batch_size:
             raise InputError(
@@ -192,6 +195,7 @@ class RunFolder:
                 " than a batch, and cannot go on with more; run `fit` again"
             )
         restore(regression.search, self.checkpoint)
+        return engine_of(self.checkpoint)
 
     @property
     def complete(self) -> bool:
@@ -234,21 +238,21 @@ class RunFolder:
         model: Model,
         table: TrainingTable,
         result: Result,
-        command: str | None = None,
+        known: Mapping[str, str | None] | None = None,
         report: bool = True,
-        structure: str | None = None,
     ) -> None:
         """Write the results; what cannot be written is listed in `write_errors`.
 
-        `command`, which repeats the run, and `structure`, a sentence on the columns, are for the
-        report. Without a report, none of an earlier state stays either.
+        `known` is for the report: the `command` that repeats the run, a sentence on the
+        `structure` of the columns, the `engine`. Without a report, none of an earlier state stays
+        either.
         """
         self._write("front.json", lambda: front_text(model))
         self._write("front.csv", lambda: _table(model))
         self._write("curve.csv", lambda: _curve(result.history))
         if report:
-            known = {"command": command, "structure": structure}
-            self._write("report.html", lambda: self._report(model, table, result, known))
+            about = {} if known is None else known
+            self._write("report.html", lambda: self._report(model, table, result, about))
         else:
             with suppress(OSError):
                 (self.path / "report.html").unlink(missing_ok=True)
@@ -261,7 +265,7 @@ class RunFolder:
             self.write_errors.append(f"could not write {str(path)!r}: {error.strerror or error}")
 
     def _report(
-        self, model: Model, table: TrainingTable, result: Result, known: dict[str, str | None]
+        self, model: Model, table: TrainingTable, result: Result, known: Mapping[str, str | None]
     ) -> str:
         from symseek.report.html import html
 

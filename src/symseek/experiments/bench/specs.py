@@ -7,7 +7,7 @@ from typing import Any
 
 from symseek import problems
 from symseek.errors import InputError
-from symseek.experiments.runs.plan import check
+from symseek.experiments.runs.plan import check, on_engine
 from symseek.experiments.runs.spec import Spec
 
 __all__ = ["bench_specs", "command"]
@@ -20,6 +20,7 @@ def bench_specs(
     max_expressions: int | None = None,
     threads: int = 1,
     noise: float = 0.0,
+    engine: str = "native",
 ) -> list[Spec]:
     """The runs on problems or suites; bad names and settings are refused here.
 
@@ -46,6 +47,7 @@ def bench_specs(
         for seed in seeds
         for each in methods
     ]
+    specs = on_engine(specs, engine)
     check(specs)
     return specs
 
@@ -61,4 +63,5 @@ def command(spec: Spec) -> str:
     words += ["--seed", str(spec.seed)]
     words += ["--max-expressions", str(budget)] if budget != problem.budget else []
     words += ["--noise", f"{spec.settings['noise']:g}"] if spec.settings.get("noise") else []
+    words += ["--engine", spec.settings["engine"]] if "engine" in spec.settings else []
     return " ".join(words)

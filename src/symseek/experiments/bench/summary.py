@@ -141,6 +141,7 @@ def _spec(spec: Spec) -> dict[str, Any]:
         "max_expressions": spec.settings["max_expressions"],
         "threads": spec.settings.get("threads", 1),
         "noise": spec.settings.get("noise", 0.0),
+        "engine": spec.settings.get("engine", "native"),
     }
 
 

@@ -18,6 +18,7 @@ from symseek.errors import InputError, unknown_name
 from symseek.experiments.paper.experiment import Drawing, Experiment, Report
 from symseek.experiments.paper.tables import to_csv, to_latex, to_markdown
 from symseek.experiments.runs.csv_file import runs_csv
+from symseek.experiments.runs.plan import on_engine
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec
 from symseek.files.atomic import write_whole
@@ -41,6 +42,7 @@ class Request:
     only: tuple[str, ...] = ()  # methods; all if none is named
     problems: tuple[str, ...] = ()  # problems or suites; all if none is named
     max_expressions: int | None = None  # another budget for every run
+    engine: str = "native"
 
     @property
     def command(self) -> str:
@@ -49,6 +51,7 @@ class Request:
         words += ["--only", ",".join(self.only)] if self.only else []
         words += ["--problems", ",".join(self.problems)] if self.problems else []
         words += ["--max-expressions", str(self.max_expressions)] if self.max_expressions else []
+        words += ["--engine", self.engine] if self.engine != "native" else []
         return shlex.join(words)
 
     def asks_for(self, spec: Spec) -> bool:
@@ -83,7 +86,7 @@ def selected(experiment: Experiment, request: Request) -> list[Spec]:
 
     They come seed by seed, so that an experiment that is stopped early has some runs of everything.
     """
-    specs = experiment.specs(request.seeds, request.quick)
+    specs = on_engine(experiment.specs(request.seeds, request.quick), request.engine)
     methods = list(dict.fromkeys(spec.method for spec in specs))
     for name in request.only:
         if name not in methods:
@@ -177,9 +180,9 @@ def _provenance(
     request = requests[0]  # they differ in seeds and methods
     asked = sum(any(each.asks_for(spec) for each in requests) for spec in specs)
     failed = sum(record.status == "failed" for record in records)
-    done, hours = len(records) - failed, sum(map(_core_seconds, records)) / 3600
+    done = len(records) - failed
     lines = [f"Command: {', '.join(f'`{each.command}`' for each in requests)}"]
-    lines += [f"Runs: {done} of {asked} done, {failed} failed; {hours:.2g} hours of one core."]
+    lines += [f"Runs: {done} of {asked} done, {failed} failed; {_hours(records)}."]
     errors = Counter(record.last_line for record in records if record.status == "failed")
     lines += [f"Failed, {count} runs: {line}" for line, count in errors.most_common()]
     if request.max_expressions:
@@ -192,6 +195,16 @@ def _provenance(
     return [*lines, f"Machine: {_most(machines)}."]
 
 
+def _hours(records: Sequence[Record]) -> str:
+    """What the runs took; on a GPU, which many share, each has the time of its own part."""
+    on_gpu = [record for record in records if "gpu" in record.hardware]
+    on_host = sum(_core_seconds(record) for record in records if "gpu" not in record.hardware)
+    words = [f"{on_host / 3600:.2g} hours of one core"] if on_host or not on_gpu else []
+    if on_gpu:
+        words.append(f"{sum(record.seconds or 0 for record in on_gpu) / 3600:.2g} hours of one GPU")
+    return ", ".join(words)
+
+
 def _core_seconds(record: Record) -> float:
     """The time of a run on all of its threads."""
     return (record.wall or 0.0) * int(record.spec.settings.get("threads", 1))
@@ -199,7 +212,8 @@ def _core_seconds(record: Record) -> float:
 
 def _machine(hardware: Mapping[str, Any]) -> str:
     cores = f", {hardware['cores']} cores" if "cores" in hardware else ""
-    return f"{hardware['cpu']}{cores}" if hardware.get("cpu") else ""
+    gpu = f" and {hardware['gpu']}" if hardware.get("gpu") else ""
+    return f"{hardware['cpu']}{cores}{gpu}" if hardware.get("cpu") else ""
 
 
 def _most(values: Iterable[str]) -> str:

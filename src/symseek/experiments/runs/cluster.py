@@ -19,7 +19,7 @@ from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec
 from symseek.version import __version__
 
-__all__ = ["RayPool"]
+__all__ = ["RayPool", "check_version", "connected", "last_line"]
 
 QUEUED = 2  # tasks for each processor: one that runs, and one that is there when it ends
 RETRIES = 1  # by Ray itself, of a run whose worker was lost
@@ -39,24 +39,12 @@ class RayPool:
     """
 
     def __init__(self, address: str, execute: str) -> None:
-        self._ray = _ray()
-        self._own = not self._ray.is_initialized()
-        if self._own:
-            self._connect(address)
+        self._ray, self._own = connected(address)
         self._execute = execute
         self._task = self._ray.remote(num_cpus=1, max_retries=RETRIES)(_do)
         self._running: dict[Any, Spec] = {}  # by the reference to the result
         self._size = 0
         self._count_due = 0.0
-
-    def _connect(self, address: str) -> None:
-        options = {"include_dashboard": False} if address == "local" else {}
-        try:
-            self._ray.init(
-                address=address, log_to_driver=False, logging_level=logging.ERROR, **options
-            )
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            raise InputError(f"there is no Ray cluster at {address!r}: {error}") from None
 
     @property
     def size(self) -> int:
@@ -92,12 +80,8 @@ class RayPool:
         except (errors.WorkerCrashedError, errors.OutOfMemoryError) as error:
             return [LostRun(spec, f"{error}\n{RETRIES + 1} workers in a row were lost with it")]
         except errors.RayError as error:  # not the run's own, which `perform` keeps
-            raise InputError(f"the cluster cannot do the runs: {_last_line(error)}") from error
-        if record.symseek != __version__:
-            raise InputError(
-                f"a machine of the cluster has symseek {record.symseek}, and this one has"
-                f" {__version__}; install the same version everywhere"
-            )
+            raise InputError(f"the cluster cannot do the runs: {last_line(error)}") from error
+        check_version(record)
         return [record]
 
     def close(self) -> None:
@@ -108,7 +92,29 @@ class RayPool:
             self._ray.shutdown()
 
 
-def _last_line(error: BaseException) -> str:
+def connected(address: str) -> tuple[Any, bool]:
+    """Ray, connected to a cluster, and whether it was connected here."""
+    ray = _ray()
+    if ray.is_initialized():
+        return ray, False
+    options = {"include_dashboard": False} if address == "local" else {}
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        raise InputError(f"there is no Ray cluster at {address!r}: {error}") from None
+    return ray, True
+
+
+def check_version(record: Record) -> None:
+    """Refuse runs that another version has done."""
+    if record.symseek != __version__:
+        raise InputError(
+            f"a machine of the cluster has symseek {record.symseek}, and this one has"
+            f" {__version__}; install the same version everywhere"
+        )
+
+
+def last_line(error: BaseException) -> str:
     """The end of an error, where its cause stands."""
     lines = str(error).strip().splitlines()
     return lines[-1].strip() if lines else type(error).__name__

@@ -22,7 +22,7 @@ __all__ = ["read_runs", "runs_csv"]
 
 _SPEC = ("method", "problem", "seed", "settings")
 _KEPT = ("evaluations", "seconds", "expression", "reward", "test_rmse", "test_nrmse", "commit")
-_LATER = ("wall", "cores", "symseek", "curve")  # older tables do not have these
+_LATER = ("wall", "cores", "symseek", "curve", "gpu")  # older tables do not have these
 COLUMNS = (*_SPEC, "status", "recovered", *_KEPT, "cpu", "error", *_LATER)
 
 
@@ -31,7 +31,7 @@ def runs_csv(records: Iterable[Record]) -> str:
 
     >>> failed = Record(Spec("dsr", "Nguyen-1", 3), "failed", error="KeyError: 1")
     >>> print(runs_csv([failed]).splitlines()[1])
-    dsr,Nguyen-1,3,{},failed,no,0,0.0,,0.0,,,,,KeyError: 1,0.0,,,{}
+    dsr,Nguyen-1,3,{},failed,no,0,0.0,,0.0,,,,,KeyError: 1,0.0,,,{},
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -42,7 +42,8 @@ def runs_csv(records: Iterable[Record]) -> str:
         values += [record.status, record.recovered, *(getattr(record, name) for name in _KEPT)]
         values += [hardware.get("cpu", ""), record.last_line, record.wall]
         single = {name: list(each) for name, each in record.curve.items() if len(each) == 1}
-        writer.writerow([*values, hardware.get("cores", ""), record.symseek, canonical(single)])
+        values += [hardware.get("cores", ""), record.symseek, canonical(single)]
+        writer.writerow([*values, hardware.get("gpu", "")])
     return text.getvalue()
 
 
@@ -78,6 +79,8 @@ def _record(line: Mapping[str, Any]) -> Record:
     hardware: dict[str, Any] = {"cpu": line["cpu"]}
     if line.get("cores"):
         hardware["cores"] = int(line["cores"])
+    if line.get("gpu"):
+        hardware["gpu"] = line["gpu"]
     seconds = _number(line["seconds"])
     record = Record(
         spec,

@@ -2,8 +2,10 @@
 
 The searches of dsr, vpg and pqt run wholly on the device, hundreds side by side (see
 `symseek.engines.cuda.runs`). Whether a formula is the wanted one takes algebra, so a search waits
-for the answer while the others go on. Runs of other methods are done one after another, with the
-CUDA engine behind them.
+for the answer while the others go on. When these are done, runs of other methods are done one after
+another, with the CUDA engine behind them; runs that do not ask for it are left to the workers.
+
+A device that fails ends all of it, once what was found before is written.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -25,12 +29,15 @@ from symseek.constraints import ConstraintSet, paper_constraints
 from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.runs import Runs, Standing, why_not
+from symseek.engines.faults import DeviceFault, faults_told
+from symseek.engines.interface import engine_named
+from symseek.errors import InputError
 from symseek.experiments.runs.execute import judge_of, record_of, training_data
 from symseek.experiments.runs.judge import Judge, StopAtRecovery
-from symseek.experiments.runs.perform import failure, perform, resolve
+from symseek.experiments.runs.perform import EXECUTE, Terminated, failure, perform, resolve
 from symseek.experiments.runs.plan import Plan, search_config
-from symseek.experiments.runs.pool import Event
-from symseek.experiments.runs.record import Record, Snapshot
+from symseek.experiments.runs.pool import Event, end_with_parent
+from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec, canonical
 from symseek.experiments.runs.training_curve import TrainingCurve
 from symseek.rewards import reward_named
@@ -67,6 +74,7 @@ class _Running:
     spec: Spec
     slot: int
     stop: StopAtRecovery
+    began: float  # by the clock
     asked: Future[str] | None = None
 
 
@@ -96,28 +104,40 @@ class GpuPool:
         engine: CudaEngine | None = None,
         workers: Callable[[int], Any] | None = None,
     ) -> None:
-        self.engine = CudaEngine() if engine is None else engine
+        made = engine_named("cuda") if engine is None else engine
+        assert isinstance(made, CudaEngine)
+        self.engine = made
         self._execute = execute
         self._groups: list[tuple[_Kind, _Group]] = []
         self._others: list[Spec] = []  # that cannot run wholly on the device
+        self._for_host: list[Spec] = []  # that do not ask for it
         self._finishing: dict[Future[Record], Spec] = {}
-        count = jobs or max(1, (os.cpu_count() or 2) - 1)
-        self._workers = _processes(count) if workers is None else workers(count)
+        self._failed: list[Event] = []
+        self._fault: InputError | None = None  # why the device does no more
+        self._jobs = jobs or max(1, (os.cpu_count() or 2) - 1)
+        self._workers = _processes(self._jobs) if workers is None else workers(self._jobs)
         self._known: dict[tuple[str, str, Program], Future[str]] = {}
 
     @property
     def room(self) -> int:
         """How many more runs may be started now."""
-        return self.size - self._under_way
+        return 0 if self._fault else self.size - self._on_device - len(self._finishing)
+
+    @property
+    def _on_device(self) -> int:
+        return sum(len(group.waiting) + len(group.running) for _, group in self._groups)
 
     @property
     def _under_way(self) -> int:
-        on_device = sum(len(group.waiting) + len(group.running) for _, group in self._groups)
-        return on_device + len(self._others) + len(self._finishing)
+        others = len(self._others) + len(self._for_host)
+        return self._on_device + others + len(self._finishing) + len(self._failed)
 
     def start(self, spec: Spec) -> None:
         """Start a run."""
-        kind = _kind_of(spec)
+        if spec.settings.get("engine") != CudaEngine.name:
+            self._for_host.append(spec)
+            return
+        kind = _kind_of(spec) if self._execute == EXECUTE else None
         if kind is None:
             self._others.append(spec)
             return
@@ -128,21 +148,37 @@ class GpuPool:
         groups[0].waiting.append(spec)
 
     def wait(self, timeout: float) -> list[Event]:
-        """What has come since; waits for the first event, but not longer than this."""
+        """What has come since; waits for the first event, but not longer than this.
+
+        Without any time it does nothing but collect.
+
+        Raises:
+            InputError: the device failed, and every run that had ended before was returned.
+        """
         deadline = time.monotonic() + timeout
         events: list[Event] = []
-        while not events and self._under_way:
-            advanced = False
-            for kind, group in self._groups:
-                self._fill(kind, group)
-                advanced = self._advance(group) or advanced
-            self._groups = [each for each in self._groups if each[1].waiting or each[1].running]
-            events += self._records(block=not advanced and not self._others)
-            if not advanced and not events and self._others:
-                spec = self._others.pop(0)
-                events.append(perform(spec, resolve(self._execute)))
-            if time.monotonic() >= deadline:
-                break
+        try:
+            if timeout <= 0:
+                return self._records(block=False)
+            while not events and time.monotonic() < deadline and (self._under_way or self._fault):
+                events = self._turn()
+        except BrokenExecutor:
+            raise InputError(
+                "a process that judges the runs ended, perhaps for want of memory; the runs that"
+                " finished are kept: start again, with fewer `jobs`"
+            ) from None
+        return events
+
+    def _turn(self) -> list[Event]:
+        """A few iterations of all searches and what has come of them; the others after these."""
+        advanced = self._fault is None and self._advance_all()
+        events = self._records(block=not advanced and (self._on_device > 0 or not self._others))
+        if not (advanced or events or self._fault or self._on_device):
+            events = self._on_others()
+        if self._fault is not None and not events and not self._finishing:
+            raise InputError(
+                f"{self._fault}; the runs that finished are kept: start again to do the rest"
+            ) from self._fault
         return events
 
     def close(self) -> None:
@@ -150,6 +186,19 @@ class GpuPool:
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     # --- on the device
+
+    def _advance_all(self) -> bool:
+        """A few iterations of all searches; whether there was anything to do on the device."""
+        advanced = False
+        try:
+            with faults_told():
+                for kind, group in self._groups:
+                    self._fill(kind, group)
+                    advanced = self._advance(group) or advanced
+        except InputError as error:
+            self._give_up(error)
+        self._groups = [each for each in self._groups if each[1].waiting or each[1].running]
+        return advanced
 
     def _fill(self, kind: _Kind, group: _Group) -> None:
         """Give free slots to runs that wait."""
@@ -162,7 +211,7 @@ class GpuPool:
             plan, problem = Plan.of(spec), problems.load(spec.problem)
             stop = StopAtRecovery(judge_of(problem, plan))
             slot = group.runs.start(spec.seed, group.tables.index(_table_of(spec)))
-            group.running[slot] = _Running(spec, slot, stop)
+            group.running[slot] = _Running(spec, slot, stop, time.perf_counter())
 
     def _made(self, kind: _Kind, group: _Group) -> Runs:
         """Slots for the runs that wait, fewer where memory is short."""
@@ -207,10 +256,15 @@ class GpuPool:
 
     def _answered(self, group: _Group, running: _Running) -> None:
         """End a search whose formula was found, let the others go on."""
-        assert group.runs is not None and running.asked is not None
+        assert group.runs is not None
+        assert running.asked is not None
         if not running.asked.done():
             return
-        answer, running.asked = running.asked.result(), None
+        asked, running.asked = running.asked, None
+        if asked.exception() is not None:
+            self._fail(group, running, asked)
+            return
+        answer = asked.result()
         iterations = group.runs.iterations(running.slot)
         if answer == "yes" or iterations >= group.runs.last:
             self._finish(group, running, iterations)
@@ -224,11 +278,43 @@ class GpuPool:
         evaluations = iterations * runs.config.batch_size
         curve = _curve(Plan.of(spec), runs, slot, iterations)
         seconds = float(runs.seconds[slot])
-        device = self.engine.device.name
-        given = spec, runs.front(slot), evaluations, seconds, curve, device
-        self._finishing[self._workers.submit(_written, *given)] = spec
+        given = spec, runs.front(slot), evaluations, seconds, curve, self.engine.device.name
+        wall = time.perf_counter() - running.began
+        self._finishing[self._workers.submit(_written, *given, wall)] = spec
         del group.running[slot]
         runs.end(slot)
+
+    def _give_up(self, fault: InputError) -> None:
+        """Start nothing more; what has finished is still written."""
+        self._fault = fault
+        self._groups, self._others, self._for_host = [], [], []
+
+    def _fail(self, group: _Group, running: _Running, asked: Future[str]) -> None:
+        """Free the slot of a run whose formula could not be judged."""
+        assert group.runs is not None
+        error = asked.exception()
+        if isinstance(error, BrokenExecutor):
+            raise error
+        self._failed.append(failure(running.spec, repr(error)))
+        del group.running[running.slot]
+        group.runs.end(running.slot)
+
+    def _on_others(self) -> list[Event]:
+        """Hand runs of the host to the workers, and do one of the others here."""
+        while self._for_host and len(self._finishing) < self._jobs:
+            spec = self._for_host.pop(0)
+            self._finishing[self._workers.submit(_performed, spec, self._execute)] = spec
+        if not self._others:
+            return []
+        spec = self._others.pop(0)
+        try:
+            record = perform(spec, _uninterrupted(self._execute))
+        except Terminated as ended:
+            if not isinstance(ended.__cause__, DeviceFault):
+                raise KeyboardInterrupt from None
+            self._give_up(ended.__cause__)
+            return []
+        return [_with_device(record, self.engine.device.name)]
 
     # --- in worker processes
 
@@ -254,18 +340,42 @@ class GpuPool:
             for _, group in self._groups:
                 for running in [each for each in group.running.values() if each.asked]:
                     self._answered(group, running)
+        failed, self._failed = self._failed, []
         done = [future for future in self._finishing if future.done()]
-        return [_record(future, self._finishing.pop(future)) for future in done]
+        return [*failed, *(_record(future, self._finishing.pop(future)) for future in done)]
 
 
 def _processes(count: int) -> ProcessPoolExecutor:
     # A process that has used the GPU must not be copied.
-    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(count, mp_context=context, initializer=_prepare)
+
+
+def _prepare() -> None:
+    """Make a worker process ready."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent acts
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
 
 def _record(future: Future[Record], spec: Spec) -> Record:
     error = future.exception()
+    if isinstance(error, BrokenExecutor):
+        raise error
     return future.result() if error is None else failure(spec, repr(error))
+
+
+def _uninterrupted(execute: str) -> Callable[[Spec], Record]:
+    """What does a run; Ctrl-C or a lost device ends it instead of making it one that failed."""
+    function = resolve(execute)
+
+    def run(spec: Spec) -> Record:
+        try:
+            with faults_told():
+                return function(spec)
+        except (KeyboardInterrupt, DeviceFault) as error:
+            raise Terminated from error
+
+    return run
 
 
 def _kind_of(spec: Spec) -> _Kind | None:
@@ -332,6 +442,10 @@ def _answer(spec: Spec, program: Program) -> str:
     return str(_judge(spec)(program).answer)
 
 
+def _performed(spec: Spec, execute: str) -> Record:
+    return perform(spec, resolve(execute))
+
+
 def _written(
     spec: Spec,
     front: Front,
@@ -339,11 +453,16 @@ def _written(
     seconds: float,
     curve: dict[str, list[Any]],
     device: str,
+    wall: float,
 ) -> Record:
-    """The record, with the device among its hardware."""
+    """The record; `wall` is what the run took until now, beside others."""
 
     def execute(spec: Spec) -> Record:
         return record_of(spec, front, evaluations, seconds, curve, _judge(spec))
 
-    record = perform(spec, execute)
+    record = _with_device(perform(spec, execute), device)
+    return replace(record, wall=wall + (record.wall or 0.0))
+
+
+def _with_device(record: Record, device: str) -> Record:
     return replace(record, hardware={**record.hardware, "gpu": device})

@@ -7,7 +7,7 @@ settings are refused by name, as are hyper-parameters of another method.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from symseek.engines.interface import ENGINES, engine_named
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from symseek.search import SearchConfig
     from symseek.tokens import Library
 
-__all__ = ["ABLATIONS", "HYPERPARAMETERS", "Plan", "check", "gp_config", "search_config"]
+__all__ = [
+    "ABLATIONS",
+    "HYPERPARAMETERS",
+    "Plan",
+    "check",
+    "gp_config",
+    "on_engine",
+    "search_config",
+]
 
 _POLICY = ("batch_size", "learning_rate", "entropy_weight", "max_constants")
 
@@ -156,10 +164,10 @@ def check(specs: Iterable[Spec], with_libraries: bool = True) -> None:
     ...
     symseek.errors.InputError: noise is -0.1; it must be 0 or more
     """
-    if with_libraries:
-        engine_named("native", threads=1)  # which may be told to use what this machine has not
+    engines = {"native": None}
     for spec in {(spec.method, canonical(dict(spec.settings))): spec for spec in specs}.values():
         plan = Plan.of(spec)
+        engines[plan.engine] = None
         if spec.method != "gp":
             search_config(spec.method, plan)
             continue
@@ -168,6 +176,23 @@ def check(specs: Iterable[Spec], with_libraries: bool = True) -> None:
             from symseek.baselines.gp import operators
 
             operators()
+    for name in engines if with_libraries else ():  # it may be told to use what is not here
+        engine_named(name, threads=1)
+
+
+def on_engine(specs: Iterable[Spec], engine: str) -> list[Spec]:
+    """The same runs on another engine; genetic programming has none.
+
+    >>> specs = on_engine([Spec("dsr", "Nguyen-1", 0), Spec("gp", "Nguyen-1", 0)], "cuda")
+    >>> [dict(spec.settings) for spec in specs]
+    [{'engine': 'cuda'}, {}]
+    """
+    return [
+        spec
+        if engine == "native" or spec.method == "gp"
+        else replace(spec, settings={**spec.settings, "engine": engine})
+        for spec in specs
+    ]
 
 
 def search_config(method: str, plan: Plan) -> SearchConfig:
@@ -216,4 +241,6 @@ def gp_config(plan: Plan) -> GPConfig:
     for name in ("ablation", "reward_noise", "distribution"):
         if getattr(plan, name):
             raise InputError(f"genetic programming has no setting {name!r}: it has no policy")
+    if plan.engine != "native":
+        raise InputError("genetic programming has no setting 'engine': it runs on the host")
     return GPConfig.from_dict({"max_expressions": plan.max_expressions, **plan.tuned})

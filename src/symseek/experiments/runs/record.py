@@ -61,7 +61,7 @@ class Record:
     wall: float | None = 0.0  # seconds of everything: setting up and checks as well
     started_at: str = ""  # UTC
     commit: str = ""  # of the code, with "-dirty" where files were changed since
-    hardware: Mapping[str, Any] = field(default_factory=dict)  # cpu, cores, platform
+    hardware: Mapping[str, Any] = field(default_factory=dict)  # cpu, cores, platform, gpu if any
     symseek: str = ""  # its version
 
     def __post_init__(self) -> None:

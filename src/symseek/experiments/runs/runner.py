@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from symseek.errors import InputError
+from symseek.engines.interface import ENGINES
+from symseek.errors import InputError, unknown_name
 from symseek.experiments.runs.perform import EXECUTE, failure, resolve
 from symseek.experiments.runs.pool import LostRun, Pool, ProcessPool
 from symseek.experiments.runs.record import Record, Snapshot
@@ -71,11 +72,12 @@ class Outcome:
 def run(
     specs: Iterable[Spec],
     store: Store,
-    jobs: int = 1,
+    jobs: int | None = None,
     cluster: str | None = None,
     listener: Listener | None = None,
     execute: str = EXECUTE,
     retry_failed: bool = False,
+    engine: str = "native",
 ) -> Outcome:
     """Do every run that the store has no record of, `jobs` at a time or on a Ray cluster.
 
@@ -84,6 +86,9 @@ def run(
     for: should that process end, the run is done here. `cluster` is an address for Ray: "auto",
     "local", "host:6379" or "ray://host:10001"; then `jobs` does not count.
 
+    With the engine "cuda", runs whose settings name it are done on a GPU, many side by side, or on
+    every GPU of the cluster; `jobs` processes judge what they find, by default one for each core.
+
     >>> import tempfile
     >>> specs = [Spec("dsr", "Nguyen-11", seed, {"max_expressions": 20_000}) for seed in (0, 1)]
     >>> with tempfile.TemporaryDirectory() as folder, Store(f"{folder}/runs.db") as store:
@@ -91,18 +96,33 @@ def run(
     >>> first.counts, first.ran, second.ran
     (Counts(done=2, failed=0, running=0, missing=0), 2, 0)
     """
-    if type(jobs) is not int or jobs < 1:
+    if jobs is not None and (type(jobs) is not int or jobs < 1):
         raise InputError(f"jobs is {jobs!r}; it must be at least 1")
+    if engine not in ENGINES:
+        raise unknown_name("engine", engine, ENGINES)
     resolve(execute)  # refuse a bad name here, and not in every worker
 
     def make_pool() -> Pool:
-        if cluster is None:
-            return ProcessPool(jobs, execute)
+        return _pool(execute, jobs, cluster, engine)
+
+    return drive(specs, store, make_pool, listener or Listener(), retry_failed)
+
+
+def _pool(execute: str, jobs: int | None, cluster: str | None, engine: str) -> Pool:
+    """Who does the runs; only what is needed for that is imported."""
+    if cluster is not None and engine == "cuda":
+        from symseek.experiments.runs.gpu_cluster import RayGpuPool
+
+        return RayGpuPool(cluster, execute)
+    if cluster is not None:
         from symseek.experiments.runs.cluster import RayPool
 
         return RayPool(cluster, execute)
+    if engine == "cuda":
+        from symseek.experiments.runs.gpu import GpuPool
 
-    return drive(specs, store, make_pool, listener or Listener(), retry_failed)
+        return GpuPool(execute, jobs)
+    return ProcessPool(jobs or 1, execute)
 
 
 def drive(

@@ -1,0 +1,51 @@
+"""A device that fails in the middle of the work, told in one sentence.
+
+CuPy says what is wrong in errors of its own, which come out of any call. Whoever lets an engine
+work for long does so under `faults_told`; it costs nothing, and knows CuPy only if that is loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from symseek.errors import InputError
+
+__all__ = ["DeviceFault", "faults_told"]
+
+_MOST_SAID = 120  # characters of what CuPy says
+
+
+class DeviceFault(InputError):
+    """A device failed. What the host holds, such as the state of a search, is as it was before."""
+
+
+@contextmanager
+def faults_told() -> Iterator[None]:
+    """Turn errors of a device into a `DeviceFault`; others pass."""
+    try:
+        yield
+    except Exception as error:
+        text = _told(error)
+        if text is None:
+            raise
+        raise DeviceFault(text) from error
+
+
+def _told(error: Exception) -> str | None:
+    """What is wrong with the device; None if that is not what the error is about."""
+    cuda = getattr(sys.modules.get("cupy"), "cuda", None)
+    if cuda is None:
+        return None
+    said = " ".join(str(error).split())[:_MOST_SAID]
+    if isinstance(error, MemoryError):
+        if type(error) is MemoryError:  # of the host
+            return None
+        return (
+            f"the GPU is out of memory ({said}); close what else uses it, or use fewer rows or a"
+            " smaller batch"
+        )
+    if isinstance(error, (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError)):
+        return f"the GPU stopped working ({said}); check `nvidia-smi`"
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -177,7 +178,10 @@ def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | 
         budget, regression.search.state
     ):
         return None
-    return fit_command(run.request, result)
+    request = run.request
+    if regression.search.state.unaided:
+        request = replace(request, settings=replace(request.settings, structure=False))
+    return fit_command(request, result)
 
 
 def _summary(

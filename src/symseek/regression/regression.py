@@ -39,7 +39,7 @@ from symseek.regression.settings import Settings
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search
 from symseek.structure.cycles import cyclic_programs
-from symseek.structure.proposals import Proposals
+from symseek.structure.proposals import SHARE, Proposals
 from symseek.tokens import Library, short_number
 
 __all__ = ["Regression", "simple_programs"]
@@ -178,6 +178,11 @@ class Regression:
     @property
     def structure(self) -> str | None:
         """What the columns have been found to act like, in a sentence; None if like themselves."""
+        if self.search.state.unaided:
+            return (
+                f"to look for structure takes more than {SHARE:.0%} of `max_seconds`; the search"
+                " went on without"
+            )
         proposals = self.search.proposals
         view = proposals.found if isinstance(proposals, Proposals) else None
         if view is None or not view.holds_in(self.scales.inputs):
@@ -252,7 +257,7 @@ class Regression:
     def _shortlist(self) -> list[Program]:
         """What the structure of the data proposes, unless something is exact already."""
         search = self.search
-        if search.proposals is None or not search.iteration:
+        if search.proposals is None or search.state.unaided or not search.iteration:
             return []
         exact = self.ending(search.state) is Stopped.EXACT
         return [] if exact else search.proposals.shortlist(search.expressions)

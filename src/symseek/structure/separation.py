@@ -8,7 +8,7 @@ columns, and no h. So a sum of two different things comes apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +55,7 @@ def separations(
     operators: set[str],
     rates: Rates,
     enough: float,
+    check: Callable[[], None],
 ) -> list[Separation]:
     """The best ways to take a sum apart; `enough` is a relative error that is as good as none."""
     found: list[Separation] = []
@@ -68,6 +69,7 @@ def separations(
         for column in range(Z.shape[1]):
             others = np.delete(Z, column, axis=1)
             for functions in _functions(Z[:, column], names[column], operators, rates, column):
+                check()
                 made = _taken_apart(others, target, weights, functions)
                 if made is not None and made[1] < enough:
                     found.append(Separation(form, column, *made))

@@ -272,6 +272,7 @@ def test_an_interrupt_inside_leaves_a_state_to_go_on_from(
     def interrupt(*args: Any, **kwargs: Any) -> Any:
         raise KeyboardInterrupt
 
+    searched = of(found).searched
     with monkeypatch.context() as patch:
         if where == "step":
             of(found).searched = interrupt  # the search in the view's columns is made here
@@ -281,7 +282,7 @@ def test_an_interrupt_inside_leaves_a_state_to_go_on_from(
     assert result.stopped is Stopped.INTERRUPTED
     assert found.search.iteration == 0
     assert found.model(final=False).best.text
-    of(found).searched = found._search_some_rows
+    of(found).searched = searched
     found.search.run()  # without the first programs, which have been graded
     assert outcome(found) == outcome(whole)
 

@@ -37,6 +37,7 @@ __all__ = ["Proposals"]
 _FIT = FitConfig("least_squares", restarts=0, max_steps=40)
 _ROUNDS = ((2_000, 150), (10_000, 60))  # rows to fit candidates to, and how many are then kept
 _SHORTLISTED = 15
+_OF_DATA = ("_reduced", "_exact", "_near", "_fitted")
 _AT_A_TIME = 100  # programs fitted before the next look at the clock
 SHARE = 0.75  # of the time that the first candidates may take; the rest is for the search
 
@@ -92,6 +93,12 @@ class Proposals:
             yield self._written(near)
         if self._reduced is not None and self._reduced.columns:
             yield self._written(self._evolved(iteration, tally))
+
+    def share(self, other: object) -> None:
+        """Take over what another has found out about the same data, which no seed changes."""
+        if isinstance(other, Proposals):
+            known = {name: vars(other)[name] for name in _OF_DATA if name in vars(other)}
+            vars(self).update(known)
 
     @contextmanager
     def _limited(self, tally: Tally) -> Iterator[None]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from symseek.structure.features import Rates
 from symseek.structure.surrogate import chebyshev, left_out, products, scaled_places, terms
-from symseek.structure.targets import FORMS, Form, Words, defined, power_words
+from symseek.structure.targets import FORMS, Form, Words, defined, powers, quotient
 
 __all__ = ["Separation", "separations"]
 
@@ -94,8 +94,7 @@ def _functions(
         yield [one, wave]
     for halves in (2, 4, -2, -4, 6, -6, 1, -1):
         if defined(z, halves, operators):
-            words = power_words(name, abs(halves))
-            yield [one, (words if halves > 0 else ["div", 1.0, *words], z ** (halves / 2))]
+            yield [one, (quotient(*powers([name], [halves])), z ** (halves / 2))]
     for function, usable in (("exp", np.abs(z).max() < 50), ("log", (z > 0).all())):
         if function in operators and usable:
             yield [one, ([function, name], getattr(np, function)(z))]

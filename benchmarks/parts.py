@@ -18,6 +18,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -249,7 +250,7 @@ def without_evolution(regression: Regression) -> Proposals:
         regression.library,
         regression.train.scaled(regression.scales),
         regression.settings.max_length,
-        regression._search_some_rows,
+        partial(regression._search_some_rows, seed=regression.settings.seed),
     )
 
 

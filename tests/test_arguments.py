@@ -114,6 +114,7 @@ FITTED: dict[str, set[str]] = {  # the odd values that are none for this paramet
     "reward": set(),
     "sample_rows": {"None", "5", "10**30"},
     "scale": FLAGS,
+    "seeds": {"5"},
     "structure": FLAGS,
     "undefined": set(),
     "validation": {"0", "0.5", "0.0"},

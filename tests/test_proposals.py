@@ -218,16 +218,47 @@ class _Slow:
         return self.now
 
 
-def test_the_time_ends_it_and_a_count_repeats_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seconds", [0.06, 0.2, 0.5, 2.0, 5.0, 10.0])
+def test_the_time_ends_it_and_a_count_repeats_it(
+    seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(time, "perf_counter", _Slow())
-    found = regression(max_seconds=0.5, max_expressions=1_000_000)
+    found = regression(max_seconds=seconds, max_expressions=1_000_000, patience=None)
     result = found.run()
     assert result.stopped is Stopped.TIME
     assert result.repeated_by is not None
     monkeypatch.undo()
-    again = regression(max_expressions=result.repeated_by)
-    again.run()
-    assert [each.program for each in again.search.front] == [each.program for each in result.front]
+    aided = not found.search.state.unaided
+    assert aided == (seconds > 1)  # to look for structure takes longer than the shorter ones
+    again = regression(max_expressions=result.repeated_by, structure=aided, patience=None)
+    assert again.run().expressions == result.expressions
+    assert outcome(again) == outcome(found)
+    assert again.model() == found.model()
+
+
+def test_what_takes_too_long_is_told_and_made_up_for_with_more_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(time, "perf_counter", _Slow())
+    found = regression(max_seconds=0.5)
+    found.run()
+    monkeypatch.undo()
+    assert found.structure is not None
+    assert "more than 75% of `max_seconds`" in found.structure
+    spent = found.search.expressions
+    found.raise_budget(Settings(max_expressions=5_000, max_seconds=None))
+    found.run()
+    assert not found.search.state.unaided
+    assert found.search.expressions > spent + of(found)._cost
+    assert found.structure == "as far as the rows show, " + of(found).view.told("y")
+
+
+@pytest.mark.parametrize("size", [1, 7, 10_000])
+def test_candidates_are_fitted_the_same_a_few_at_a_time(
+    size: int, whole: Regression, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposals, "_AT_A_TIME", size)
+    assert of(regression())._fitted == of(whole)._fitted
 
 
 @pytest.mark.parametrize(
@@ -241,6 +272,7 @@ def test_an_interrupt_inside_leaves_a_state_to_go_on_from(
     def interrupt(*args: Any, **kwargs: Any) -> Any:
         raise KeyboardInterrupt
 
+    searched = of(found).searched
     with monkeypatch.context() as patch:
         if where == "step":
             of(found).searched = interrupt  # the search in the view's columns is made here
@@ -250,7 +282,7 @@ def test_an_interrupt_inside_leaves_a_state_to_go_on_from(
     assert result.stopped is Stopped.INTERRUPTED
     assert found.search.iteration == 0
     assert found.model(final=False).best.text
-    of(found).searched = found._search_some_rows
+    of(found).searched = searched
     found.search.run()  # without the first programs, which have been graded
     assert outcome(found) == outcome(whole)
 

@@ -34,6 +34,7 @@ __all__ = [
     "Iteration",
     "LoopState",
     "Looped",
+    "OutOfTime",
     "Result",
     "Stopped",
     "Tally",
@@ -56,6 +57,10 @@ class Stopped(enum.Enum):
     CALLBACK = "the callback asked to stop"
     EARLY = "early stopping: nothing better has been found for long"
     INTERRUPTED = "interrupted; the best so far is kept"
+
+
+class OutOfTime(Exception):
+    """What is being looked for takes too much of the time."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +181,11 @@ class Clock:
         self.timings = dict(state.timings)
         self._last = time.perf_counter()
 
+    @property
+    def now(self) -> float:
+        """The seconds up to this moment."""
+        return self.seconds + time.perf_counter() - self._last
+
     def lap(self, stage: str) -> None:
         """Add the time since the last lap to a stage."""
         now = time.perf_counter()
@@ -219,8 +229,14 @@ class Tally:
         own.most, own.out_of_time = self.most, self.out_of_time
         return own
 
+    def check_time(self, share: float) -> None:
+        """Raise `OutOfTime` if more than a share of the time is spent."""
+        seconds = self.budget.max_seconds
+        if seconds is not None and self.clock.now > share * seconds:
+            raise OutOfTime
+
     def goes_on_from(self, other: Tally) -> None:
-        """Count what was graded elsewhere."""
+        """Count what was graded elsewhere, or no more than was before."""
         self.expressions, self.most = other.expressions, other.most
         self.out_of_time = other.out_of_time
 

@@ -92,6 +92,7 @@ class Formula:
     r2: float
     validation_r2: float | None = None  # on the validation rows, if there are any
     exact: bool = False  # it meets every digit of the target, and by no chance
+    seeds: tuple[int, int] | None = None  # how many searches came to it, of how many, if several
 
     @property
     def complexity(self) -> int:
@@ -189,14 +190,25 @@ class Model:
             "rmse": [self.rmse(row) for row in range(len(self.formulas))],
             "r2": [each.r2 for each in self.formulas],
             "validation_r2": [each.validation_r2 for each in self.formulas],
+            **({"seeds": [self._seeds(each) for each in self.formulas]} if self._seeded else {}),
             "expression": [each.text for each in self.formulas],
         }
+
+    @property
+    def _seeded(self) -> bool:
+        """Whether several seeds were searched with."""
+        return any(each.seeds is not None for each in self.formulas)
+
+    @staticmethod
+    def _seeds(formula: Formula) -> str:
+        """How many seeds came to a formula, for reading; none to one that is made of another."""
+        return "{}/{}".format(*formula.seeds) if formula.seeds and formula.seeds[0] else "-"
 
     def __str__(self) -> str:
         validated = any(each.validation_r2 is not None for each in self.formulas)
         errors = self._errors()
         head = f"  row  complexity  reward   NRMSE{errors[0]}      R2"
-        head += "  validation" * validated + f"  {self.target} ="
+        head += "  validation" * validated + "  seeds" * self._seeded + f"  {self.target} ="
         lines = [head]
         for row, each in enumerate(self.formulas):
             mark = ">" if row == self.picked else " "
@@ -205,6 +217,8 @@ class Model:
             line += f"  {error}{errors[row + 1]}  {_short(each.r2)}"
             if validated:
                 line += f"  {_short(each.validation_r2):>10}"
+            if self._seeded:
+                line += f"  {self._seeds(each):>5}"
             lines.append(f"{line}  {each.text}")
         return "\n".join([*lines, *filter(None, [self.doubt])])
 
@@ -245,6 +259,7 @@ class Model:
                     "nrmse": each.nrmse,
                     "r2": each.r2,
                     "exact": each.exact,
+                    **({"seeds": list(each.seeds)} if each.seeds is not None else {}),
                     # JSON has no infinity, which is the R2 of a formula undefined on some row.
                     "validation_r2": _finite_or_none(each.validation_r2),
                     "expression": each.text,
@@ -284,7 +299,7 @@ def _read(record: Record) -> Model:
     ]
     library = full_library(names, own)
     formulas = tuple(
-        _read_formula(Record.of(f"row {row}", each, _FORMULA, ("exact",)), library)
+        _read_formula(Record.of(f"row {row}", each, _FORMULA, ("exact", "seeds")), library)
         for row, each in enumerate(record.items("formulas", _MOST_FORMULAS))
     )
     if not formulas:
@@ -323,7 +338,21 @@ def _read_formula(record: Record, library: Library) -> Formula:
         record.number("r2"),
         None if unvalidated else record.number("validation_r2"),
         record.flag("exact"),
+        _read_seeds(record),
     )
+
+
+def _read_seeds(record: Record) -> tuple[int, int] | None:
+    """How many seeds came to a formula, where there were several."""
+    if record.fields["seeds"] is None:
+        return None
+    pair = record.items("seeds", 2)
+    if len(pair) != 2:
+        raise InputError(f"the seeds of {record.what} are not two numbers")
+    found, count = (Record(record.what, {"seeds": each}).whole("seeds", 0, 2**31) for each in pair)
+    if found > count:
+        raise InputError(f"the seeds of {record.what} are {found} of {count}")
+    return found, count
 
 
 def _read_layout(record: Record, features: int) -> Layout | None:

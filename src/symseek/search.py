@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
@@ -29,6 +30,7 @@ from symseek.loop import (
     Iteration,
     Looped,
     LoopState,
+    OutOfTime,
     Stopped,
     Tally,
     check_budget,
@@ -123,13 +125,18 @@ class SearchState(LoopState):
     objective: Any  # what the objective remembers
     population: Population | None = None  # that an evolution goes on with, [B] programs
     begun: int = 0  # expressions graded when the policy last began anew
+    unaided: bool = False  # whether it has gone on without proposals, which took too long
 
 
 class Proposer(Protocol):
     """Brings programs to a search; what it brings depends on the iteration and its data alone."""
 
     def __call__(self, iteration: int, tally: Tally) -> Iterable[Programs]:
-        """Programs in groups, to be graded one after another."""
+        """Programs in groups, to be graded one after another.
+
+        If they take too much of the time it raises `OutOfTime`. From then on the search asks for
+        those of iteration 0, until it gets them.
+        """
 
     def shortlist(self, expressions: int) -> list[Program]:
         """The best it knows, which a front may not show, after so many expressions."""
@@ -235,11 +242,7 @@ class Search(Looped):
         config, clock = self.config, tally.clock
         room = self._room(tally)
         batch, entropy = self._first_batch(state, tally)
-        if self.proposals is not None and room():
-            for proposed in self.proposals(state.iteration, tally):
-                batch = self._joined(batch, proposed, tally)
-                if not room():
-                    break
+        batch, unaided = self._with_proposals(batch, state, tally, room)
         graded, population = batch, None
         if self.evolver is not None:
             graded, population = self.evolver(
@@ -258,6 +261,7 @@ class Search(Looped):
             objective=objective,
             population=population,
             begun=state.begun,
+            unaided=unaided,
             **tally.closed(batch, state, epsilon, entropy),
         )
 
@@ -273,6 +277,28 @@ class Search(Looped):
         graded = tally.grade(sample.programs)
         tally.clock.lap("evaluate")
         return graded, float(sample.entropy.sum(dtype=np.float64)) / len(sample.entropy)
+
+    def _with_proposals(
+        self, batch: Graded, state: SearchState, tally: Tally, room: Callable[[], int]
+    ) -> tuple[Graded, bool]:
+        """The batch with what is proposed, and whether the search goes on without proposals.
+
+        If they take too long it goes on as if there had never been any, and a search without them
+        repeats it. With more time, a search that is resumed gets them.
+        """
+        if self.proposals is None or not room():
+            return batch, state.unaided
+        own, before = batch, copy(tally)
+        try:
+            for proposed in self.proposals(0 if state.unaided else state.iteration, tally):
+                batch = self._joined(batch, proposed, tally)
+                if not room():
+                    break
+        except OutOfTime:
+            tally.goes_on_from(before)
+            tally.front = before.front
+            return own, True
+        return batch, False
 
     def _joined(self, batch: Graded, proposed: Programs, tally: Tally) -> Graded:
         """The batch with proposals that the constraints allow; the front looks at all of them."""

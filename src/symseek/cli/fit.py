@@ -194,17 +194,22 @@ def _known(regression: Regression) -> dict[str, str]:
 def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | None:
     """The command that repeats the run, if there is one: not if it ended by chance."""
     from symseek.loop import Stopped
+    from symseek.regression.regression import ending_of
 
     if result.stopped is Stopped.INTERRUPTED:
         return None
     if result.stopped is Stopped.TIME and result.repeated_by is None:
         return None
-    budget = run.request.settings.max_expressions
-    if result.repeated_by is not None and regression.ending.depends_on(
-        budget, regression.search.state
-    ):
+    search, budget = regression.search, run.request.settings.max_expressions
+    if result.repeated_by is not None and ending_of(search).depends_on(budget, search.state):
         return None
-    return fit_command(replace(run.request, settings=regression.repeatable), result)
+    unaided = {each.state.unaided for each in regression.searches if each.iteration}
+    if len(unaided) == 2:
+        return None
+    request = replace(run.request, settings=regression.repeatable)
+    if unaided == {True}:
+        request = replace(request, settings=replace(request.settings, structure=False))
+    return fit_command(request, result)
 
 
 def _summary(

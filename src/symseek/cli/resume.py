@@ -66,7 +66,7 @@ def _resume(options: argparse.Namespace) -> int:
 def _refuse_finished(run: RunFolder, regression: Regression) -> None:
     from symseek.loop import Stopped
 
-    reason = regression.search.finished
+    reason = regression.finished
     if reason is None or not run.complete:
         return
     advice = (

@@ -184,5 +184,6 @@ _READERS: dict[str, Any] = {
     "validation": _number,
     "sample_rows": _whole_or_none,
     "seed": _whole,
+    "seeds": _whole,
     "threads": _whole,
 }

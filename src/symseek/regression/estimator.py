@@ -66,6 +66,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             fitted. Formulas are always in the units of the data.
         structure: whether to look first for columns that act together, such as v/c, and for
             formulas by linear algebra.
+        seeds: how many searches to make, with the seed and those after it, each with the whole
+            budget. Their formulas are merged; the table says how many seeds came to each.
         warm_start: whether another `fit` goes on from the last: with the same data the search
             continues with a fresh budget; with other data of the same columns it begins with the
             formulas it had. Unless `random_state` is a number, it keeps its first seed.
@@ -111,6 +113,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         sample_rows: int | None = Settings.sample_rows,
         scale: bool = Settings.scale,
         structure: bool = Settings.structure,
+        seeds: int = Settings.seeds,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -132,6 +135,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.sample_rows = sample_rows
         self.scale = scale
         self.structure = structure
+        self.seeds = seeds
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

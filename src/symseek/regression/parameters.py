@@ -23,7 +23,7 @@ from sklearn.utils._param_validation import (
 from symseek.arguments import refused
 from symseek.data import FEWEST_ROWS
 from symseek.errors import InputError, unknown_name
-from symseek.regression.settings import WANTED, Settings, cores
+from symseek.regression.settings import MOST_SEEDS, WANTED, Settings, cores
 from symseek.search import SearchConfig
 
 __all__ = ["CONSTRAINTS", "UNDEFINED", "check_undefined", "is_seed", "settings_of"]
@@ -45,6 +45,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "sample_rows": [Interval(Integral, FEWEST_ROWS, None, closed="left"), None],
     "scale": ["boolean"],
     "structure": ["boolean"],
+    "seeds": [Interval(Integral, 1, MOST_SEEDS, closed="both")],
     "warm_start": ["boolean"],
     "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), RandomState, None],
     "n_jobs": [Integral, None],

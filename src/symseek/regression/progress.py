@@ -57,14 +57,16 @@ class SearchProgress:
     """How far a search is: the share of its budget, the rate and the time left."""
 
     def __init__(self, regression: Regression, now: Iteration) -> None:
-        config = regression.search.config
+        searches, config = regression.searches, regression.search.config
         shares = [now.expressions / config.max_expressions]
         if config.max_seconds is not None:
             shares.append(now.seconds / config.max_seconds)
-        self.share = min(1.0, max(shares))
-        self.expressions = now.expressions
-        self.rate = now.expressions / max(now.seconds, 1e-9)
-        self.left = now.seconds / self.share - now.seconds if self.share else None
+        before = searches[: searches.index(regression.search)]
+        self.share = (len(before) + min(1.0, max(shares))) / len(searches)
+        self.expressions = now.expressions + sum(each.expressions for each in before)
+        seconds = now.seconds + sum(each.state.seconds for each in before)
+        self.rate = self.expressions / max(seconds, 1e-9)
+        self.left = seconds / self.share - seconds if self.share else None
 
     def __str__(self) -> str:
         left = "" if self.left is None else f", {clock(self.left)} left at most"

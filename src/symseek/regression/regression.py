@@ -13,7 +13,8 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import product
+from functools import partial
+from itertools import cycle, product
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from symseek.loop import Iteration, Result, Stopped
 from symseek.model import Accuracy, Formula, Layout, Model, full_library
 from symseek.notation.upright import upright
 from symseek.programs import Program, Programs
-from symseek.regression import picking
+from symseek.regression import picking, seeds
 from symseek.regression.ending import Ending
 from symseek.regression.exactness import looks_random
 from symseek.regression.measure import Measure
@@ -42,7 +43,7 @@ from symseek.regression.settings import Settings
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search
 from symseek.structure.cycles import cyclic_programs
-from symseek.structure.proposals import Proposals
+from symseek.structure.proposals import SHARE, Proposals
 from symseek.tokens import Library, short_number
 
 __all__ = ["Regression", "simple_programs"]
@@ -108,16 +109,13 @@ class Regression:
         self.searched = sampled.scaled(self.scales)
         self.searched.refuse_constant_target("the normalised error of the rows sampled")
         self.measure = Measure(self.train, self.reward, self.library)
-        self.ending = Ending(
-            Measure(sampled, self.reward, self.library, self.scales),
-            settings.patience,
-            self._polished,
-        )
+        self._searched_by = Measure(sampled, self.reward, self.library, self.scales)
         self.engine = self._engine()
         with faults_told():
-            self.search = self._search(
-                self.library, self.searched, stop_early=self.ending, proposals=self._proposals()
-            )
+            self.searches = [
+                self._seeded((settings.seed + at) % 2**64) for at in range(settings.seeds)
+            ]
+        self.search = self.searches[0]  # that runs, or ran last
         self._simplified: dict[Program, Program] = {}  # programs of the search, by what they were
 
     def _scales(self) -> Scales:
@@ -146,6 +144,14 @@ class Regression:
         name = fixed(self.settings.engine, self.search.engine.name, *self._work)
         return replace(self.settings, engine=name)
 
+    def _seeded(self, seed: int) -> Search:
+        """The search with one seed."""
+        ending = Ending(self._searched_by, self.settings.patience, self._polished)
+        proposals = self._proposals(seed)
+        return self._search(
+            self.library, self.searched, seed=seed, stop_early=ending, proposals=proposals
+        )
+
     def _search(self, library: Library, data: Data, **options: Any) -> Search:
         """A search on these rows."""
         settings, config = self.settings, self.settings.search_config()
@@ -163,13 +169,12 @@ class Regression:
                 high=settings.max_length,
                 constants=most_constants,
             ),
-            seed=settings.seed,
             threads=settings.threads,
             engine=self.engine,
             **options,
         )
 
-    def _proposals(self) -> Proposals | None:
+    def _proposals(self, seed: int) -> Proposals | None:
         """What the structure of the data proposes, if it is asked for and the reward allows it."""
         settings = self.settings
         evolves = settings.search_config().evolution is not None
@@ -181,7 +186,7 @@ class Regression:
             self.library,
             rows,
             self._longest * (_UNSIMPLIFIED if self._longest > settings.max_length else 1),
-            self._search_some_rows,
+            partial(self._search_some_rows, seed=seed),
             settings.threads,
         )
 
@@ -194,12 +199,18 @@ class Regression:
         length = self.settings.max_length
         return length if length < Settings.max_length else _LONGER * length
 
-    def _search_some_rows(self, library: Library, data: Data) -> Search:
-        return self._search(library, data.sampled(self.settings.sample_rows, self.settings.seed))
+    def _search_some_rows(self, library: Library, data: Data, seed: int) -> Search:
+        some = data.sampled(self.settings.sample_rows, self.settings.seed)
+        return self._search(library, some, seed=seed)
 
     @property
     def structure(self) -> str | None:
         """What the columns have been found to act like, in a sentence; None if like themselves."""
+        if self.search.state.unaided:
+            return (
+                f"to look for structure takes more than {SHARE:.0%} of `max_seconds`; the search"
+                " went on without"
+            )
         proposals = self.search.proposals
         view = proposals.found if isinstance(proposals, Proposals) else None
         if view is None or not view.holds_in(self.scales.inputs):
@@ -207,15 +218,24 @@ class Regression:
         return f"as far as the rows show, {view.told(self.target)}"
 
     def run(self, callback: Callable[[Iteration], object] | None = None) -> Result:
-        """Search until a budget is spent, or go on with one that was raised.
+        """Search until a budget is spent, or go on with one that was raised; seed by seed.
 
         Raises:
             DeviceFault: the engine's device failed; the search stands after its last iteration.
         """
-        with faults_told():
-            return self._run(callback)
+        results: list[Result] = []
+        for search in self.searches:
+            if isinstance(search.proposals, Proposals):
+                search.proposals.share(self.search.proposals)
+            self.search = search
+            with faults_told():
+                results.append(self._run(callback))
+            if results[-1].stopped not in seeds.GOES_ON:
+                break
+        return seeds.merged_result(results)
 
     def _run(self, callback: Callable[[Iteration], object] | None) -> Result:
+        """Run the search of one seed."""
         if self.search.iteration == 0:
             for first in (simple_programs(self.library), self._cyclic()):
                 self.search.consider(first[: self._left])
@@ -223,7 +243,8 @@ class Regression:
             result = self.search.run(callback)
             if result.stopped is not Stopped.EARLY:
                 return result
-            if not self.ending.too_soon(self.search.state, self.search.config.max_expressions):
+            ending, budget = ending_of(self.search), self.search.config.max_expressions
+            if not ending.too_soon(self.search.state, budget):
                 return result
             self.search.begin_anew()
 
@@ -232,6 +253,12 @@ class Regression:
         """Expressions that may still be graded."""
         budget: int = self.search.config.max_expressions
         return max(budget - self.search.expressions, 0)
+
+    @property
+    def finished(self) -> Stopped | None:
+        """Why there is nothing left to do; None while there is."""
+        reasons = [search.finished for search in self.searches]
+        return next((each for each in reasons if each not in seeds.GOES_ON), reasons[-1])
 
     def _cyclic(self) -> Programs:
         programs = cyclic_programs(self.library, self.searched)
@@ -250,16 +277,19 @@ class Regression:
     def raise_budget(self, settings: Settings) -> None:
         """Allow as much again as these settings say."""
         wanted = settings.search_config()
-        self.ending.patient_from = self.search.expressions
-        self.search.raise_budget(wanted.max_expressions, wanted.max_seconds)
+        for search in self.searches:
+            ending_of(search).patient_from = search.expressions
+            search.raise_budget(wanted.max_expressions, wanted.max_seconds)
 
     def learn_from(self, other: Regression) -> None:
         """Begin with the formulas and the policy of a search on other data."""
-        self.search.learn_from(other.search)
+        for mine, its in zip(self.searches, cycle(other.searches), strict=False):
+            mine.learn_from(its)
 
     def model(self, final: bool = True) -> Model:
         """What has been found so far; `final` refits on all rows and looks for neat numbers."""
-        programs = [self._simple(each.program) for each in self.search.front]
+        front = seeds.merged_front([each.front for each in self.searches])
+        programs = [self._simple(each.program) for each in front]
         if final and programs:
             proposed = [self._simple(each) for each in self._shortlist()]
             # How short these are shows once their numbers are neat, so none is left out before.
@@ -275,17 +305,42 @@ class Regression:
         if final:
             programs = [self._neat(each) for each in programs]
         formulas = self._front([self._formula(each) for each in programs])
+        if final:
+            formulas = self._counted(formulas)
         picked, rule = self._pick(formulas)
         about = self.layout, self.train.spread
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
 
     def _shortlist(self) -> list[Program]:
         """What the structure of the data proposes, unless something is exact already."""
-        search = self.search
-        if search.proposals is None or not search.iteration:
+        if self.search.iteration and ending_of(self.search)(self.search.state) is Stopped.EXACT:
             return []
-        exact = self.ending(search.state) is Stopped.EXACT
-        return [] if exact else search.proposals.shortlist(search.expressions)
+        listed = [
+            each
+            for search in self.searches
+            if search.proposals is not None and search.iteration and not search.state.unaided
+            for each in search.proposals.shortlist(search.expressions)
+        ]
+        return list(dict.fromkeys(listed))
+
+    def _counted(self, formulas: list[Formula]) -> list[Formula]:
+        """The formulas with how many seeds came to each, if there are several to tell of."""
+        begun = [each for each in self.searches if len(each.front)]
+        if len(begun) < 2:
+            return formulas
+        every = slice(None, None, -(-len(self.train.y) // _LOOKED_AT))
+        X, spread = self.train.X[every], self.train.spread
+        scaled, unit = X / self.scales.inputs, self.scales.target / spread
+        with np.errstate(all="ignore"):
+            values = np.array([each.program.evaluate(X) for each in formulas]) / spread
+            fronts = [
+                np.array([each.program.evaluate(scaled) for each in search.front]) * unit
+                for search in begun
+            ]
+        errors = np.array([each.nrmse for each in formulas])
+        counts = seeds.found_by(values, errors, fronts)
+        pairs = zip(formulas, counts, strict=True)
+        return [replace(each, seeds=(count, len(begun))) for each, count in pairs]
 
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""
@@ -442,6 +497,13 @@ class Regression:
         losses = held_out.weights * reward.row_losses(errors)
         rounding = np.array([self.measure.last_bits * held_out.spread])
         return picking.validation(losses, float(reward.row_losses(rounding)[0]))
+
+
+def ending_of(search: Search) -> Ending:
+    """What says when a search on a table has ended."""
+    ending = search.stop_early
+    assert isinstance(ending, Ending)
+    return ending
 
 
 def _named(value: float, digits: int) -> str:

@@ -23,12 +23,14 @@ from symseek.rewards import reward_named
 from symseek.search import SearchConfig
 from symseek.tokens import Library, Token
 
-__all__ = ["OPERATORS", "WANTED", "Settings", "cores"]
+__all__ = ["MOST_SEEDS", "OPERATORS", "WANTED", "Settings", "cores"]
 
 Check = Callable[[str, Any, str], Any]
 
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
 """What formulas are made of unless something else is asked for."""
+
+MOST_SEEDS = 100
 
 
 def cores() -> int:
@@ -57,6 +59,7 @@ WANTED = {
     "scale": "True or False",
     "structure": "True or False",
     "seed": "a whole number from 0 to 2**64 - 1",
+    "seeds": f"a whole number from 1 to {MOST_SEEDS}",
     "threads": "a whole number from 1 to 1024",
     "engine": "the name of an engine, such as 'auto'",
     "config": "of the type SearchConfig, or none",
@@ -103,6 +106,9 @@ class Settings:
         True, "look first for columns that act together, and for formulas by linear algebra"
     )
     seed: int = _option(0, "random numbers: the same seed gives the same result")
+    seeds: int = _option(
+        1, "how many searches, with this seed and those after it, each with the whole budget"
+    )
     threads: int = _option(1, "threads; they change the speed, never the result")
     engine: str = _option(
         AUTO, "where to compute: native, cuda (a GPU), or auto, a GPU if there is one and it pays"
@@ -225,6 +231,7 @@ _CHECKS: dict[str, Check] = {
     "scale": _flag,
     "structure": _flag,
     "seed": _whole(0, 2**64 - 1),
+    "seeds": _whole(1, MOST_SEEDS),
     "threads": _whole(1, 1024),
     "engine": _text,
     "config": _config,

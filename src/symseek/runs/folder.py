@@ -2,7 +2,7 @@
 
     settings.json   the data, the columns and every setting: written first
     lock            who writes the folder, as long as someone does
-    checkpoint      the state of the search, every few seconds
+    checkpoint      the state of the search, every few seconds; of a second seed, checkpoint-2
     front.json      the model, which predicts and exports; every few seconds what it is so far
     front.csv       the same as a table
     curve.csv       the course of the search
@@ -30,10 +30,10 @@ from symseek.files.tables import TrainingTable, read_table
 from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.regression.settings import MOST_SEEDS, Settings
 from symseek.runs.checkpoint import engine_of, restore
 from symseek.runs.lock import LOCK, FolderLock, held_error, holder
-from symseek.runs.recorder import CHECKPOINT, PROGRESS, Recorder, front_text, how_far
+from symseek.runs.recorder import PROGRESS, Recorder, checkpoint_path, front_text, how_far
 from symseek.runs.request import read_request, read_settings
 from symseek.version import __version__
 
@@ -41,8 +41,7 @@ __all__ = ["FitRequest", "RunFolder", "new_folder"]
 
 FORMAT = 1  # of settings.json
 # In the order in which they are written.
-_RESULTS = ("checkpoint", "front.json", "front.csv", "curve.csv", "report.html")
-_FILES = ("settings.json", *_RESULTS)
+_RESULTS = ("front.json", "front.csv", "curve.csv", "report.html")
 _CURVE = (
     "iteration",
     "expressions",
@@ -117,8 +116,8 @@ class RunFolder:
             run.lock()
             _check_replaceable(folder, overwrite)  # who held the lock may have begun a run
             run.remove_leftovers()
-            for name in _FILES:
-                (folder / name).unlink(missing_ok=True)
+            for path in _files(folder):
+                path.unlink(missing_ok=True)
             write_whole(folder / "settings.json", request.to_json())
         except OSError as error:
             run.close()
@@ -161,11 +160,6 @@ class RunFolder:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise _damaged(path, error) from None
 
-    @property
-    def checkpoint(self) -> Path:
-        """Where the state of the search is kept."""
-        return self.path / CHECKPOINT
-
     def recorder(self, regression: Regression) -> Recorder:
         """The callback that saves the search and its front now and then."""
         return Recorder(self.path, regression)
@@ -186,7 +180,8 @@ class RunFolder:
 
         Returns the engine that the search was with until then.
         """
-        if not self.checkpoint.exists():
+        paths = [checkpoint_path(self.path, at) for at in range(len(regression.searches))]
+        if not paths[0].exists():
             return None
         before = self.request.settings
         if regression.search.config.batch_size != before.search_config().batch_size:
@@ -194,17 +189,21 @@ class RunFolder:
                 f"the run {str(self.path)!r} began with {before.max_expressions} expressions, less"
                 " than a batch, and cannot go on with more; run `fit` again"
             )
-        restore(regression.search, self.checkpoint)
-        return engine_of(self.checkpoint)
+        for search, path in zip(regression.searches, paths, strict=True):
+            if path.exists():
+                restore(search, path)
+        return engine_of(paths[0])
 
     @property
     def complete(self) -> bool:
         """Whether every result of the checkpoint is written: no file is missing or older."""
         try:
-            saved, *written = ((self.path / name).stat().st_mtime_ns for name in _RESULTS)
+            there = [path for path in _checkpoints(self.path) if path.exists()]
+            saved = [path.stat().st_mtime_ns for path in there]
+            written = [(self.path / name).stat().st_mtime_ns for name in _RESULTS]
         except OSError:
             return False
-        return min(written) >= saved
+        return bool(saved) and min(written) >= max(saved)
 
     def model(self) -> Model:
         """The model that was found, or what has been found so far."""
@@ -317,8 +316,17 @@ def _check_replaceable(folder: Path, overwrite: bool) -> None:
         )
 
 
+def _checkpoints(folder: Path) -> list[Path]:
+    return [checkpoint_path(folder, at) for at in range(MOST_SEEDS)]
+
+
+def _files(folder: Path) -> list[Path]:
+    """What a run may have written, whether or not it is there."""
+    return [*_checkpoints(folder), *(folder / name for name in ("settings.json", *_RESULTS))]
+
+
 def _leftovers(folder: Path) -> list[Path]:
-    return [folder / left.name for name in _FILES for left in leftovers(folder / name)]
+    return [folder / left.name for path in _files(folder) for left in leftovers(path)]
 
 
 def _holds_run(folder: Path) -> bool:

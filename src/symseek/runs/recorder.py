@@ -18,7 +18,7 @@ from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.runs.checkpoint import Checkpointer
 
-__all__ = ["CHECKPOINT", "PROGRESS", "Recorder", "front_text", "how_far"]
+__all__ = ["PROGRESS", "Recorder", "checkpoint_path", "front_text", "how_far"]
 
 CHECKPOINT = "checkpoint"  # the name of the file
 PROGRESS = "progress"  # the key that only a front so far has
@@ -38,36 +38,59 @@ class Recorder:
     def __init__(self, folder: Path, regression: Regression) -> None:
         self.regression = regression
         self._front = folder / "front.json"
-        self._checkpointer = Checkpointer(regression.search, folder / CHECKPOINT, SAVE_EVERY)
+        self._folder = folder
+        self._checkpointers: list[Checkpointer] = []  # of the searches that have begun
         self._due = time.monotonic() + min(FRONT_FIRST, FRONT_EVERY)
 
     @property
     def error(self) -> str | None:
         """Why the last checkpoint could not be written."""
-        return self._checkpointer.error
+        errors = [each.error for each in self._checkpointers]
+        return next((each for each in errors if each is not None), None)
 
     def __call__(self, now: Iteration) -> None:
         """Save what is due."""
-        self._checkpointer(now)
+        self._latest()(now)
         began = time.monotonic()
         if began < self._due:
             return
         with suppress(OSError):
-            write_whole(self._front, self._so_far(now))
+            write_whole(self._front, self._so_far())
         took = time.monotonic() - began
         self._due = time.monotonic() + max(FRONT_EVERY, took / _SHARE if FRONT_EVERY else 0.0)
 
     def finish(self) -> None:
         """Save what has changed of the search since the last time."""
-        self._checkpointer.finish()
+        self._latest().finish()
 
-    def _so_far(self, now: Iteration) -> str:
+    def _latest(self) -> Checkpointer:
+        """That of the search that runs; those before it have a file each, and are saved."""
+        searches = self.regression.searches
+        while len(self._checkpointers) <= searches.index(self.regression.search):
+            if self._checkpointers:
+                self._checkpointers[-1].finish()
+            path = checkpoint_path(self._folder, len(self._checkpointers))
+            search = searches[len(self._checkpointers)]
+            self._checkpointers.append(Checkpointer(search, path, SAVE_EVERY))
+        return self._checkpointers[-1]
+
+    def _so_far(self) -> str:
+        searches = self.regression.searches
         progress = {
-            "expressions": now.expressions,
-            "most": self.regression.search.config.max_expressions,
-            "seconds": round(now.seconds, 1),
+            "expressions": sum(each.expressions for each in searches),
+            "most": sum(each.config.max_expressions for each in searches),
+            "seconds": round(sum(each.state.seconds for each in searches), 1),
         }
         return front_text(self.regression.model(final=False), progress)
+
+
+def checkpoint_path(folder: Path, at: int) -> Path:
+    """Where the state of a search is kept: each seed has its own.
+
+    >>> [checkpoint_path(Path("run"), at).name for at in (0, 1)]
+    ['checkpoint', 'checkpoint-2']
+    """
+    return folder / (f"{CHECKPOINT}-{at + 1}" if at else CHECKPOINT)
 
 
 def front_text(model: Model, progress: Mapping[str, Any] | None = None) -> str:

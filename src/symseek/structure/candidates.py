@@ -8,8 +8,8 @@ graded as all others.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import chain as chained
 from itertools import islice, product
 
@@ -40,7 +40,6 @@ _PROVEN = 0.01  # times the closeness asked for: an error so small is no chance
 _ENOUGH = 6  # exact ones
 _MOST = 600  # near ones
 _FEWEST_ROWS = 50  # with fewer, some of so many come near by chance
-_DIGITS = 7  # of numbers that are fitted and errors that are compared
 _OF_EACH_PART = 4  # candidates for a part of a sum
 _NEAR_OF_A_PART = 60
 _NULL = 1e-10  # a smallest singular value, over the largest, that is none
@@ -51,8 +50,25 @@ _SLACK = 30.0  # times the error of a separation: what its parts may fail by
 _DIGITS = 7  # of numbers that are fitted and errors that are compared
 
 
-def exact_candidates(data: Data, library: Library) -> list[Program]:
+@dataclass(frozen=True)
+class _Words:
+    """What candidates are made of; `check` is called now and then, and may raise an error."""
+
+    names: tuple[str, ...]  # of the columns
+    operators: set[str]
+    check: Callable[[], None]
+
+    @classmethod
+    def of(cls, library: Library, check: Callable[[], None]) -> _Words:
+        return cls(library.variables, set(library.names), check)
+
+
+def exact_candidates(
+    data: Data, library: Library, check: Callable[[], None] = lambda: None
+) -> list[Program]:
     """Programs over the library of a view, whose rows these are, that explain them exactly.
+
+    `check` is called now and then, and may raise an error to end this.
 
     >>> x = np.linspace(1, 3, 200)
     >>> data = Data(x[:, None], 1 / np.sqrt(1 + 2 * x**2), np.ones(200))
@@ -61,21 +77,23 @@ def exact_candidates(data: Data, library: Library) -> list[Program]:
     >>> bool(np.allclose(found[0].evaluate(data.X), data.y))
     True
     """
-    operators = set(library.names)
-    if not {"add", "mul"} <= operators or data.X.shape[1] > _MOST_COLUMNS:
+    words = _Words.of(library, check)
+    if not {"add", "mul"} <= words.operators or data.X.shape[1] > _MOST_COLUMNS:
         return []
-    if "const" not in operators:
-        return _without_numbers(data, library)
-    return _programs(_exact(data, library.variables, operators, EXACT), library)
+    if "const" not in words.operators:
+        return _without_numbers(data, words, library)
+    return _programs(_exact(data, words, EXACT), library)
 
 
-def near_candidates(data: Data, library: Library) -> list[Program]:
+def near_candidates(
+    data: Data, library: Library, check: Callable[[], None] = lambda: None
+) -> list[Program]:
     """Programs that come near the target, the best first; their numbers are to be fitted."""
-    operators = set(library.names)
+    words = _Words.of(library, check)
     few = len(data.y) < _FEWEST_ROWS or not 0 < data.X.shape[1] <= _FEW_COLUMNS
-    if few or not {"add", "mul", "const"} <= operators:
+    if few or not {"add", "mul", "const"} <= words.operators:
         return []
-    return _programs(_near(data, library.variables, operators, _MOST), library)
+    return _programs(_near(data, words, _MOST), library)
 
 
 def _programs(found: list[Candidate], library: Library) -> list[Program]:
@@ -88,41 +106,39 @@ def _programs(found: list[Candidate], library: Library) -> list[Program]:
     return [Program.from_preorder(each, library) for each in written]
 
 
-def _without_numbers(data: Data, library: Library) -> list[Program]:
+def _without_numbers(data: Data, given: _Words, library: Library) -> list[Program]:
     """Exact programs whose numbers are small fractions, for a library that has none."""
-    operators, names = set(library.names), library.variables
+    operators, names = given.operators, given.names
     nonzero = [name for name, column in zip(names, data.X.T, strict=True) if (column != 0).all()]
     if not nonzero or not {"sub", "div"} <= operators:
         return []
     with np.errstate(all="ignore"):
-        found = _Task(data, None, names, operators).exact(EXACT)
+        found = _Task(data, None, given).exact(EXACT)
     ways = [without_numbers(each.words, name) for each in found for name in nonzero]
     written = sorted((words for words in ways if words is not None), key=len)
     known = [words for words in written if operators.issuperset(map(str, words))]
     return [Program.from_preorder(words, library) for words in known[:_ENOUGH]]
 
 
-def _exact(
-    data: Data, names: tuple[str, ...], operators: set[str], close: float
-) -> list[Candidate]:
+def _exact(data: Data, words: _Words, close: float) -> list[Candidate]:
     """Candidates that leave less than the part `close` of the target."""
     rows, sign = _turned(data)
     with np.errstate(all="ignore"):  # what is undefined is told by its values
-        found = _Task(rows, None, names, operators).exact(close)
+        found = _Task(rows, None, words).exact(close)
         if (not found or close > _CLOSE) and data.X.shape[1] > 1:
-            found = [*_separated(rows, names, operators, close), *found]
+            found = [*_separated(rows, words, close), *found]
     return [each.times(sign) for each in found]
 
 
-def _near(data: Data, names: tuple[str, ...], operators: set[str], most: int) -> list[Candidate]:
+def _near(data: Data, words: _Words, most: int) -> list[Candidate]:
     """Candidates for the target with its noise averaged out."""
     rows, sign = _turned(data)
     with np.errstate(all="ignore"):
         smooth = Surrogate.fitted(rows.X, rows.y, rows.weights)
         if smooth is None:
             return []
-        task = _Task(rows, smooth.values, names, operators)
-        found = [*task.near(most), *curves(rows.X, task.rates, names, operators)]
+        task = _Task(rows, smooth.values, words)
+        found = [*task.near(most), *curves(rows.X, task.rates, words.names, words.operators)]
     return [each.times(sign) for each in found]
 
 
@@ -135,9 +151,7 @@ def _turned(data: Data) -> tuple[Data, int]:
 class _Task:
     """Some rows of a view, the transformed targets and the families of features on them."""
 
-    def __init__(
-        self, data: Data, smooth: Floats | None, names: tuple[str, ...], operators: set[str]
-    ) -> None:
+    def __init__(self, data: Data, smooth: Floats | None, words: _Words) -> None:
         """`smooth` is the target without its noise [N], if it is to be taken for the target."""
         target = data.y if smooth is None else smooth
         chosen = np.arange(len(target))
@@ -147,20 +161,22 @@ class _Task:
             chosen = clear if len(clear) > len(chosen) // 2 else chosen
         chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, _ROWS).astype(np.intp))]
         Z = data.X[chosen]
-        self.rows = Rows(data.y[chosen], data.weights[chosen], names)
-        self.targets = targets(Z, target[chosen], operators)
-        self.divides = "div" in operators
+        self.rows = Rows(data.y[chosen], data.weights[chosen], words.names)
+        self.targets = targets(Z, target[chosen], words.operators)
+        self.divides = "div" in words.operators
+        self.check = words.check
         self.spread = data.spread or float(np.abs(data.y).max()) or 1.0
         self.rates = _rates(data.X, target, self.divides)
         self.families: list[Family] = []
         if self.targets:
-            self.families = list(families(Z, names, operators, self.rates))
+            self.families = list(families(Z, words.names, words.operators, self.rates))
 
     def exact(self, close: float) -> list[Candidate]:
         """What explains the target exactly, the shortest first."""
         found: list[Candidate] = []
         limit = _PROVEN * close * self.spread if close <= EXACT else close * self.spread
         for family in self.families:
+            self.check()
             if len(found) >= _ENOUGH:
                 break
             sums = exact_sums(family, self.targets, self.rows, close)
@@ -178,6 +194,7 @@ class _Task:
         """What comes near the target, the best first; of the same words, one."""
         found: dict[tuple[str, ...], Candidate] = {}
         for family in self.families:
+            self.check()
             sums = near_sums(family, self.targets, self.rows)
             for each in chained(sums, self._quotients(family, None)):
                 form = tuple("#" if isinstance(word, float) else word for word in each.words)
@@ -230,9 +247,7 @@ class _Joined:
         return self.separation.form.words(whole)
 
 
-def _separated(
-    data: Data, names: tuple[str, ...], operators: set[str], close: float
-) -> list[Candidate]:
+def _separated(data: Data, given: _Words, close: float) -> list[Candidate]:
     """Candidates for the parts of a sum that comes apart, put together again."""
     rows = np.unique(np.linspace(0, len(data.y) - 1, _SEPARATED_ROWS).astype(np.intp))
     Z, y, weights = data.X[rows], data.y[rows], data.weights[rows]
@@ -240,15 +255,17 @@ def _separated(
     if whole is None:
         return []
     enough = max(_WORSE * whole.error / (data.spread or 1.0), _ENOUGH_APART)
+    names, operators = given.names, given.operators
     rates = _rates(Z, y, "div" in operators)
     found: list[Candidate] = []
-    for each in separations(Z, y, weights, names, operators, rates, enough):
+    for each in separations(Z, y, weights, names, operators, rates, enough, given.check):
         kept = [at for at in range(len(names)) if at != each.column]
+        others = replace(given, names=tuple(names[at] for at in kept))
         slack = max(_SLACK * each.error, close)
         choices = []
         for part in each.parts:
             own = Data(np.ascontiguousarray(Z[:, kept]), part.values, weights * part.h**2)
-            choices.append(_part(own, tuple(names[at] for at in kept), operators, slack))
+            choices.append(_part(own, others, slack))
         joined = (_Joined(each, chosen).words() for chosen in product(*choices))
         found += [Candidate(tuple(words), np.inf) for words in joined]
         if found and each.error < _CLOSE:
@@ -256,16 +273,14 @@ def _separated(
     return found
 
 
-def _part(
-    data: Data, names: tuple[str, ...], operators: set[str], slack: float
-) -> list[tuple[str | float, ...]]:
+def _part(data: Data, words: _Words, slack: float) -> list[tuple[str | float, ...]]:
     """The best candidates for a part: a number, or formulas of its columns."""
     mean = float(np.average(data.y, weights=data.weights))
     if np.sqrt(np.average((data.y - mean) ** 2, weights=data.weights)) < slack * abs(mean):
         return [(mean,)]
-    found = _exact(data, names, operators, slack)
-    if not found and len(names) == 1:
-        found = _near(data, names, operators, _NEAR_OF_A_PART)[:_NEAR_OF_A_PART]
+    found = _exact(data, words, slack)
+    if not found and len(words.names) == 1:
+        found = _near(data, words, _NEAR_OF_A_PART)[:_NEAR_OF_A_PART]
     ranked = sorted(found, key=lambda each: (each.error, len(each.words)))
     shortest = sorted(found, key=lambda each: len(each.words))
     both = [each for pair in zip(shortest, ranked, strict=True) for each in pair]

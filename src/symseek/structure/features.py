@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.structure.targets import Words, chain, power_words
+from symseek.structure.targets import Words, chain, powers, quotient
 
 __all__ = ["Family", "families"]
 
@@ -74,26 +74,15 @@ class _Columns:
 
     def power(self, at: int, halves: int) -> _Feature:
         """A power of a column; below the line for a negative one."""
-        if halves == 0:
-            return self.one
-        words = power_words(self.names[at], abs(halves))
-        with np.errstate(all="ignore"):
-            values = self.Z[:, at] ** (halves / 2)
-        return _Feature(words if halves > 0 else ["div", 1.0, *words], values)
+        return self.one if halves == 0 else self.monomial((at,), (halves,))
 
     def monomial(self, columns: tuple[int, ...], halves: tuple[int, ...]) -> _Feature:
         """A product of powers, with one line between those above and those below."""
-        pairs = [(self.names[c], h) for c, h in zip(columns, halves, strict=True)]
-        above = [power_words(name, h) for name, h in pairs if h > 0]
-        below = [power_words(name, -h) for name, h in pairs if h < 0]
         with np.errstate(all="ignore"):
             values = np.ones(len(self.Z))
             for c, h in zip(columns, halves, strict=True):
                 values = values * self.Z[:, c] ** (h / 2)
-        words = chain(above)
-        if below:
-            words = ["div", *(words or [1.0]), *chain(below)]
-        return _Feature(words, values)
+        return _Feature(quotient(*powers([self.names[c] for c in columns], halves)), values)
 
     def usable(self, columns: tuple[int, ...], halves: tuple[int, ...]) -> bool:
         """Whether every power is defined on all rows, and can be written."""

@@ -4,11 +4,15 @@ In the first iteration linear algebra proposes candidates. In every iteration th
 view, which are fewer, are searched for a while, from a policy that has learnt nothing, and what was
 best is written back in the table's own columns. Nothing is remembered between two iterations but
 what the data alone decide, so that a search goes on from its state as if it had never stopped.
+
+The first iteration may take long on many rows. Candidates that are not there when most of the time
+is spent are given up, with all that was proposed before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
@@ -17,6 +21,7 @@ import numpy as np
 from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.evaluation import fit_constants
+from symseek.evolution import merged
 from symseek.loop import Tally
 from symseek.programs import Program, Programs
 from symseek.regression.picking import descriptions
@@ -32,6 +37,9 @@ __all__ = ["Proposals"]
 _FIT = FitConfig("least_squares", restarts=0, max_steps=40)
 _ROUNDS = ((2_000, 150), (10_000, 60))  # rows to fit candidates to, and how many are then kept
 _SHORTLISTED = 15
+_OF_DATA = ("_reduced", "_exact", "_near", "_fitted")
+_AT_A_TIME = 100  # programs fitted before the next look at the clock
+SHARE = 0.75  # of the time that the first candidates may take; the rest is for the search
 
 
 class Proposals:
@@ -50,6 +58,7 @@ class Proposals:
         self.longest = longest  # tokens of a program, before it is simplified
         self.searched = searched
         self.threads = threads
+        self._check: Callable[[], None] = _unlimited
 
     @staticmethod
     def suit(reward: Reward) -> bool:
@@ -63,7 +72,8 @@ class Proposals:
 
     @cached_property
     def _reduced(self) -> View | None:
-        return reduced_view(self.data, self.library.variables, set(self.library.names))
+        names = set(self.library.names)
+        return reduced_view(self.data, self.library.variables, names, self._check)
 
     @property
     def found(self) -> View | None:
@@ -74,10 +84,34 @@ class Proposals:
     def __call__(self, iteration: int, tally: Tally) -> Iterator[Programs]:
         """Programs over the table's library, in groups that are to be graded one after another."""
         if iteration == 0:
-            yield self._written(self._exact)
-            yield self._written(self._affordable(tally))
+            tally.check_time(SHARE)
+            with self._limited(tally):
+                exact = self._exact
+            yield self._written(exact)
+            with self._limited(tally):
+                near = self._affordable(tally)
+            yield self._written(near)
         if self._reduced is not None and self._reduced.columns:
             yield self._written(self._evolved(iteration, tally))
+
+    def share(self, other: object) -> None:
+        """Take over what another has found out about the same data, which no seed changes."""
+        if isinstance(other, Proposals):
+            known = {name: vars(other)[name] for name in _OF_DATA if name in vars(other)}
+            vars(self).update(known)
+
+    @contextmanager
+    def _limited(self, tally: Tally) -> Iterator[None]:
+        """Let what is looked for take no more than its share of the time.
+
+        Not in later iterations: a search that was stopped and looks for its view again must come to
+        the same as one that knows it.
+        """
+        self._check = lambda: tally.check_time(SHARE)
+        try:
+            yield
+        finally:
+            self._check = _unlimited
 
     def _written(self, found: list[Program]) -> Programs:
         written = [self.view.program(each, self.library) for each in found]
@@ -108,12 +142,12 @@ class Proposals:
         if not self.view.columns:
             number = ["const"] if "const" in library.names else []
             return [Program.from_preorder(number, library)] if number else []
-        return exact_candidates(self.view.data(self.data), library)
+        return exact_candidates(self.view.data(self.data), library, self._check)
 
     @cached_property
     def _near(self) -> list[Program]:
         """Candidates that come near."""
-        return near_candidates(self.view.data(self.data), self._small_library)
+        return near_candidates(self.view.data(self.data), self._small_library, self._check)
 
     @cached_property
     def _cost(self) -> int:
@@ -134,9 +168,16 @@ class Proposals:
 
     def _best(self, batch: Programs, data: Data, count: int) -> Programs:
         """So many programs with the shortest descriptions of these rows, once they are fitted."""
-        fitted = fit_constants(
-            batch, data.X, data.y, _FIT, weights=data.weights, threads=self.threads
-        )
+        groups = []
+        for start in range(0, len(batch), _AT_A_TIME):
+            self._check()
+            some = batch[start : start + _AT_A_TIME]
+            groups.append(
+                fit_constants(
+                    some, data.X, data.y, _FIT, weights=data.weights, threads=self.threads
+                )
+            )
+        fitted = merged(groups)
         errors = np.where(fitted.ok, 1 / np.maximum(fitted.rewards, 1e-300) - 1, np.inf)
         constant = batch.library.constant_id
         lengths = descriptions(
@@ -170,3 +211,7 @@ class Proposals:
         state = inner.step(replace(inner.state, iteration=iteration), own)
         tally.goes_on_from(own)
         return [entry.program for entry in state.front]
+
+
+def _unlimited() -> None:
+    """The check of what may take its time."""

@@ -8,7 +8,7 @@ columns, and no h. So a sum of two different things comes apart.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from symseek.structure.features import Rates
 from symseek.structure.surrogate import chebyshev, left_out, products, scaled_places, terms
-from symseek.structure.targets import FORMS, Form, Words, defined, power_words
+from symseek.structure.targets import FORMS, Form, Words, defined, powers, quotient
 
 __all__ = ["Separation", "separations"]
 
@@ -55,6 +55,7 @@ def separations(
     operators: set[str],
     rates: Rates,
     enough: float,
+    check: Callable[[], None],
 ) -> list[Separation]:
     """The best ways to take a sum apart; `enough` is a relative error that is as good as none."""
     found: list[Separation] = []
@@ -68,6 +69,7 @@ def separations(
         for column in range(Z.shape[1]):
             others = np.delete(Z, column, axis=1)
             for functions in _functions(Z[:, column], names[column], operators, rates, column):
+                check()
                 made = _taken_apart(others, target, weights, functions)
                 if made is not None and made[1] < enough:
                     found.append(Separation(form, column, *made))
@@ -92,8 +94,7 @@ def _functions(
         yield [one, wave]
     for halves in (2, 4, -2, -4, 6, -6, 1, -1):
         if defined(z, halves, operators):
-            words = power_words(name, abs(halves))
-            yield [one, (words if halves > 0 else ["div", 1.0, *words], z ** (halves / 2))]
+            yield [one, (quotient(*powers([name], [halves])), z ** (halves / 2))]
     for function, usable in (("exp", np.abs(z).max() < 50), ("log", (z > 0).all())):
         if function in operators and usable:
             yield [one, ([function, name], getattr(np, function)(z))]

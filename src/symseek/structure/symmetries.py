@@ -9,7 +9,7 @@ the fewer columns must predict them as well as the more did.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, islice
@@ -75,8 +75,30 @@ class _Step:
         return float(np.log10(max(self.gap, 1e-6))) + _EACH * (self.odd - self.fewer)
 
 
-def reduced_view(data: Data, variables: tuple[str, ...], operators: set[str]) -> View | None:
+@dataclass(frozen=True)
+class _Rows:
+    """The rows that views are judged on, and what they may be made of."""
+
+    data: Data
+    terms: int  # of a surrogate
+    roots: bool
+    sums: bool
+    check: Callable[[], None]
+
+    def known(self, view: View) -> _Known | None:
+        self.check()
+        return _known(view, self.data, self.terms)
+
+
+def reduced_view(
+    data: Data,
+    variables: tuple[str, ...],
+    operators: set[str],
+    check: Callable[[], None] = lambda: None,
+) -> View | None:
     """The view with the fewest columns that explains the target as well; None if all are needed.
+
+    `check` is called now and then, and may raise an error to end this.
 
     >>> draw = np.random.default_rng(0)
     >>> X = draw.uniform(1, 3, (400, 3))
@@ -92,7 +114,8 @@ def reduced_view(data: Data, variables: tuple[str, ...], operators: set[str]) ->
     with np.errstate(all="ignore"):  # what overflows is told by its values
         for rows, terms in ((_FEW_ROWS, _FEW_TERMS), (_MANY_ROWS, _MANY_TERMS)):
             some = data.sampled(rows, 0)
-            found = _fewest_columns(View.plain(variables), some, terms, roots, sums)
+            given = _Rows(some, terms, roots, sums, check)
+            found = _fewest_columns(View.plain(variables), given)
             if found is None or found.error < _GOOD or len(some.y) == len(data.y):
                 break
     if found is None or (found.view.is_plain and len(found.view.columns) == len(variables)):
@@ -100,15 +123,15 @@ def reduced_view(data: Data, variables: tuple[str, ...], operators: set[str]) ->
     return found.view
 
 
-def _fewest_columns(view: View, data: Data, terms: int, roots: bool, sums: bool) -> _Known | None:
+def _fewest_columns(view: View, rows: _Rows) -> _Known | None:
     """What a view comes to by one step after another."""
-    known = _known(view, data, terms)
+    known = rows.known(view)
     missed = list(view.columns)
     while known is not None and len(known.view.columns):
-        better = _best_step(known, data, terms, roots, sums)
+        better = _best_step(known, rows)
         if better is None:
             # A column that hardly mattered beside the errors of many columns may matter now.
-            better = _returned(known, missed, data, terms)
+            better = _returned(known, missed, rows)
             if better is None:
                 break
             missed = [part for part in missed if part not in better.view.columns]
@@ -116,25 +139,28 @@ def _fewest_columns(view: View, data: Data, terms: int, roots: bool, sums: bool)
     return known
 
 
-def _returned(known: _Known, missed: list[Part], data: Data, terms: int) -> _Known | None:
+def _returned(known: _Known, missed: list[Part], rows: _Rows) -> _Known | None:
     """The view with one more of the table's columns, if that explains much of what is left."""
     if known.error < _GOOD:
         return None
     views = [View((*known.view.columns, part), known.view.factor) for part in missed]
     new = [view for view in views if len(set(view.columns)) == len(view.columns)]
-    made = [_known(view, data, terms) for view in new]
+    made = [rows.known(view) for view in new]
     better = [each for each in made if each is not None and each.error < _MISSED * known.error]
     return min(better, key=lambda each: each.error, default=None)
 
 
-def _best_step(known: _Known, data: Data, terms: int, roots: bool, sums: bool) -> _Known | None:
+def _best_step(known: _Known, rows: _Rows) -> _Known | None:
     """The view with fewer columns that predicts best, if any does as well as this one."""
     found: list[tuple[float, _Known]] = []
-    kinds = [(_sums(known), _SUMS, _as_good)] if sums else []
-    kinds += [(_stretches(known, roots), _STRETCHES, _as_good), (_idle(known), _IDLE, _no_worse)]
+    kinds = [(_sums(known), _SUMS, _as_good)] if rows.sums else []
+    kinds += [
+        (_stretches(known, rows.roots), _STRETCHES, _as_good),
+        (_idle(known), _IDLE, _no_worse),
+    ]
     for steps, most, allowed in kinds:
         for step in sorted(steps, key=lambda step: step.rank)[:most]:
-            made = _known(step.view, data, terms)
+            made = rows.known(step.view)
             if made is not None and allowed(made, known):
                 if made.error < max(_PERFECT, _CLEAR * known.error):
                     return made

@@ -6,7 +6,7 @@ it. The multipliers m are short products of powers of the columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product as choices
 
@@ -22,6 +22,8 @@ __all__ = [
     "chain",
     "defined",
     "power_words",
+    "powers",
+    "quotient",
     "targets",
 ]
 
@@ -136,16 +138,7 @@ class Multiplier:
 
     def words(self, names: tuple[str, ...]) -> tuple[Words, Words]:
         """What is above and below the line; empty for 1."""
-        above, below = (
-            [
-                word
-                for name, half in zip(names, self.halves, strict=True)
-                if sign * half > 0
-                for word in [power_words(name, abs(half))]
-            ]
-            for sign in (1, -1)
-        )
-        return chain(above), chain(below)
+        return powers(names, self.halves)
 
 
 @dataclass(frozen=True)
@@ -176,6 +169,27 @@ def power_words(name: str, halves: int) -> Words:
     """A positive power of a column, its exponent in halves."""
     parts: list[Words] = [[name]] * (halves // 2)
     return chain([*parts, ["sqrt", name]] if halves % 2 else parts)
+
+
+def powers(names: Sequence[str], halves: Sequence[int]) -> tuple[Words, Words]:
+    """A product of powers of columns: what is above and below the line; empty for 1.
+
+    >>> powers(["x", "y", "z"], [2, -3, 0])
+    (['x'], ['mul', 'y', 'sqrt', 'y'])
+    """
+    pairs = list(zip(names, halves, strict=True))
+    above = [power_words(name, half) for name, half in pairs if half > 0]
+    below = [power_words(name, -half) for name, half in pairs if half < 0]
+    return chain(above), chain(below)
+
+
+def quotient(above: Words, below: Words) -> Words:
+    """What is above over what is below, either of which may be empty for 1; empty if both are.
+
+    >>> quotient([], ["x"])
+    ['div', 1.0, 'x']
+    """
+    return ["div", *(above or [1.0]), *below] if below else above
 
 
 def multipliers(Z: Floats, operators: set[str]) -> Iterator[Multiplier]:

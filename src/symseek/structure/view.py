@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from symseek.data import Data
 from symseek.programs import Program
+from symseek.structure.targets import Words, chain, quotient
 from symseek.tokens import Kind, Library
 
 __all__ = ["ONE", "Column", "Part", "Product", "Sum", "View", "product"]
@@ -35,7 +36,7 @@ class Column:
         """Its values [N]."""
         return X[:, self.index]
 
-    def words(self) -> list[str | float]:
+    def words(self) -> Words:
         """Its names in pre-order."""
         return [self.name]
 
@@ -62,13 +63,11 @@ class Product:
                 result = result * part.values(X) ** float(power)
         return result
 
-    def words(self) -> list[str | float]:
+    def words(self) -> Words:
         """Its names in pre-order, with mul, div and sqrt alone."""
         above = _multiplied([pair for pair in self.factors if pair[1] > 0])
         below = _multiplied([(part, -power) for part, power in self.factors if power < 0])
-        if not below:
-            return above or [1.0]
-        return ["div", *(above or [1.0]), *below]
+        return quotient(above, below) or [1.0]
 
     def __str__(self) -> str:
         above = [_power(part, power) for part, power in self.factors if power > 0]
@@ -95,7 +94,7 @@ class Sum:
         """Its values [N]."""
         return self.first.values(X) + self.sign * self.second.values(X)
 
-    def words(self) -> list[str | float]:
+    def words(self) -> Words:
         """Its names in pre-order."""
         operator = "add" if self.sign > 0 else "sub"
         return [operator, *self.first.words(), *self.second.words()]
@@ -164,9 +163,7 @@ class View:
         """A program over the derived columns, in their order, as one over the table's library."""
         written = [each.words() for each in self.columns]
 
-        def combine(
-            token: int, constant: float | None, arguments: list[list[str | float]]
-        ) -> list[str | float]:
+        def combine(token: int, constant: float | None, arguments: list[Words]) -> Words:
             this = program.library.tokens[token]
             if this.kind is Kind.VARIABLE:
                 assert this.index is not None
@@ -177,7 +174,7 @@ class View:
         words = program.fold(combine)
         return Program.from_preorder(self._times_factor(words), library)
 
-    def _times_factor(self, words: list[str | float]) -> list[str | float]:
+    def _times_factor(self, words: Words) -> Words:
         """The names of factor * f, a quotient on the outside."""
         if self.factor == ONE:
             return words
@@ -229,7 +226,7 @@ def _unit(part: Part, units: Floats) -> float | None:
     return found
 
 
-def _arguments(words: list[str | float]) -> tuple[list[str | float], list[str | float]]:
+def _arguments(words: Words) -> tuple[Words, Words]:
     """The two arguments of the first word of a pre-order sequence of mul, div, sqrt and names."""
     arity = {"mul": 2, "div": 2, "add": 2, "sub": 2, "sqrt": 1}
     open_slots, at = 1, 1
@@ -239,22 +236,15 @@ def _arguments(words: list[str | float]) -> tuple[list[str | float], list[str | 
     return words[1:at], words[at:]
 
 
-def _multiplied(factors: list[tuple[Part, Fraction]]) -> list[str | float]:
+def _multiplied(factors: list[tuple[Part, Fraction]]) -> Words:
     """The product of positive powers in pre-order; what is under a root is under one root."""
     whole = [(part, int(power)) for part, power in factors if int(power)]
     # Roots of roots come of one step of halves after another.
     rooted = [(part, 2 * (power % 1)) for part, power in factors if power % 1]
-    words: list[list[str | float]] = [part.words() for part, power in whole for _ in range(power)]
+    words: list[Words] = [part.words() for part, power in whole for _ in range(power)]
     if rooted:
         words.append(["sqrt", *_multiplied(rooted)])
-    return _chain(words)
-
-
-def _chain(words: list[list[str | float]]) -> list[str | float]:
-    result: list[str | float] = []
-    for each in reversed(words):
-        result = ["mul", *each, *result] if result else each
-    return result
+    return chain(words)
 
 
 def _power(part: Part, power: Fraction) -> str:

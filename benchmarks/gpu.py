@@ -5,8 +5,8 @@
 Both engines do the same work in the same run: programs of the same kind on the same rows, the
 native engine on one thread and on all. Numbers are programs a second, and how many times one core.
 "Sampled" are a thousand programs of each of many policies; "fitted" are programs with so many
-constants, from starts of 1, by least squares with 15 steps at most, as in a fit. Every figure is the
-best of three, without the time to compile. A node counts as one operation in the share of the
+constants, from starts of 1, by least squares with 15 steps at most, as in a fit. Every figure is
+the best of three, without the time to compile. A node counts as one operation in the share of the
 card's peak, though a sine takes dozens, so that share is a lower bound.
 """
 

@@ -17,7 +17,7 @@ from symseek.engines.cuda.tables import device_rules
 from symseek.engines.native import NativeEngine
 from symseek.rewards import reward_named
 
-pytestmark = host_device.needs_gpu
+pytestmark = [*host_device.needs_gpu]
 
 OPERATORS = ["add", "sub", "mul", "div", "sin", "cos", "exp", "log"]
 LIBRARIES = {

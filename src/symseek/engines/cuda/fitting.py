@@ -21,12 +21,16 @@ from symseek.errors import InputError
 
 __all__ = ["MOST_CONSTANTS", "FitKernels", "fit_source"]
 
-SIZES = ((1, 3), (4, 6), (7, 32))  # constants, least and most, that a kernel is made for
+SIZES = ((1, 1), (2, 3), (4, 6), (7, 32))  # constants, least and most, that a kernel is made for
 MOST_CONSTANTS = SIZES[-1][1]
 SAMPLE = 1024  # rows on which starts are sought where there are several times as many
 EXACT = 1e-30  # every residual of a perfect fit is off by a few roundings of its target
 WARP_ROWS = 512  # below this many rows a warp fits a program, from there on a block
 THREADS = 128  # of a block
+# On very many rows a program has more threads, as many as there are registers for, so that programs
+# which take long do not keep the others waiting.
+MANY_ROWS = 16_384
+MANY_THREADS = {1: 512, 3: 512, 6: 384}
 MOST_SHARED = 90 << 10  # bytes that any GPU of the last years has
 MOST_NODES = 4096
 
@@ -42,6 +46,7 @@ def fit_source(steps: Steps, length: int, least: int, most: int) -> str:
         "NODES": nodes,
         "STACK": power_of_two(steps.depth(length)),
         "SUM_BYTES": _sum_bytes(most),
+        "MOST_THREADS": _most_threads(most),
         "TAPE_BYTES": _tape_bytes(nodes),
     }
     names = ("random", "programs", "tape", "fitting", "bfgs", "starts")
@@ -55,7 +60,11 @@ def _tape_bytes(nodes: int) -> int:
 def _sum_bytes(constants: int) -> int:
     """Shared memory for the loss, gradient and normal matrix of each warp."""
     sums = 1 + constants + constants * (constants + 1) // 2
-    return (8 * sums * THREADS // 32 + 15) // 16 * 16
+    return (8 * sums * _most_threads(constants) // 32 + 15) // 16 * 16
+
+
+def _most_threads(constants: int) -> int:
+    return MANY_THREADS.get(constants, THREADS)
 
 
 @dataclass(frozen=True)
@@ -149,6 +158,12 @@ class FitKernels:
         if self._device.warp > 1:
             if self._block.rows < WARP_ROWS:
                 groups = max(1, min(THREADS // self._device.warp, MOST_SHARED // tape))
-            threads = (self._device.warp if self._block.rows < WARP_ROWS else THREADS, groups)
+            threads = (self._width(most), groups)
         blocks = min(-(-programs // groups), 1 << 20)
         self._known[length, most](blocks, threads, arguments, _sum_bytes(most) + groups * tape)
+
+    def _width(self, most: int) -> int:
+        """Threads that fit one program."""
+        if self._block.rows < WARP_ROWS:
+            return self._device.warp
+        return THREADS if self._block.rows < MANY_ROWS else _most_threads(most)

@@ -103,7 +103,9 @@ class LearningKernels:
         blocks = -(-rewards.size // _THREADS)
         self._launch("grade", blocks, 0, (*arrays, *sizes, rewards), spread=True)
 
-    def keep(self, arrays: tuple[Array, ...], batch: int, ask: float, kept: tuple[Array, ...]) -> None:
+    def keep(
+        self, arrays: tuple[Array, ...], batch: int, ask: float, kept: tuple[Array, ...]
+    ) -> None:
         """The best of each complexity."""
         runs, rows = arrays[1].shape
         sizes = (np.int32(rows), np.int32(batch), np.float64(ask))

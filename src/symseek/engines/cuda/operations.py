@@ -96,15 +96,13 @@ def operation_text(steps: Steps) -> str:
     """
     names = [f"constexpr int {name.upper()} = {at};" for at, name in enumerate(GENERIC)]
     lines = [_line(len(GENERIC) + at, name) for at, name in enumerate(steps.operators)]
-    names += [
-        f"constexpr int {name.upper()} = {_place(steps.operators, name)};" for name in _LINEAR
-    ]
+    names += [f"constexpr int {name.upper()} = {_place(steps.operators, name)};" for name in _NAMED]
     formulas = int((steps.table["opcode"] == GENERIC.index("formula")).any())
     names.append(f"constexpr int FORMULAS = {formulas};")
     return "\n".join([*names, " \\\n".join(["#define OPERATIONS(UNARY, BINARY)", *lines])])
 
 
-_LINEAR = ("add", "sub", "mul", "div", "neg")
+_NAMED = ("add", "sub", "mul", "div", "neg", "sin", "cos")
 """Operators that kernels know by name, since they may leave a program linear in its constants."""
 
 

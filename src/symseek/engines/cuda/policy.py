@@ -48,7 +48,12 @@ class PolicyKernels:
         self.device, self.hidden, self.sizes = device, hidden, rules.sizes
         xp = device.xp
         self._tables = tuple(xp.asarray(each) for each in (rules.words, rules.integers, rules.bias))
-        numbers = {**rules.sizes, "H": hidden, "SAMPLES": SAMPLES if device.warp > 1 else 1, "CHUNK": CHUNK}
+        numbers = {
+            **rules.sizes,
+            "H": hidden,
+            "SAMPLES": SAMPLES if device.warp > 1 else 1,
+            "CHUNK": CHUNK,
+        }
         tokens, width, steps = rules.sizes["L"], hidden + 1, rules.sizes["T"]
         self.weights = 4 * hidden * (2 * (tokens + 1) + hidden + 1) + (hidden + 1) * tokens
         inputs = 2 * (tokens + 1)
@@ -126,7 +131,9 @@ class PolicyKernels:
     def add_parts(self, partial: Array, first_item: Array, gradient: Array) -> None:
         """The gradient [R, P] of every run from its parts."""
         sizes = np.int32(len(gradient)), np.int32(self.warps)
-        self._launch("add_parts", self._wide(gradient), _WIDE, (partial, first_item, *sizes, gradient))
+        self._launch(
+            "add_parts", self._wide(gradient), _WIDE, (partial, first_item, *sizes, gradient)
+        )
 
     def ascend(
         self,

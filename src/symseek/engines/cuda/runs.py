@@ -85,7 +85,9 @@ class Runs:
             raise InputError(f"these searches cannot run wholly on a GPU: {reason}")
         rule, number = rule_of(config.objective), reward_number(reward)
         policy = engine.policy_kernels(rules, config.policy.hidden)
-        assert rule is not None and number is not None and policy is not None
+        assert rule is not None
+        assert number is not None
+        assert policy is not None
         self.engine, self.library, self.rules, self.config = engine, library, rules, config
         assert isinstance(reward, ErrorReward)
         self.reward, self.noise, self.ask, self.slots = reward, reward_noise, ask, slots
@@ -316,9 +318,7 @@ class Runs:
             return
         self._on["constants"][...] = 1.0
         status = self._on["status"].reshape(-1)
-        self._evaluator.launch_fit(
-            self._batch, fit, self._scale, self._power, status, self._sums
-        )
+        self._evaluator.launch_fit(self._batch, fit, self._scale, self._power, status, self._sums)
 
     def _learn(self) -> None:
         on = self._on
@@ -326,9 +326,8 @@ class Runs:
         how = (on["weight"], on["share"], self.config.entropy_decay)
         self.policy.score(*what, *how, partial=on["partial"])
         self.policy.add_parts(on["partial"], on["first_item"], on["gradient"])
-        self.policy.ascend(
-            *(on[name] for name in ("weights", "mean", "variance", "gradient", "first_item", "step"))
-        )
+        moved = ("weights", "mean", "variance", "gradient", "first_item", "step")
+        self.policy.ascend(*(on[name] for name in moved))
 
     def front(self, slot: int) -> Front:
         """The best programs of a search so far."""

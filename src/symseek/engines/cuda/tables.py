@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,12 +95,12 @@ def device_rules(tables: RuleTables) -> DeviceRules | None:
     return DeviceRules(sizes | at, words.array(), integers.array(), bias)
 
 
-def _counts(rules: Iterable[dict[str, object]], words: _Pile, integers: _Pile) -> Iterable[list[int]]:
+def _counts(rules: Iterable[dict[str, Any]], words: _Pile, integers: _Pile) -> Iterable[list[int]]:
     """Of each count rule its cap, and where its tables begin."""
     for rule in rules:
         allowed = np.asarray(rule["allowed"], dtype=np.uint32).view(np.int32)
         yield [
-            int(rule["cap"]),  # type: ignore[call-overload]
+            int(rule["cap"]),
             integers.put(allowed),
             integers.put(np.asarray(rule["member"])),
             words.put(np.asarray(rule["class_sets"])),

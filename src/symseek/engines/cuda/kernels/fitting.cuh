@@ -100,6 +100,15 @@ struct Fitter {
         ++height;
         moves = step.opcode == CONSTANT;
       }
+      if (SLOPES && moves && (step.opcode == SIN || step.opcode == COS)) {  // each has the other for its slope
+        double sine, cosine;
+        sincos(top, &sine, &cosine);
+        top = step.opcode == SIN ? sine : cosine;
+        const double by = step.opcode == SIN ? cosine : -sine;
+        SUM_UP_TO(k, MAX_K) slopes[k] *= by;
+        watch(worst, top);
+        continue;
+      }
       switch (step.opcode) {
         case VARIABLE: top = table.columns[step.index * table.stride + row]; break;
         case NUMBER: top = step.value; break;
@@ -262,10 +271,10 @@ struct Fitter {
 
   // Levenberg and Marquardt's method. The first step solves for the constants that enter linearly alone, the others
   // waiting where they are. It gives up when it will not come below `to_beat`. Most steps are good ones, so that each
-  // trial is looked at with its derivatives, which the next step needs.
-  NOINLINE uint8 least_squares(double to_beat, double* x, double& loss) {
+  // trial is looked at with its derivatives, which the next step needs; `looked` says that x was the last one.
+  NOINLINE uint8 least_squares(double to_beat, bool looked, double* x, double& loss) {
     bool linear_only = some_linear, fresh = true;  // fresh: the derivatives are new
-    look_at(x, loss);
+    if (!looked) look_at(x, loss);
     take();
     double damping = linear_only ? 0.0 : FIRST_DAMPING, growth = 4.0;
     double watched = loss;  // the loss at the last multiple of WATCH steps
@@ -319,7 +328,7 @@ struct Fitter {
 
   DEVICE void draw(int number, double* x) const;
   NOINLINE bool find_start(int first, double* x, double& loss);
-  DEVICE uint8 descend(int start_number, double to_beat, double* x, double& loss);
+  DEVICE uint8 descend(int start_number, double to_beat, bool looked, double* x, double& loss);
   NOINLINE uint8 search(double* constants);
   DEVICE uint8 fit(const Table& data, const Table& sample, double no_loss, double no_sample_loss, double part,
                    double* constants);

@@ -59,11 +59,13 @@ NOINLINE bool Fitter::find_start(int first, double* x, double& loss) {
 }
 
 // A mixed fit goes down by least squares, but every other restart, and the last descent, by BFGS first.
-DEVICE uint8 Fitter::descend(int start_number, double to_beat, double* x, double& loss) {
+DEVICE uint8 Fitter::descend(int start_number, double to_beat, bool looked, double* x, double& loss) {
   if (options.method == BFGS) return bfgs(x, loss);
-  if (options.method == MIXED && (start_number > options.restarts || (start_number > 0 && start_number % 2 == 0)))
+  if (options.method == MIXED && (start_number > options.restarts || (start_number > 0 && start_number % 2 == 0))) {
     bfgs(x, loss);
-  return least_squares(to_beat, x, loss);
+    looked = false;
+  }
+  return least_squares(to_beat, looked, x, loss);
 }
 
 NOINLINE uint8 Fitter::search(double* constants) {
@@ -76,12 +78,13 @@ NOINLINE uint8 Fitter::search(double* constants) {
     const bool again = number == 0 || number > options.restarts;
     double loss = infinity();
     copy(constants, start);
-    const bool begun = again && measure(start, loss);
+    const bool looked = again && options.method != BFGS;  // derivatives are wanted where least squares begin
+    const bool begun = again && (looked ? look_at(start, loss) : measure(start, loss));
     if (number == 0 && !begun && !options.rescue) return INVALID;
     if (!begun && !find_start(again ? 0 : number * STARTS_TRIED, start, loss)) continue;
     // The last one goes to its end: otherwise a fit with more restarts could come out worse.
     const double to_beat = number > options.restarts ? infinity() : lowest;
-    const uint8 status = descend(number, to_beat, start, loss);
+    const uint8 status = descend(number, to_beat, looked && begun, start, loss);
     const bool again_there = fabs(loss - lowest) <= SAME * loss;
     if (ended == INVALID || loss < lowest) {
       lowest = loss;
@@ -111,19 +114,19 @@ DEVICE uint8 Fitter::fit(const Table& data, const Table& sample, double no_loss,
   double loss = infinity(), found;
   const bool valid = measure(constants, loss);
   if (!valid && !options.rescue) return INVALID;
-  const bool better = measure(guess, found) && found < loss;
+  const bool better = look_at(guess, found) && found < loss;
   if (!valid && !better) return search(constants);  // the rows left out decide
   if (better) {
     copy(guess, constants);
     loss = found;
   }
-  return least_squares(infinity(), constants, loss);
+  return least_squares(infinity(), better, constants, loss);
 }
 
 // Fits programs with LEAST_K to MAX_K constants, from those that they have, in place. The kernel for the fewest also
 // says of programs without constants that there was nothing to fit, and of those with more than `most` that they were
 // left as they are.
-KERNEL __launch_bounds__(128) fit(BATCH_PARAMETERS, TABLE_PARAMETERS, const double* sample_columns,
+KERNEL __launch_bounds__(MOST_THREADS) fit(BATCH_PARAMETERS, TABLE_PARAMETERS, const double* sample_columns,
                                   const double* sample_target, const double* sample_weight, long long sample_rows,
                                   const double* exact, const double* sample_exact, const double* share,
                                   const double* scale, double power, int method, int restarts, int max_steps,

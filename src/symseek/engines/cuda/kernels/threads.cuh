@@ -24,6 +24,10 @@ inline int __ffsll(unsigned long long bits) { return __builtin_ffsll(static_cast
 inline int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
 inline float fast_exp(float x) { return std::exp(x); }
 inline float fast_divide(float a, float b) { return a / b; }
+inline void sincos(double a, double* sine, double* cosine) {
+  *sine = std::sin(a);
+  *cosine = std::cos(a);
+}
 alignas(16) inline char shared_memory[1 << 20];
 struct alignas(16) float4 {
   float x, y, z, w;

@@ -396,6 +396,7 @@ class Regression:
             reward=self.reward,
             weights=data.weights,
             threads=self.settings.threads,
+            engine=self.engine,
         )
         pairs = zip(fitted.programs, fitted.ok, strict=True)
         return [translated(each, self.full) for each, ok in pairs if ok]

@@ -57,7 +57,8 @@ def main() -> None:
         rate = result.expressions / result.seconds
         print(
             f"{engine} ({threads} threads): {result.expressions:,} formulas"
-            f" in {result.seconds:.0f} s ({rate:,.0f}/s), {took:.0f} s in all; picked {best.text}, R2 {best.r2:.6f}",
+            f" in {result.seconds:.0f} s ({rate:,.0f}/s), {took:.0f} s in all;"
+            f" picked {best.text}, R2 {best.r2:.6f}",
             flush=True,
         )
 

@@ -17,6 +17,7 @@ from symseek.constraints import ConstraintSet
 from symseek.constraints.tables import RuleTables
 from symseek.engines.cuda.device import Device, GpuDevice
 from symseek.engines.cuda.evaluator import CudaEvaluator
+from symseek.engines.cuda.pairing import pair
 from symseek.engines.cuda.policy import CudaPolicy, PolicyKernels, TooLarge
 from symseek.engines.cuda.tables import device_rules
 from symseek.engines.interface import Breeder, Pairs, Policy, Turn
@@ -53,9 +54,10 @@ class CudaEngine:
         if hidden not in known:
             tables = device_rules(rules.tables)
             try:
-                known[hidden] = tables and PolicyKernels(self.device, tables, hidden)
+                made = None if tables is None else PolicyKernels(self.device, tables, hidden)
             except TooLarge:
-                known[hidden] = None
+                made = None
+            known[hidden] = made
         return known[hidden]
 
     def permits(self, rules: ConstraintSet, programs: Programs) -> NDArray[np.bool_]:
@@ -87,7 +89,7 @@ class CudaEngine:
         allowed: NDArray[np.bool_],
     ) -> Pairs:
         """What each of some values [P, N] lacks to be the target [N], of candidates [Q, N]."""
-        return self.host.pair(values, candidates, target, weights, allowed)
+        return pair(self.device, values, candidates, target, weights, allowed)
 
     def advance(self, turns: Sequence[Turn]) -> list[Any]:
         """One search after another; `symseek.engines.cuda.runs` does many at once."""

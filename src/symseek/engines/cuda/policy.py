@@ -234,10 +234,22 @@ class CudaPolicy:
         if weight is None or share is None:
             self.kernels.score(*given, counts, None, None, None, entropy_decay, *results)
             return Score(self._get(results[0])[0], self._get(results[1])[0])
-        both = (xp.asarray(np.asarray(each, dtype=np.float32))[None] for each in (weight, share))
+        on_device = [
+            xp.asarray(np.asarray(each, dtype=np.float32))[None] for each in (weight, share)
+        ]
         partial = xp.empty((items, self.kernels.warps, weights.size), dtype=np.float32)
         gradient = xp.empty((1, weights.size), dtype=np.float32)
-        self.kernels.score(*given, counts, None, *both, entropy_decay, *results, partial)
+        self.kernels.score(
+            *given,
+            counts,
+            None,
+            on_device[0],
+            on_device[1],
+            entropy_decay,
+            results[0],
+            results[1],
+            partial,
+        )
         self.kernels.add_parts(partial, first_item, gradient)
         return Score(*(self._get(each)[0] for each in (*results, gradient)))
 
@@ -255,10 +267,13 @@ class CudaPolicy:
         """The weights and Adam's state after one step up the gradient."""
         after = replace(adam, steps=adam.steps + 1)
         xp = self._xp
-        arrays = [xp.array(each)[None] for each in (weights, adam.mean, adam.variance)]
+        moved, mean, variance = (
+            xp.array(each)[None] for each in (weights, adam.mean, adam.variance)
+        )
         step = xp.asarray(np.array([after.step_size(learning_rate)], dtype=np.float32))
         one = xp.asarray(np.array([0, 1], dtype=np.int32))
         numbers = after.beta1, after.beta2, after.epsilon
-        self.kernels.ascend(*arrays, xp.asarray(gradient)[None], one, step, numbers)
-        moved, mean, variance = (self._get(each)[0] for each in arrays)
-        return moved, replace(after, mean=mean, variance=variance)
+        slope = xp.asarray(gradient)[None]
+        self.kernels.ascend(moved, mean, variance, slope, one, step, numbers)
+        found = replace(after, mean=self._get(mean)[0], variance=self._get(variance)[0])
+        return self._get(moved)[0], found

@@ -32,17 +32,17 @@ class _Pile:
 
     def __init__(self, dtype: type) -> None:
         self._dtype = dtype
-        self._parts: list[NDArray[np.generic]] = []
+        self._parts: list[NDArray[Any]] = []
         self.size = 0
 
-    def put(self, array: NDArray[np.generic]) -> int:
+    def put(self, array: NDArray[Any]) -> int:
         """Where the array begins in the pile."""
         at, flat = self.size, np.ascontiguousarray(array).ravel()
         self._parts.append(flat.astype(self._dtype))
         self.size += flat.size
         return at
 
-    def array(self) -> NDArray[np.generic]:
+    def array(self) -> NDArray[Any]:
         # An empty array has no address on some devices.
         return np.concatenate([*self._parts, np.zeros(1, dtype=self._dtype)])
 

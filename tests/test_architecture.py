@@ -24,6 +24,7 @@ NATIVE = frozenset({"symseek._native", "symseek.engines.native"})
 
 # What takes long to load, and what a first import therefore does without.
 HEAVY = (
+    "cupy",
     "deap",
     "IPython",
     "jax",

@@ -7,6 +7,7 @@ import io
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from symseek.experiments.paper.measures import recovery_table, significance_tabl
 from symseek.experiments.paper.report import Request, selected, write_report
 from symseek.experiments.paper.tables import ResultTable, to_csv, to_latex, to_markdown
 from symseek.experiments.runs.csv_file import runs_csv
-from symseek.experiments.runs.plan import Plan
+from symseek.experiments.runs.plan import Plan, on_engine
 
 SEEDS = range(2)
 
@@ -45,24 +46,25 @@ def store(folder: Path) -> Iterator[Store]:
         yield opened
 
 
-def in_process(name: str, store: Store, out: Path) -> list[Path]:
-    """What the command does, without starting processes."""
+def in_process(name: str, store: Store) -> list[Record]:
+    """The runs that the command does, without starting processes."""
     from symseek.experiments.runs.execute import execute
     from symseek.experiments.runs.perform import perform
 
-    wanted, request = EXPERIMENTS[name], Request(name, SEEDS, quick=True)
-    specs = selected(wanted, request)
+    specs = selected(EXPERIMENTS[name], Request(name, SEEDS, quick=True))
     for spec in store.missing(specs):
         store.finish(perform(spec, execute))
     assert store.missing(specs) == []
     records = store.records(specs)
     assert [record.last_line for record in records if record.status == "failed"] == []
-    return write_report(wanted, [request], specs, records, out)
+    return records
 
 
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_experiment_writes_its_files(name: str, store: Store, tmp_path: Path) -> None:
-    files = in_process(name, store, tmp_path)
+    records, request = in_process(name, store), Request(name, SEEDS, quick=True)
+    specs = [record.spec for record in records]
+    files = write_report(EXPERIMENTS[name], [request], specs, records, tmp_path)
     kinds = {path.suffix for path in files}
     assert kinds == {".md", ".csv", ".tex", ".svg", ".png"}
     assert all(path.stat().st_size > 0 for path in files)
@@ -72,6 +74,18 @@ def test_every_experiment_writes_its_files(name: str, store: Store, tmp_path: Pa
     assert re.search(r"\[[\d.e+-]+, [\d.e+-]+\]", text), "no interval"
     for link in re.findall(r"\]\(([^)]+\.svg)\)", text):
         assert (tmp_path / link).exists()
+
+
+@pytest.mark.parametrize("name", list(EXPERIMENTS))
+def test_runs_on_a_gpu_are_reported_as_others(name: str, store: Store) -> None:
+    """Their settings name the engine, by which no table groups or labels them."""
+    records = in_process(name, store)
+    specs = selected(EXPERIMENTS[name], Request(name, SEEDS, quick=True, engine="cuda"))
+    assert all("engine" in spec.settings for spec in specs if spec.method != "gp")
+    moved = [replace(record, spec=on_engine([record.spec], "cuda")[0]) for record in records]
+    assert {record.spec for record in moved} == set(specs)
+    one, other = (EXPERIMENTS[name].report(each) for each in (records, moved))
+    assert repr(one) == repr(other)
 
 
 def test_the_command_runs_what_is_missing_and_nothing_again(

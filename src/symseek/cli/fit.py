@@ -20,7 +20,6 @@ from symseek.cli.options import (
     shell_words,
 )
 from symseek.cli.settings import add_settings, fit_command, given_settings, vocabulary
-from symseek.engines.faults import DeviceFault
 from symseek.errors import InputError
 
 if TYPE_CHECKING:
@@ -132,6 +131,7 @@ def search(
 
     One command repeats a run that had the same budget from its beginning on.
     """
+    from symseek.engines.choice import NATIVE
     from symseek.loop import Stopped
     from symseek.regression.progress import run_with_progress
 
@@ -154,7 +154,9 @@ def search(
             result = regression.run(save)
         else:
             result = run_with_progress(regression, sys.stderr, save)
-    except DeviceFault as error:
+    except InputError as error:
+        if regression.search.engine.name == NATIVE:
+            raise
         recorder.finish()
         raise InputError(_go_on(run, error, recorder.error)) from error
     recorder.finish()
@@ -172,7 +174,7 @@ def search(
     return FAILED if errors else 0
 
 
-def _go_on(run: RunFolder, error: DeviceFault, unsaved: str | None) -> str:
+def _go_on(run: RunFolder, error: InputError, unsaved: str | None) -> str:
     """What to do about a search whose device has failed."""
     if unsaved is not None:
         return f"{error}; {unsaved}"

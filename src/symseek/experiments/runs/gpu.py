@@ -18,8 +18,10 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +38,7 @@ from symseek.experiments.runs.execute import judge_of, record_of, training_data
 from symseek.experiments.runs.judge import Judge, StopAtRecovery
 from symseek.experiments.runs.perform import EXECUTE, Terminated, failure, perform, resolve
 from symseek.experiments.runs.plan import Plan, search_config
-from symseek.experiments.runs.pool import Event, end_with_parent
+from symseek.experiments.runs.pool import Event
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec, canonical
 from symseek.experiments.runs.training_curve import TrainingCurve
@@ -115,7 +117,7 @@ class GpuPool:
         self._failed: list[Event] = []
         self._fault: InputError | None = None  # why the device does no more
         self._jobs = jobs or max(1, (os.cpu_count() or 2) - 1)
-        self._workers = _processes(self._jobs) if workers is None else workers(self._jobs)
+        self._workers = Processes(self._jobs) if workers is None else workers(self._jobs)
         self._known: dict[tuple[str, str, Program], Future[str]] = {}
 
     @property
@@ -345,16 +347,30 @@ class GpuPool:
         return [*failed, *(_record(future, self._finishing.pop(future)) for future in done)]
 
 
-def _processes(count: int) -> ProcessPoolExecutor:
-    # A process that has used the GPU must not be copied.
-    context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(count, mp_context=context, initializer=_prepare)
+class Processes(ProcessPoolExecutor):
+    """Worker processes, which end when nobody wants their answers, whatever they are at."""
+
+    def __init__(self, count: int) -> None:
+        context = multiprocessing.get_context("spawn")  # who has used a GPU must not be copied
+        near, self._open = context.Pipe(duplex=False)
+        super().__init__(count, context, _prepare, (near,))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        super().shutdown(wait, cancel_futures=cancel_futures)
+        self._open.close()
 
 
-def _prepare() -> None:
+def _prepare(open_end: Connection) -> None:
     """Make a worker process ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent acts
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_after, args=(open_end,), daemon=True).start()
+
+
+def _end_after(open_end: Connection) -> None:
+    """End this process when the parent closes its end, as it also does by its own end."""
+    with suppress(EOFError, OSError):
+        open_end.recv()
+    os._exit(1)
 
 
 def _record(future: Future[Record], spec: Spec) -> Record:

@@ -28,7 +28,7 @@ from symseek.experiments.runs.perform import Terminated, perform, resolve
 from symseek.experiments.runs.record import Record, Snapshot
 from symseek.experiments.runs.spec import Spec
 
-__all__ = ["Event", "LostRun", "Pool", "ProcessPool", "end_with_parent"]
+__all__ = ["Event", "LostRun", "Pool", "ProcessPool"]
 
 GRACE = 2.0  # seconds a terminated process has to clean up before it is killed
 MAX_FAILED_STARTS = 3  # processes in a row that end before they are ready: then none will be
@@ -246,7 +246,7 @@ def _work(connection: Connection, execute: str, output: str) -> None:
     """Do runs until the parent closes the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent acts
     signal.signal(signal.SIGTERM, _terminate)
-    threading.Thread(target=end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _redirect_output(output)
     try:
         function = resolve(execute)
@@ -263,7 +263,7 @@ def _terminate(*_: Any) -> None:
     raise Terminated
 
 
-def end_with_parent() -> None:
+def _end_with_parent() -> None:
     """A run may last for hours: end it when nobody waits for it."""
     parent = multiprocessing.parent_process()
     if parent is not None:

@@ -127,6 +127,7 @@ def test_a_search_waits_when_it_asks() -> None:
     slot = runs.start(0, 0)
     (standing,) = runs.advance(3)
     assert standing.asks
+    assert runs.seconds[slot] > 0  # though it ended within the stretch
     assert (standing.iterations, standing.ended) == (1, False)  # it has not gone on
     runs.go_on(slot)
     while not standing.ended:

@@ -97,6 +97,7 @@ class Runs:
         self.seconds = np.zeros(slots)  # of the device that each search has had
         self._free = list(range(slots))[::-1]
         self._busy: set[int] = set()
+        self._going: set[int] = set()  # those that do not wait for an answer
         width, batch = rules.max_length, config.batch_size
         self._constants = self._most_constants(width)
         highest = int(library.complexity.max()) * width + 1
@@ -239,6 +240,7 @@ class Runs:
         """Begin a search on one of the tables; returns its slot."""
         slot, on = self._free.pop(), self._on
         self._busy.add(slot)
+        self._going.add(slot)
         on["weights"][slot] = self.device.xp.asarray(
             first_weights(self.config.policy, self.library, seed).flat
         )
@@ -256,23 +258,25 @@ class Runs:
         """Let a search go on that has asked."""
         self._on["asks"][slot] = 0
         self._on["active"][slot] = 1
+        self._going.add(slot)
 
     def end(self, slot: int) -> None:
         """Leave the slot to another search."""
         self._on["active"][slot] = 0
         self._busy.discard(slot)
+        self._going.discard(slot)
         self._free.append(slot)
 
     def advance(self, iterations: int) -> list[Standing]:
         """Take so many steps of every search; those that then stand still."""
-        begin = time.perf_counter()
+        begin, going = time.perf_counter(), sorted(self._going)
         for _ in range(iterations):
             self._step()
         get, on = self.device.get, self._on
         active, asks, count = (get(on[name]) for name in ("active", "asks", "iterations"))
-        going = [slot for slot in self._busy if active[slot] or asks[slot]]
         if going:
             self.seconds[going] += (time.perf_counter() - begin) / len(going)
+        self._going = {slot for slot in going if active[slot]}
         return [
             Standing(slot, bool(asks[slot]), int(count[slot]), int(count[slot]) >= self.last)
             for slot in sorted(self._busy)

@@ -33,7 +33,7 @@ from symseek.experiments.runs.provenance import commit
 from symseek.experiments.srbench.grading import form
 from symseek.experiments.srbench.protocol import NAMES, Split
 from symseek.problems import Box, Problem
-from symseek.regression.regression import Regression
+from symseek.regression.regression import _UNSIMPLIFIED, Regression
 from symseek.regression.settings import Settings
 from symseek.structure.proposals import Proposals
 
@@ -55,8 +55,7 @@ class Variant:
         """The variant without what cannot matter on a suite, so that equal runs are made once."""
         racing = (("racing", None),) if suite.rows <= RACED else ()
         changes = dict((*self.changes, *racing))
-        structure = self.structure and suite.constants
-        return replace(self, changes=tuple(sorted(changes.items())), structure=structure)
+        return replace(self, changes=tuple(sorted(changes.items())))
 
 
 def part_of_evolution(**changes: Any) -> Variant:
@@ -253,7 +252,7 @@ def fitted(key: Key, expressions: int) -> Run:
             config=variant.config(**dict(variant.changes), **budget),
         ),
     )
-    if variant.structure and suite.constants and regression.search.proposals is None:
+    if variant.structure and regression.search.proposals is None:
         regression.search.proposals = without_evolution(regression)
     result = regression.run(callback=lambda now: variant.once)
     best = regression.model().best
@@ -278,7 +277,7 @@ def without_evolution(regression: Regression) -> Proposals:
     return Proposals(
         regression.library,
         regression.train.scaled(regression.scales),
-        regression.settings.max_length,
+        regression._longest * _UNSIMPLIFIED,
         regression._search_some_rows,
     )
 

@@ -2,27 +2,29 @@
 
     python benchmarks/tables.py [--laws 20] [--limit 60] [--operon-limit 60] [--seed 0] [--core 0]
     python benchmarks/tables.py --rows   # two laws on 100 to 1,000,000 rows
+    python benchmarks/tables.py --runs tables.jsonl   # each run a line; a second call goes on
 
 Laws of physics, every sixth of the Feynman suite, 2,000 rows without noise; both sides have the
 same rows and operators and one thread on one core. symseek is a fit without settings, and its
 seconds are those of all of it, until the formulas are told. pyoperon's are those until the law is
 first on its front. "Exact": a formula of the front, its numbers fitted again in float64 to the same
 rows for both sides, has an NRMSE below 1e-9 on other rows. That fit costs pyoperon no time, and
-makes up for its float32. Seconds are those of the processor, which other programs hardly change;
-symseek's own limit is by the clock. A dash means that the limit passed, or that symseek stopped
-without the law.
+makes up for its float32. Seconds, the limits too, are those of the processor, which other programs
+hardly change. A dash means that the limit passed, or that symseek stopped without the law.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import json
 import os
 import statistics
 import time
 import warnings
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -53,6 +55,7 @@ OPERON = {
     },
 }
 """pyoperon's settings; its default is to optimise no coefficient."""
+SIDES = ("symseek", *OPERON)
 
 
 class Table:
@@ -107,6 +110,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=60, help="seconds of a run")
     parser.add_argument("--operon-limit", type=float, help="seconds of pyoperon's, if not the same")
     parser.add_argument("--rows", action="store_true", help="other numbers of rows, two laws")
+    parser.add_argument("--runs", type=Path, help="a file that remembers runs")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--core", type=int, default=min(os.sched_getaffinity(0)))
     options = parser.parse_args()
@@ -150,31 +154,48 @@ def sizes(options: argparse.Namespace) -> None:
     print("\nseconds to the exact law, a dash where it is not found\n")
     print("| law | rows | symseek | " + " | ".join(f"pyoperon, {name}" for name in OPERON) + " |")
     print("|---|---:|" + "---:|" * (1 + len(OPERON)))
-    for name in SIZED_LAWS:
+    for name in SIZED_LAWS[: options.laws]:
         for rows in SIZES:
             times = row(problems.load(name), rows, options)
             print(f"| {name[8:]} | {rows:,} | {' | '.join(map(cell, times))} |", flush=True)
 
 
 def row(problem: problems.Problem, rows: int, options: argparse.Namespace) -> list[float | None]:
-    table = Table(problem, rows, options.seed)
-    found = [fit(table, options.limit, options.seed)]
-    for settings in OPERON.values():
-        table.failed.clear()
-        limit = options.operon_limit
-        theirs = operon.seconds_to_law(
-            table.X, table.y, table.law_among, settings, limit, options.seed
-        )
-        found.append(theirs.seconds)
+    """The seconds of every side; what the file remembers is not run again."""
+    lines = options.runs.read_text().splitlines() if options.runs and options.runs.exists() else []
+    known = [json.loads(line) for line in lines]
+    table, found = Table(problem, rows, options.seed), []
+    for side in SIDES:
+        limit = options.limit if side == "symseek" else options.operon_limit
+        run: dict[str, Any] = {"law": problem.name, "rows": rows, "side": side, "limit": limit}
+        run["seed"] = options.seed
+        same = [each for each in known if run.items() <= each.items()]
+        if same:
+            run = same[-1]
+        else:
+            run |= {"seconds": seconds_of(side, table, limit, options.seed), "commit": commit()[:7]}
+            if options.runs:
+                with options.runs.open("a") as file:
+                    file.write(json.dumps(run) + "\n")
+        found.append(run["seconds"])
     return found
+
+
+def seconds_of(side: str, table: Table, limit: float, seed: int) -> float | None:
+    """The seconds of one side until it has the law, if it has."""
+    if side == "symseek":
+        return fit(table, limit, seed)
+    table.failed.clear()
+    settings = OPERON[side]
+    return operon.seconds_to_law(table.X, table.y, table.law_among, settings, limit, seed).seconds
 
 
 def fit(table: Table, limit: float, seed: int) -> float | None:
     """The seconds of a fit without settings, if the law is on its front."""
-    settings = Settings(max_seconds=limit, seed=seed, threads=1)
+    settings = Settings(max_seconds=None, seed=seed, threads=1)
     start = time.process_time()
     regression = Regression(table.X, table.y, table.problem.variables, settings)
-    regression.run()
+    regression.run(callback=lambda now: time.process_time() - start > limit)
     model = regression.model()
     seconds = time.process_time() - start
     law = table.law_among([each.program for each in model.formulas])

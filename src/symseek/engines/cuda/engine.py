@@ -19,7 +19,7 @@ from symseek.engines.cuda.device import Device, GpuDevice
 from symseek.engines.cuda.evaluator import CudaEvaluator
 from symseek.engines.cuda.pairing import pair
 from symseek.engines.cuda.policy import CudaPolicy, PolicyKernels, TooLarge
-from symseek.engines.cuda.tables import device_rules
+from symseek.engines.cuda.rules import device_rules
 from symseek.engines.interface import Breeder, Pairs, Policy, Turn
 from symseek.engines.native import NativeEngine
 from symseek.programs import Programs

@@ -1,7 +1,7 @@
 // Constraints as tables, and the walk of a pre-order traversal that reads them: native/policy/rules.hpp for a GPU. The
 // walk of one program is a stack of open operators, kept by one thread.
 //
-// `words` and `integers` hold the tables one after another; AT_NAME says where each begins (see tables.py).
+// `words` and `integers` hold the tables one after another; AT_NAME says where each begins (see rules.py).
 
 struct Rules {
   const uint64* words;

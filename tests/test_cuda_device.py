@@ -12,8 +12,8 @@ from symseek import ConstraintSet, Library, paper_constraints, presets, problems
 from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.policy import PolicyKernels
-from symseek.engines.cuda.runs import Runs
 from symseek.engines.cuda.rules import device_rules
+from symseek.engines.cuda.runs import Runs
 from symseek.engines.native import NativeEngine
 from symseek.rewards import reward_named
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from symseek.constraints import ConstraintSet
 from symseek.engines.cuda.device import Array, Device, Kernel
-from symseek.engines.cuda.source import compiled, with_sizes
 from symseek.engines.cuda.rules import DeviceRules
+from symseek.engines.cuda.source import compiled, with_sizes
 from symseek.engines.interface import Sample, Score, check_library, unfitted_constants
 from symseek.errors import InputError
 from symseek.policy import AdamState

@@ -121,6 +121,17 @@ def test_an_operator_may_hand_on_any_of_its_arguments() -> None:
     assert found.programs.constants[0] == pytest.approx([(w * y) @ target / ((w * y) @ y)])
 
 
+def test_a_constant_that_enters_twice_is_not_taken_for_linear() -> None:
+    """It stands in a sum and in a sine; taken for linear, a fit would end in the first minimum."""
+    wave = Token("wave", 1, formula="sin(3*a) + a")
+    library = Library([wave, "mul", "const"], variables=["x"])
+    batch = Programs.from_list([Program.from_preorder("wave mul 1.0 x", library)])
+    x = np.linspace(0.0, 1.0, 40)
+    target = np.sin(3 * 4.2 * x) + 4.2 * x
+    found = fit_constants(batch, x, target, FitConfig("least_squares", restarts=8))
+    assert found.programs.constants[0] == pytest.approx([4.2])
+
+
 # Fits with a known answer
 
 PLAIN = Library([*OPERATORS, COMPOSED[0], "const"], variables=["x", "y"])

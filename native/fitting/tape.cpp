@@ -69,7 +69,7 @@ void Tape::mark_linear() {
     if (!reached_[i] || !node.moves) continue;
     const auto follow = [&](int k) {
       const int operand = node.operand[k];
-      const bool once = std::count_if(nodes.begin() + i, nodes.end(),
+      const bool once = std::count_if(nodes.begin(), nodes.end(),
                                       [&](const Term& each) {
                                         return each.operand[0] == operand || each.operand[1] == operand;
                                       }) == 1 &&

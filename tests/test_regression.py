@@ -322,11 +322,11 @@ def test_numbers_stay_fitted_where_nothing_is_decided(why: str) -> None:
     )
     slope = float(x @ (law + left) / (x @ x))
     line = Program.parse(f"{slope!r}*a", search.full)
-    assert search._neat(line) == line
+    assert search.telling.neat(line) == line
     if why != "another number":
         noise = 0.02 * np.random.default_rng(0).normal(size=400)
         other = Regression(x[:, None], law + noise, "a")
-        assert str(other._neat(line)) == "0.5*a"
+        assert str(other.telling.neat(line)) == "0.5*a"
 
 
 def test_too_few_rows_are_refused() -> None:
@@ -422,10 +422,10 @@ def test_terms_that_hardly_matter_are_left_out() -> None:
         Program.parse("2.9999999*a + b**2 + 1e-9*sin(a)", names),
         Program.parse("3.0000001*(a + 1e-10) + (b + 1e-11*a)**2", names),
     ]
-    short = search._tightened([search._simple(each) for each in fitted])
+    short = search.telling.tightened([search.telling.simple(each) for each in fitted])
     refitted = [
         infix(each, [short_number(value) for value in each.constants])
-        for each in search._refitted(short, search.searched)
+        for each in search.telling.refitted(short, search.searched)
     ]
     assert "3*a + b**2" in refitted
 

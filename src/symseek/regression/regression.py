@@ -9,7 +9,6 @@ The estimator and the command line are both thin covers of this.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -20,50 +19,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.algebra.neatness import probably_neat
-from symseek.algebra.rounding import neat_numbers, rounded
-from symseek.algebra.simplify import exponents_held, reductions, rescaled, simplified, translated
-from symseek.constants import FitConfig
 from symseek.constraints.forms import paper_constraints
 from symseek.data import Data, Scales
 from symseek.engines.choice import NATIVE, chosen, fixed
 from symseek.engines.faults import faults_told
 from symseek.engines.interface import Engine, engine_named
-from symseek.errors import InputError
-from symseek.evaluation import fit_constants
 from symseek.loop import Iteration, Result, Stopped
-from symseek.model import Accuracy, Formula, Layout, Model, full_library
-from symseek.notation.upright import upright
+from symseek.model import Formula, Layout, Model, full_library
 from symseek.programs import Program, Programs
-from symseek.regression import picking, seeds
+from symseek.regression import seeds
 from symseek.regression.ending import Ending
-from symseek.regression.exactness import looks_random
 from symseek.regression.measure import Measure
 from symseek.regression.settings import Settings
+from symseek.regression.telling import LOOKED_AT, Telling
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.proposals import SHARE, Proposals
-from symseek.tokens import Library, short_number
+from symseek.tokens import Library
 
 __all__ = ["Regression", "simple_programs"]
 
 Floats = NDArray[np.float64]
 
-_BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
 _LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
 _UNSIMPLIFIED = 3  # times as long as that: what it writes at first
 _LINE = 5  # tokens of c*x + c, which is always tried
-_BRIEFER = 2.0  # nats by which a description must be shorter to count as that
-_LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
-_ROUNDS = 4  # of leaving out addends, one from each formula at a time
-_DIGITS, _EXACT_DIGITS = 6, 9  # of numbers for reading; more are worth it where a formula is exact
-_SAME = 1e-14  # numbers that differ by less, relatively, are one
-_NEARLY_EXACT = 1e-9  # of the spread of y
-_STRUCTURE = 3.7  # standard deviations, chances of 1 in 10,000, by which residuals are no noise
 _FEW_SHORT = 400  # pairs of variables, for which every operator is tried
-_FINAL_FIT = FitConfig("least_squares", restarts=0, rescue=False)
 
 
 class Regression:
@@ -109,14 +92,26 @@ class Regression:
         self.searched = sampled.scaled(self.scales)
         self.searched.refuse_constant_target("the normalised error of the rows sampled")
         self.measure = Measure(self.train, self.reward, self.library)
-        self._searched_by = Measure(sampled, self.reward, self.library, self.scales)
         self.engine = self._engine()
+        self.telling = Telling(
+            self.full,
+            self.library,
+            self.train,
+            self.validation,
+            self.searched,
+            self.scales,
+            self.reward,
+            self.measure,
+            settings.constants,
+            self.engine,
+            settings.threads,
+        )
+        self._searched_by = Measure(sampled, self.reward, self.library, self.scales)
         with faults_told():
             self.searches = [
                 self._seeded((settings.seed + at) % 2**64) for at in range(settings.seeds)
             ]
         self.search = self.searches[0]  # that runs, or ran last
-        self._simplified: dict[Program, Program] = {}  # programs of the search, by what they were
 
     def _scales(self) -> Scales:
         columns = len(self.full.variables)
@@ -266,7 +261,9 @@ class Regression:
 
     def _polished(self, program: Program) -> Program:
         """A program of the search, its constants fitted to the last digit where that helps."""
-        return next(iter(self._refitted([self._simple(program)], self.searched)), program)
+        return next(
+            iter(self.telling.refitted([self.telling.simple(program)], self.searched)), program
+        )
 
     def continues_as(self, other: Regression) -> bool:
         """Whether another regression is this one again: the same but for budgets and threads."""
@@ -289,25 +286,22 @@ class Regression:
     def model(self, final: bool = True) -> Model:
         """What has been found so far; `final` refits on all rows and looks for neat numbers."""
         front = seeds.merged_front([each.front for each in self.searches])
-        programs = [self._simple(each.program) for each in front]
+        programs = [self.telling.simple(each.program) for each in front]
         if final and programs:
-            proposed = [self._simple(each) for each in self._shortlist()]
+            proposed = [self.telling.simple(each) for each in self._shortlist()]
             # How short these are shows once their numbers are neat, so none is left out before.
-            tightened = dict.fromkeys([*self._tightened([*programs, *proposed]), *proposed])
-            programs = self._refitted(list(tightened), self.train.scaled(self.scales))
+            tightened = dict.fromkeys([*self.telling.tightened([*programs, *proposed]), *proposed])
+            programs = self.telling.refitted(list(tightened), self.train.scaled(self.scales))
         programs = [each for each in programs if len(each) <= max(self._longest, _LINE)]
         if self.settings.constants or not programs:
-            programs = [self._number(), *programs]
-        programs = [
-            rescaled(each, self.full, self.train.X, self.scales.inputs.tolist(), self.scales.target)
-            for each in programs
-        ]
+            programs = [self.telling.number(), *programs]
+        programs = [self.telling.in_units(each) for each in programs]
         if final:
-            programs = [self._neat(each) for each in programs]
-        formulas = self._front([self._formula(each) for each in programs])
+            programs = [self.telling.neat(each) for each in programs]
+        formulas = self.telling.front([self.telling.formula(each) for each in programs])
         if final:
             formulas = self._counted(formulas)
-        picked, rule = self._pick(formulas)
+        picked, rule = self.telling.pick(formulas, self.settings.pick)
         about = self.layout, self.train.spread
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
 
@@ -328,7 +322,7 @@ class Regression:
         begun = [each for each in self.searches if len(each.front)]
         if len(begun) < 2:
             return formulas
-        every = slice(None, None, -(-len(self.train.y) // _LOOKED_AT))
+        every = slice(None, None, -(-len(self.train.y) // LOOKED_AT))
         X, spread = self.train.X[every], self.train.spread
         scaled, unit = X / self.scales.inputs, self.scales.target / spread
         with np.errstate(all="ignore"):
@@ -345,159 +339,8 @@ class Regression:
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""
         self.settings = replace(self.settings, pick=rule)
-        picked, rule = self._pick(list(model.formulas))
+        picked, rule = self.telling.pick(list(model.formulas), rule)
         return replace(model, picked=picked, rule=rule)
-
-    def _number(self) -> Program:
-        """The simplest formula of all."""
-        value = self.measure.number / self.scales.target
-        return Program(self.full, (self.full.index("const"),), (value,))
-
-    def _simple(self, program: Program) -> Program:
-        if program not in self._simplified:
-            rows = self.train.X / self.scales.inputs
-            self._simplified[program] = simplified(program, self.full, rows)
-        return self._simplified[program]
-
-    def _tightened(self, programs: list[Program]) -> list[Program]:
-        """The programs and shorter ones: an addend that hardly matters is left out.
-
-        Fits like to keep a term times 1e-9, which the law does not have.
-        """
-        known = dict.fromkeys(programs)
-        for _ in range(_ROUNDS):
-            programs = self._refitted(list(known), self.searched)
-            kept = self._front([self._graded(each, self.searched) for each in programs])
-            shorter = [
-                reduced
-                for each in kept
-                for reduced in reductions(each.program, self.full)
-                if reduced not in known
-            ]
-            if not shorter:
-                break
-            known = dict.fromkeys([*(each.program for each in kept), *shorter])
-        return list(known)
-
-    def _refitted(self, programs: list[Program], data: Data) -> list[Program]:
-        """Constants fitted to these rows, as they are scaled; programs undefined there go.
-
-        Exponents stay: sqrt(x)*x, written x**1.5, is not to become x**1.497. So do all numbers
-        where the search had none to fit.
-        """
-        if not self.settings.constants:
-            return [each for each in programs if np.isfinite(each.evaluate(data.X)).all()]
-        fixed = "pow" not in self.library.names
-        fitted = fit_constants(
-            exponents_held(programs, self.full) if fixed else Programs.from_list(programs),
-            data.X,
-            data.y,
-            _FINAL_FIT,
-            reward=self.reward,
-            weights=data.weights,
-            threads=self.settings.threads,
-            engine=self.engine,
-        )
-        pairs = zip(fitted.programs, fitted.ok, strict=True)
-        return [translated(each, self.full) for each, ok in pairs if ok]
-
-    def _neat(self, program: Program) -> Program:
-        """The formula with neat numbers, where its error stays or noise makes them likely."""
-        train, measure, step = self.train, self.measure, -(-len(self.train.y) // _LOOKED_AT)
-        X, y, weights = (each[::step] for each in (train.X, train.y, train.weights))
-        exact, count = measure.exact(program), len(program.constants)
-        likely = self._likely(program, exact)
-        if likely is not None:
-            return likely
-        # The fit has followed the rounding of the target a little way: its mean square may grow.
-        growth = 3 * count / max(len(train.y) - count, 1) if exact else 0.0
-        try:
-            neat = rounded(program, X, y, weights=weights, growth=growth).program
-        except InputError:  # undefined on some row
-            return program
-        neat = simplified(neat, self.full, train.X)
-        if exact:
-            return neat if measure.exact(neat) else program
-        before, after = (measure.error(each) for each in (program, neat))
-        return neat if after <= max(before * (1 + 1e-9), measure.last_bits) else program
-
-    def _likely(self, program: Program, exact: bool) -> Program | None:
-        """The formula with the numbers that are probably neat, if what it leaves is noise.
-
-        Rounding of the target is noise too, but then all digits must be met, and all numbers told.
-        """
-        train, reward = self.train, self.reward
-        squared = isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
-        noisy = self.measure.error(program) > _NEARLY_EXACT  # by more than arithmetic
-        if not (self.settings.constants and squared and noisy):
-            return None
-        if not looks_random(self.measure.residuals(program), train.X, unlikely=_STRUCTURE):
-            return None
-        found = probably_neat(program, train.X, train.y, weights=train.weights)
-        neat = simplified(found.program, self.full, train.X) if any(found.neat) else program
-        told = any(found.neat) and (not exact or (found.complete and self.measure.exact(neat)))
-        return neat if told else None
-
-    def _graded(self, program: Program, data: Data) -> Formula:
-        """A formula without its text, which takes longer than the rest."""
-        found = Accuracy.of(program, data, self.reward)
-        return Formula(program, "", found.reward, found.nrmse, found.r2)
-
-    def _formula(self, program: Program) -> Formula:
-        found, validation = self._graded(program, self.train), self.validation
-        digits = _EXACT_DIGITS if found.nrmse <= _NEARLY_EXACT else _DIGITS
-        return replace(
-            found,
-            text=upright(program, [_named(value, digits) for value in program.constants]),
-            validation_r2=None if validation is None else self._graded(program, validation).r2,
-            exact=self.measure.exact(program),
-        )
-
-    def _front(self, formulas: list[Formula]) -> list[Formula]:
-        """The formulas that nothing simpler matches, simplest first.
-
-        Of two that match, a longer one stands for the shorter if it describes the rows more
-        briefly: a law with neat numbers, beside an approximation with fitted ones.
-        """
-        errors = [self.measure.of(each) for each in formulas]
-        lengths = self.measure.descriptions([each.program for each in formulas], errors)
-        rows = sorted(
-            zip(formulas, errors, lengths, strict=True), key=lambda row: (row[0].complexity, row[1])
-        )
-        kept: list[tuple[Formula, float, float]] = []
-        for row in rows:
-            error = self.measure.told(row[1])
-            if not kept or error < _BETTER * kept[-1][1]:
-                kept.append(row)
-            elif _BETTER * error <= kept[-1][1] and row[2] < kept[-1][2] - _BRIEFER:
-                kept[-1] = row
-            if row[0].exact:  # nothing is better
-                break
-        return [formula for formula, _, _ in kept]
-
-    def _pick(self, formulas: list[Formula]) -> tuple[int, str]:
-        rule = self.settings.pick
-        if rule == "auto":
-            rule = "elbow" if self.validation is None else "validation"
-        errors = [self.measure.told(self.measure.of(each)) for each in formulas]
-        if rule == "accuracy":
-            return picking.accuracy(errors), rule
-        programs = [each.program for each in formulas]
-        if rule == "elbow":
-            return self.measure.elbow(programs, errors), rule
-        return self._best_validated(programs), rule
-
-    def _best_validated(self, programs: list[Program]) -> int:
-        held_out, reward = self.validation, self.reward
-        assert held_out is not None
-        if not isinstance(reward, ErrorReward):  # no row has an error of its own
-            rewards = [Accuracy.of(each, held_out, reward).reward for each in programs]
-            return picking.accuracy([-each for each in rewards])
-        with np.errstate(all="ignore"):
-            errors = np.array([each.evaluate(held_out.X) - held_out.y for each in programs])
-        losses = held_out.weights * reward.row_losses(errors)
-        rounding = np.array([self.measure.last_bits * held_out.spread])
-        return picking.validation(losses, float(reward.row_losses(rounding)[0]))
 
 
 def ending_of(search: Search) -> Ending:
@@ -505,16 +348,6 @@ def ending_of(search: Search) -> Ending:
     ending = search.stop_early
     assert isinstance(ending, Ending)
     return ending
-
-
-def _named(value: float, digits: int) -> str:
-    """A number for reading: by its neat name if it has one, as 1/3 does, else cut to six digits."""
-    neat = (
-        each
-        for each in neat_numbers(value, digits, rare=True)
-        if math.isclose(each.value, value, rel_tol=_SAME)
-    )
-    return next((each.text for each in neat), short_number(value, _DIGITS))
 
 
 def simple_programs(library: Library) -> Programs:

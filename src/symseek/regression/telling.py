@@ -1,0 +1,226 @@
+"""What is told of the programs that a search has found.
+
+A program of the search is simplified, left without addends that hardly matter, refitted to all
+rows, brought into the user's units, and its numbers are named where the data decide them. Of all of
+them the front is kept, and one is picked.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from symseek.algebra.neatness import probably_neat
+from symseek.algebra.rounding import neat_numbers, rounded
+from symseek.algebra.simplify import exponents_held, reductions, rescaled, simplified, translated
+from symseek.constants import FitConfig
+from symseek.data import Data, Scales
+from symseek.engines.interface import Engine
+from symseek.errors import InputError
+from symseek.evaluation import fit_constants
+from symseek.model import Accuracy, Formula
+from symseek.notation.upright import upright
+from symseek.programs import Program, Programs
+from symseek.regression import picking
+from symseek.regression.exactness import looks_random
+from symseek.regression.measure import Measure
+from symseek.rewards import ErrorReward, Reward
+from symseek.tokens import Library, short_number
+
+__all__ = ["LOOKED_AT", "Telling"]
+
+LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
+_BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
+_BRIEFER = 2.0  # nats by which a description must be shorter to count as that
+_ROUNDS = 4  # of leaving out addends, one from each formula at a time
+_DIGITS, _EXACT_DIGITS = 6, 9  # of numbers for reading; more are worth it where a formula is exact
+_SAME = 1e-14  # numbers that differ by less, relatively, are one
+_NEARLY_EXACT = 1e-9  # of the spread of y
+_STRUCTURE = 3.7  # standard deviations, chances of 1 in 10,000, by which residuals are no noise
+_FINAL_FIT = FitConfig("least_squares", restarts=0, rescue=False)
+
+
+@dataclass
+class Telling:
+    """The table that formulas are told of, and how."""
+
+    full: Library  # of the formulas
+    library: Library  # of the search
+    train: Data
+    validation: Data | None
+    searched: Data  # as they are scaled
+    scales: Scales
+    reward: Reward
+    measure: Measure  # on the rows to train on
+    constants: bool  # whether numbers are fitted
+    engine: str | Engine
+    threads: int
+    _simplified: dict[Program, Program] = field(default_factory=dict)  # by what they were
+
+    def number(self) -> Program:
+        """The simplest formula of all."""
+        value = self.measure.number / self.scales.target
+        return Program(self.full, (self.full.index("const"),), (value,))
+
+    def in_units(self, program: Program) -> Program:
+        """A program of scaled columns in those of the user's."""
+        scales = self.scales
+        return rescaled(program, self.full, self.train.X, scales.inputs.tolist(), scales.target)
+
+    def simple(self, program: Program) -> Program:
+        if program not in self._simplified:
+            rows = self.train.X / self.scales.inputs
+            self._simplified[program] = simplified(program, self.full, rows)
+        return self._simplified[program]
+
+    def tightened(self, programs: list[Program]) -> list[Program]:
+        """The programs and shorter ones: an addend that hardly matters is left out.
+
+        Fits like to keep a term times 1e-9, which the law does not have.
+        """
+        known = dict.fromkeys(programs)
+        for _ in range(_ROUNDS):
+            programs = self.refitted(list(known), self.searched)
+            kept = self.front([self.graded(each, self.searched) for each in programs])
+            shorter = [
+                reduced
+                for each in kept
+                for reduced in reductions(each.program, self.full)
+                if reduced not in known
+            ]
+            if not shorter:
+                break
+            known = dict.fromkeys([*(each.program for each in kept), *shorter])
+        return list(known)
+
+    def refitted(self, programs: list[Program], data: Data) -> list[Program]:
+        """Constants fitted to these rows, as they are scaled; programs undefined there go.
+
+        Exponents stay: sqrt(x)*x, written x**1.5, is not to become x**1.497. So do all numbers
+        where the search had none to fit.
+        """
+        if not self.constants:
+            return [each for each in programs if np.isfinite(each.evaluate(data.X)).all()]
+        fixed = "pow" not in self.library.names
+        fitted = fit_constants(
+            exponents_held(programs, self.full) if fixed else Programs.from_list(programs),
+            data.X,
+            data.y,
+            _FINAL_FIT,
+            reward=self.reward,
+            weights=data.weights,
+            threads=self.threads,
+            engine=self.engine,
+        )
+        pairs = zip(fitted.programs, fitted.ok, strict=True)
+        return [translated(each, self.full) for each, ok in pairs if ok]
+
+    def neat(self, program: Program) -> Program:
+        """The formula with neat numbers, where its error stays or noise makes them likely."""
+        train, measure, step = self.train, self.measure, -(-len(self.train.y) // LOOKED_AT)
+        X, y, weights = (each[::step] for each in (train.X, train.y, train.weights))
+        exact, count = measure.exact(program), len(program.constants)
+        likely = self._likely(program, exact)
+        if likely is not None:
+            return likely
+        # The fit has followed the rounding of the target a little way: its mean square may grow.
+        growth = 3 * count / max(len(train.y) - count, 1) if exact else 0.0
+        try:
+            neat = rounded(program, X, y, weights=weights, growth=growth).program
+        except InputError:  # undefined on some row
+            return program
+        neat = simplified(neat, self.full, train.X)
+        if exact:
+            return neat if measure.exact(neat) else program
+        before, after = (measure.error(each) for each in (program, neat))
+        return neat if after <= max(before * (1 + 1e-9), measure.last_bits) else program
+
+    def _likely(self, program: Program, exact: bool) -> Program | None:
+        """The formula with the numbers that are probably neat, if what it leaves is noise.
+
+        Rounding of the target is noise too, but then all digits must be met, and all numbers told.
+        """
+        train, reward = self.train, self.reward
+        squared = isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
+        noisy = self.measure.error(program) > _NEARLY_EXACT  # by more than arithmetic
+        if not (self.constants and squared and noisy):
+            return None
+        if not looks_random(self.measure.residuals(program), train.X, unlikely=_STRUCTURE):
+            return None
+        found = probably_neat(program, train.X, train.y, weights=train.weights)
+        neat = simplified(found.program, self.full, train.X) if any(found.neat) else program
+        told = any(found.neat) and (not exact or (found.complete and self.measure.exact(neat)))
+        return neat if told else None
+
+    def graded(self, program: Program, data: Data) -> Formula:
+        """A formula without its text, which takes longer than the rest."""
+        found = Accuracy.of(program, data, self.reward)
+        return Formula(program, "", found.reward, found.nrmse, found.r2)
+
+    def formula(self, program: Program) -> Formula:
+        found, validation = self.graded(program, self.train), self.validation
+        digits = _EXACT_DIGITS if found.nrmse <= _NEARLY_EXACT else _DIGITS
+        return replace(
+            found,
+            text=upright(program, [_named(value, digits) for value in program.constants]),
+            validation_r2=None if validation is None else self.graded(program, validation).r2,
+            exact=self.measure.exact(program),
+        )
+
+    def front(self, formulas: list[Formula]) -> list[Formula]:
+        """The formulas that nothing simpler matches, simplest first.
+
+        Of two that match, a longer one stands for the shorter if it describes the rows more
+        briefly: a law with neat numbers, beside an approximation with fitted ones.
+        """
+        errors = [self.measure.of(each) for each in formulas]
+        lengths = self.measure.descriptions([each.program for each in formulas], errors)
+        rows = sorted(
+            zip(formulas, errors, lengths, strict=True), key=lambda row: (row[0].complexity, row[1])
+        )
+        kept: list[tuple[Formula, float, float]] = []
+        for row in rows:
+            error = self.measure.told(row[1])
+            if not kept or error < _BETTER * kept[-1][1]:
+                kept.append(row)
+            elif _BETTER * error <= kept[-1][1] and row[2] < kept[-1][2] - _BRIEFER:
+                kept[-1] = row
+            if row[0].exact:  # nothing is better
+                break
+        return [formula for formula, _, _ in kept]
+
+    def pick(self, formulas: list[Formula], rule: str) -> tuple[int, str]:
+        """The row that a rule picks, and the rule that "auto" stands for."""
+        if rule == "auto":
+            rule = "elbow" if self.validation is None else "validation"
+        errors = [self.measure.told(self.measure.of(each)) for each in formulas]
+        if rule == "accuracy":
+            return picking.accuracy(errors), rule
+        programs = [each.program for each in formulas]
+        if rule == "elbow":
+            return self.measure.elbow(programs, errors), rule
+        return self._best_validated(programs), rule
+
+    def _best_validated(self, programs: list[Program]) -> int:
+        held_out, reward = self.validation, self.reward
+        assert held_out is not None
+        if not isinstance(reward, ErrorReward):  # no row has an error of its own
+            rewards = [Accuracy.of(each, held_out, reward).reward for each in programs]
+            return picking.accuracy([-each for each in rewards])
+        with np.errstate(all="ignore"):
+            errors = np.array([each.evaluate(held_out.X) - held_out.y for each in programs])
+        losses = held_out.weights * reward.row_losses(errors)
+        rounding = np.array([self.measure.last_bits * held_out.spread])
+        return picking.validation(losses, float(reward.row_losses(rounding)[0]))
+
+
+def _named(value: float, digits: int) -> str:
+    """A number for reading: by its neat name if it has one, as 1/3 does, else cut to six digits."""
+    neat = (
+        each
+        for each in neat_numbers(value, digits, rare=True)
+        if math.isclose(each.value, value, rel_tol=_SAME)
+    )
+    return next((each.text for each in neat), short_number(value, _DIGITS))

@@ -116,7 +116,7 @@ def beside_idle_columns(problem: Problem) -> Problem:
 
 LAWS = tuple(each for each in problems.suite("Feynman") if each.name in NAMES)
 
-# Laws that structure alone does not find (`--suite "every law" --variant "structure alone"`): what
+# Laws that are hard for structure alone (`--suite "every law" --variant "structure alone"`): what
 # the other parts add to it shows here alone.
 MISSED = (
     "feynman_I_9_18",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 import host_device
+import nvrtc
 from symseek import (
     ConstraintSet,
     InputError,
@@ -21,6 +23,9 @@ from symseek import (
 )
 from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
+from symseek.engines.cuda.learning import LearningKernels, Rule
+from symseek.engines.cuda.policy import PolicyKernels
+from symseek.engines.cuda.rules import device_rules
 from symseek.engines.cuda.runs import Runs, why_not
 from symseek.objectives import Novelty, RiskSeeking
 from symseek.rewards import reward_named
@@ -199,3 +204,33 @@ def test_constants_are_fitted_on_the_device() -> None:
     np.testing.assert_allclose([row[0] for row in stats], means, rtol=1e-3)
     assert front[-1][1] == pytest.approx(want.best.reward, rel=1e-6)  # type: ignore[union-attr]
     assert any("." in text for _, _, text in front)  # fitted, not 1
+
+
+class Recording(host_device.HostDevice):
+    """A device like a GPU that compiles nothing, and keeps what it is asked to compile."""
+
+    warp = 32
+    shared_memory = 227 << 10
+    tensor_cores = True
+
+    def __init__(self) -> None:
+        self.sources: list[str] = []
+
+    def compile(self, source: str, names: Sequence[str]) -> Any:
+        self.sources.append(source)
+        return dict.fromkeys(names)
+
+
+@pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed")
+@pytest.mark.parametrize("hidden", [32, 20])
+def test_the_kernels_are_cuda(hidden: int) -> None:
+    device = Recording()
+    tables = device_rules(rules().tables)
+    assert tables is not None
+    kernels = PolicyKernels(device, tables, hidden)
+    assert kernels.tensor == (hidden == 32)
+    for number in range(4):
+        LearningKernels(device, Rule(number, queue=3), length=12, constants=2, complexities=40)
+    assert len(device.sources) == 5
+    for source in device.sources:
+        assert nvrtc.compile_errors(source) == ""

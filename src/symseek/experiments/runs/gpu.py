@@ -11,17 +11,12 @@ A device that fails ends all of it, once what was found before is written.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
+from dataclasses import dataclass, field
 from functools import lru_cache
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,8 +29,9 @@ from symseek.engines.cuda.runs import Runs, Standing, why_not
 from symseek.engines.faults import DeviceFault, faults_told
 from symseek.engines.interface import engine_named
 from symseek.errors import InputError
-from symseek.experiments.runs.execute import judge_of, record_of, training_data
+from symseek.experiments.runs.execute import judge_of, training_data
 from symseek.experiments.runs.judge import Judge, StopAtRecovery
+from symseek.experiments.runs.judging import Processes, answer, performed, with_device, written
 from symseek.experiments.runs.perform import EXECUTE, Terminated, failure, perform, resolve
 from symseek.experiments.runs.plan import Plan, search_config
 from symseek.experiments.runs.pool import Event
@@ -45,7 +41,6 @@ from symseek.experiments.runs.training_curve import TrainingCurve
 from symseek.rewards import reward_named
 
 if TYPE_CHECKING:
-    from symseek.front import Front
     from symseek.programs import Program
 
 __all__ = ["GpuPool"]
@@ -282,7 +277,7 @@ class GpuPool:
         seconds = float(runs.seconds[slot])
         given = spec, runs.front(slot), evaluations, seconds, curve, self.engine.device.name
         wall = time.perf_counter() - running.began
-        self._finishing[self._workers.submit(_written, *given, wall)] = spec
+        self._finishing[self._workers.submit(written, *given, wall)] = spec
         del group.running[slot]
         runs.end(slot)
 
@@ -305,7 +300,7 @@ class GpuPool:
         """Hand runs of the host to the workers, and do one of the others here."""
         while self._for_host and len(self._finishing) < self._jobs:
             spec = self._for_host.pop(0)
-            self._finishing[self._workers.submit(_performed, spec, self._execute)] = spec
+            self._finishing[self._workers.submit(performed, spec, self._execute)] = spec
         if not self._others:
             return []
         spec = self._others.pop(0)
@@ -316,7 +311,7 @@ class GpuPool:
                 raise KeyboardInterrupt from None
             self._give_up(ended.__cause__)
             return []
-        return [_with_device(record, self.engine.device.name)]
+        return [with_device(record, self.engine.device.name)]
 
     # --- in worker processes
 
@@ -324,7 +319,7 @@ class GpuPool:
         """Whether it is the formula; seeds often find the same one."""
         key = spec.problem, canonical(dict(spec.settings)), program
         if key not in self._known:
-            self._known[key] = self._workers.submit(_answer, spec, program)
+            self._known[key] = self._workers.submit(answer, spec, program)
         return self._known[key]
 
     def _records(self, block: bool) -> list[Event]:
@@ -345,32 +340,6 @@ class GpuPool:
         failed, self._failed = self._failed, []
         done = [future for future in self._finishing if future.done()]
         return [*failed, *(_record(future, self._finishing.pop(future)) for future in done)]
-
-
-class Processes(ProcessPoolExecutor):
-    """Worker processes, which end when nobody wants their answers, whatever they are at."""
-
-    def __init__(self, count: int) -> None:
-        context = multiprocessing.get_context("spawn")  # who has used a GPU must not be copied
-        near, self._open = context.Pipe(duplex=False)
-        super().__init__(count, context, _prepare, (near,))
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        super().shutdown(wait, cancel_futures=cancel_futures)
-        self._open.close()
-
-
-def _prepare(open_end: Connection) -> None:
-    """Make a worker process ready."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the parent acts
-    threading.Thread(target=_end_after, args=(open_end,), daemon=True).start()
-
-
-def _end_after(open_end: Connection) -> None:
-    """End this process when the parent closes its end, as it also does by its own end."""
-    with suppress(EOFError, OSError):
-        open_end.recv()
-    os._exit(1)
 
 
 def _record(future: Future[Record], spec: Spec) -> Record:
@@ -441,44 +410,3 @@ def _curve(plan: Plan, runs: Runs, slot: int, iterations: int) -> dict[str, list
             at = (number + 1) * runs.config.batch_size
             curve.add(at, mean, top, float(best[number]))
     return curve.finish()
-
-
-_judges: dict[tuple[str, float, int], Judge] = {}  # of a worker process, which remember answers
-
-
-def _judge(spec: Spec) -> Judge:
-    plan = Plan.of(spec)
-    key = spec.problem, plan.noise, plan.data_factor
-    if key not in _judges:
-        _judges[key] = judge_of(problems.load(spec.problem), plan)
-    return _judges[key]
-
-
-def _answer(spec: Spec, program: Program) -> str:
-    return str(_judge(spec)(program).answer)
-
-
-def _performed(spec: Spec, execute: str) -> Record:
-    return perform(spec, resolve(execute))
-
-
-def _written(
-    spec: Spec,
-    front: Front,
-    evaluations: int,
-    seconds: float,
-    curve: dict[str, list[Any]],
-    device: str,
-    wall: float,
-) -> Record:
-    """The record; `wall` is what the run took until now, beside others."""
-
-    def execute(spec: Spec) -> Record:
-        return record_of(spec, front, evaluations, seconds, curve, _judge(spec))
-
-    record = _with_device(perform(spec, execute), device)
-    return replace(record, wall=wall + (record.wall or 0.0))
-
-
-def _with_device(record: Record, device: str) -> Record:
-    return replace(record, hardware={**record.hardware, "gpu": device})

@@ -216,7 +216,7 @@ def test_a_formula_that_cannot_be_judged_is_a_failed_run(monkeypatch: pytest.Mon
     def broken(*_: Any) -> str:
         raise ZeroDivisionError("in the algebra")
 
-    monkeypatch.setattr(gpu, "_answer", broken)
+    monkeypatch.setattr(gpu, "answer", broken)
     specs = [spec(0), spec(5)]  # the second asks
     with Store() as store:
         outcome = drive(specs, store, pool, Listener())

@@ -10,7 +10,6 @@ struct Network {
   float* output_bias;   // [L]
 };
 constexpr int ROW = H + 1;
-constexpr int NETWORK_BYTES = (H * H + 2 * (L + 1) * ROW) * 16 + (L * H + L) * 4;
 constexpr int WEIGHTS = 4 * H * (2 * (L + 1) + H + 1) + (H + 1) * L;  // as PolicyWeights has them, flat
 constexpr int SIBLING_AT = (L + 1) * 4 * H, RECURRENT_AT = 2 * SIBLING_AT, BIAS_AT = RECURRENT_AT + 4 * H * H;
 constexpr int OUTPUT_AT = BIAS_AT + 4 * H, OUTPUT_BIAS_AT = OUTPUT_AT + H * L;
@@ -63,10 +62,10 @@ DEVICE float squash(float x) {
 }
 
 // One step of the network for several programs of a thread: `state` [H] and `cell` [H] of each become those after
-// reading its parent and sibling. `keep(program, unit, gates, cell, squashed, state)` sees every unit.
-template <int PROGRAMS, class Keep>
+// reading its parent and sibling.
+template <int PROGRAMS>
 DEVICE void step(const Network& n, const int* parent, const int* sibling, float (&state)[PROGRAMS][H],
-                 float (&cell)[PROGRAMS][H], Keep keep) {
+                 float (&cell)[PROGRAMS][H]) {
   float next[PROGRAMS][H];
   for (int unit = 0; unit < H; ++unit) {
     float4 gates[PROGRAMS];
@@ -87,15 +86,10 @@ DEVICE void step(const Network& n, const int* parent, const int* sibling, float 
     }
 #pragma unroll
     for (int p = 0; p < PROGRAMS; ++p) {
-      float4 g;
-      g.x = sigmoid(gates[p].x);
-      g.y = sigmoid(gates[p].y);
-      g.z = squash(gates[p].z);
-      g.w = sigmoid(gates[p].w);
-      const float c = g.y * cell[p][unit] + g.x * g.z, flat = squash(c);
-      cell[p][unit] = c;
-      next[p][unit] = g.w * flat;
-      keep(p, unit, g, c, flat, g.w * flat);
+      const float in = sigmoid(gates[p].x), forget = sigmoid(gates[p].y);
+      const float candidate = squash(gates[p].z), out = sigmoid(gates[p].w);
+      cell[p][unit] = forget * cell[p][unit] + in * candidate;
+      next[p][unit] = out * squash(cell[p][unit]);
     }
   }
 #pragma unroll
@@ -104,19 +98,15 @@ DEVICE void step(const Network& n, const int* parent, const int* sibling, float 
     for (int k = 0; k < H; ++k) state[p][k] = next[p][k];
 }
 
-// Logits of the allowed tokens, and the largest of them; others are left as they are.
-DEVICE float write_logits(const Network& n, const float (&state)[H], const float* bias, const uint64* allowed,
-                          float* logits) {
-  float top = -3.0e38f;
+// The logits of all tokens, without biases.
+DEVICE void write_logits(const Network& n, const float (&state)[H], float* logits) {
   for (int token = 0; token < L; ++token) {
-    float sum = n.output_bias[token] + bias[token];
+    float sum = 0.0f;
     const float* row = n.output + token * H;
 #pragma unroll
     for (int k = 0; k < H; ++k) sum += row[k] * state[k];
     logits[token] = sum;
-    if (is_in(allowed, token) && sum > top) top = sum;
   }
-  return top;
 }
 
 DEVICE const float* bias_at(const Rules& rules, const Walk& walk) {

@@ -180,35 +180,6 @@ DEVICE void write_logits(const TensorNetwork& n, const SplitState& state, float*
   __syncwarp();
 }
 
-// Draws one token for the lane's program, or -1 at a dead end. `logits` become the cumulative mass.
-DEVICE int choose(const Rules& rules, const float* output_bias, float* logits, float random, Draw& draw) {
-  uint64 allowed[WORDS];
-  if (!allowed_next(rules, draw.walk, allowed)) return -1;
-  const float* bias = bias_at(rules, draw.walk);
-  float top = -3.0e38f, mass = 0.0f, moment = 0.0f;
-  for (int token = 0; token < L; ++token) {
-    const float value = logits[token] + output_bias[token] + bias[token];
-    logits[token] = value;
-    if (is_in(allowed, token)) top = fmaxf(top, value);
-  }
-  for (int token = 0; token < L; ++token) {
-    if (!is_in(allowed, token)) continue;
-    const float shifted = logits[token] - top, e = fast_exp(shifted);
-    mass += e;
-    moment += e * shifted;
-    logits[token] = mass;
-  }
-  draw.entropy += logf(mass) - moment / mass;
-  const float target = random * mass;
-  int chosen = -1;
-  for (int token = 0; token < L; ++token)
-    if (is_in(allowed, token)) {
-      chosen = token;
-      if (logits[token] > target) break;
-    }
-  return chosen;
-}
-
 // As `sample`; a warp takes programs warp * 32 + lane and every parts * blockDim.x-th after them.
 KERNEL tensor_sample(const uint64* rule_words, const int* rule_integers, const float* rule_bias, const float* weights,
                      const uint64* seeds, const int* iterations, const uint8* active, int batch, int rows, int parts,
@@ -222,6 +193,7 @@ KERNEL tensor_sample(const uint64* rule_words, const int* rule_integers, const f
   __syncthreads();
   const int lane = threadIdx.x % 32, stride = parts * blockDim.x;
   float* logits = network.logits + (threadIdx.x / 32) * WARP_PROGRAMS * LOGIT_ROW;
+  const Drawn drawn{tokens, lengths, entropy};
   const uint64 seed = seeds[run];
   const uint32 iteration = (uint32)iterations[run];
   Draw draw;
@@ -235,24 +207,10 @@ KERNEL tensor_sample(const uint64* rule_words, const int* rule_integers, const f
     write_logits(network, state, logits);
     bool ended = false;
     if (draw.number < batch) {
-      const long long row = (long long)run * rows + draw.number;
-      const int place = draw.walk.length;
-      const Block4 bits = random_block(seed, SAMPLING, iteration, (uint32)draw.number, (uint32)(place / 4));
-      const float random = uniform(bits.word[place % 4]);
+      const float random = random_for(draw, seed, iteration);
       const int token = choose(rules, flat + OUTPUT_BIAS_AT, logits + lane * LOGIT_ROW, random, draw);
-      if (token >= 0) {
-        tokens[row * T + place] = (Token)token;
-        extend(rules, draw.walk, token);
-      }
-      if (token < 0 || draw.walk.open == 0) {
-        put(tokens + row * T, draw.walk.length, -1);
-        lengths[row] = token < 0 ? DEAD_END : draw.walk.length;
-        entropy[row] = draw.entropy;
-        draw.number += stride;
-        draw.entropy = 0.0f;
-        begin(rules, draw.walk);
-        ended = true;
-      }
+      const long long row = (long long)run * rows + draw.number;
+      ended = put_token(rules, token, row, stride, drawn, draw);
     }
     __syncwarp();
     const uint32 fresh = __ballot_sync(0xffffffffu, ended);

@@ -415,7 +415,10 @@ def test_no_formula_is_longer_than_asked_for(length: int) -> None:
     assert max(len(each.program) for each in search.search.front) <= max(length, 5)
 
 
-def test_terms_that_hardly_matter_are_left_out() -> None:
+@pytest.mark.parametrize("enough", [20_000, 30])
+def test_terms_that_hardly_matter_are_left_out(enough: int, monkeypatch: Any) -> None:
+    """Some of the rows show it as well."""
+    monkeypatch.setattr("symseek.regression.telling._ENOUGH", enough)
     search = Regression(X, 3.0 * X[:, 0] + X[:, 1] ** 2, "ab")
     names = search.library
     fitted = [

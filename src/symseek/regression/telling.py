@@ -35,6 +35,7 @@ LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
 _BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
 _BRIEFER = 2.0  # nats by which a description must be shorter to count as that
 _ROUNDS = 4  # of leaving out addends, one from each formula at a time
+_ENOUGH = 20_000  # rows to see by whether an addend matters
 _DIGITS, _EXACT_DIGITS = 6, 9  # of numbers for reading; more are worth it where a formula is exact
 _SAME = 1e-14  # numbers that differ by less, relatively, are one
 _NEARLY_EXACT = 1e-9  # of the spread of y
@@ -80,10 +81,10 @@ class Telling:
 
         Fits like to keep a term times 1e-9, which the law does not have.
         """
-        known = dict.fromkeys(programs)
+        known, rows = dict.fromkeys(programs), self.searched.sampled(_ENOUGH, seed=0)
         for _ in range(_ROUNDS):
-            programs = self.refitted(list(known), self.searched)
-            kept = self.front([self.graded(each, self.searched) for each in programs])
+            programs = self.refitted(list(known), rows)
+            kept = self.front([self.graded(each, rows) for each in programs])
             shorter = [
                 reduced
                 for each in kept

@@ -287,6 +287,16 @@ def test_laws_are_found_exactly(law: Any, sign: int) -> None:
         assert np.allclose(each.evaluate(Z), y, rtol=1e-8)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_law_of_one_column_is_found_either_way_up(turned: bool) -> None:
+    """A view may have kb*T/(mom*B) as well as mom*B/(kb*T)."""
+    Z = drawn(1, 300, 1)
+    y = 0.5 / np.cosh(1 / Z[:, 0] if turned else Z[:, 0])
+    made, exact = found(y, Z)
+    assert exact
+    assert np.allclose(made[0].evaluate(Z), y, rtol=1e-8)
+
+
 def test_near_candidates_are_sorted_and_one_of_each_kind() -> None:
     Z = drawn(1, 500, 1)
     y = np.exp(-Z[:, 0]) + np.random.default_rng(0).normal(0, 0.05, 500)

@@ -127,7 +127,27 @@ def _exact(data: Data, words: _Words, close: float) -> list[Candidate]:
         found = _Task(rows, None, words).exact(close)
         if (not found or close > _CLOSE) and data.X.shape[1] > 1:
             found = [*_separated(rows, words, close), *found]
+        found = found or _upside_down(rows, words, close)
     return [each.times(sign) for each in found]
+
+
+def _upside_down(data: Data, words: _Words, close: float) -> list[Candidate]:
+    """Candidates for the inverse of a single column: a view has either, as chance decides."""
+    if data.X.shape[1] != 1 or "div" not in words.operators or not (data.X != 0).all():
+        return []
+    inverse: tuple[str | float, ...] = ("div", 1.0, words.names[0])
+    found = _Task(Data(1.0 / data.X, data.y, data.weights), None, words).exact(close)
+    return [
+        replace(each, words=tuple(_with_inverse(each.words, words.names[0], inverse)))
+        for each in found
+    ]
+
+
+def _with_inverse(
+    words: tuple[str | float, ...], name: str, inverse: tuple[str | float, ...]
+) -> Iterator[str | float]:
+    for word in words:
+        yield from inverse if word == name else (word,)
 
 
 def _near(data: Data, words: _Words, most: int) -> list[Candidate]:

@@ -46,6 +46,8 @@ __all__ = [
     "Score",
     "Turn",
     "check_library",
+    "check_permitted",
+    "check_weights",
     "engine_named",
     "filled_constants",
     "register",
@@ -308,6 +310,23 @@ def check_library(library: Library, programs: Programs) -> None:
         raise InputError(
             f"the programs are over another library, {programs.library!r},"
             f" than this was set up for: {library!r}"
+        )
+
+
+def check_weights(weights: Weights) -> None:
+    """Refuse a policy that has learnt itself out of the numbers."""
+    if not np.isfinite(weights).all():
+        raise InputError(
+            "the policy's weights are no longer finite numbers; lower the learning rate"
+        )
+
+
+def check_permitted(score: Score, programs: Programs) -> None:
+    """Refuse programs that have no probability: there is nothing to learn from them."""
+    if not score.log_probability.min(initial=0.0) > -np.inf:
+        raise InputError(
+            "the policy cannot learn from a program that its constraints rule out: "
+            + str(programs[int(np.argmin(score.log_probability))])
         )
 
 

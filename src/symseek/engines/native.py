@@ -32,6 +32,8 @@ from symseek.engines.interface import (
     Score,
     Turn,
     check_library,
+    check_permitted,
+    check_weights,
     filled_constants,
     unfitted_constants,
 )
@@ -200,10 +202,7 @@ class NativePolicy:
 
     def sample(self, weights: Weights, seed: int, iteration: int, batch: int) -> Sample:
         """Draw programs; the same arguments give the same programs."""
-        if not np.isfinite(weights).all():
-            raise InputError(
-                "the policy's weights are no longer finite numbers; lower the learning rate"
-            )
+        check_weights(weights)
         tokens = np.empty((batch, self.rules.max_length), dtype=np.int16)
         lengths = np.empty(batch, dtype=np.int32)
         entropy = np.empty(batch, dtype=np.float32)
@@ -244,11 +243,7 @@ class NativePolicy:
             entropy_decay,
             np.zeros_like(weights),
         )
-        if not score.log_probability.min(initial=0.0) > -np.inf:
-            raise InputError(
-                "the policy cannot learn from a program that its constraints rule out: "
-                + str(programs[int(np.argmin(score.log_probability))])
-            )
+        check_permitted(score, programs)
         return score
 
     def _score(

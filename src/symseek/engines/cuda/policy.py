@@ -12,7 +12,14 @@ from symseek.constraints import ConstraintSet
 from symseek.engines.cuda.device import Array, Device, Kernel
 from symseek.engines.cuda.rules import DeviceRules
 from symseek.engines.cuda.source import compiled, with_sizes
-from symseek.engines.interface import Sample, Score, check_library, unfitted_constants
+from symseek.engines.interface import (
+    Sample,
+    Score,
+    check_library,
+    check_permitted,
+    check_weights,
+    unfitted_constants,
+)
 from symseek.errors import InputError
 from symseek.policy import AdamState
 from symseek.programs import Programs
@@ -171,10 +178,7 @@ class CudaPolicy:
 
     def sample(self, weights: Weights, seed: int, iteration: int, batch: int) -> Sample:
         """Draw programs; the same arguments give the same programs."""
-        if not np.isfinite(weights).all():
-            raise InputError(
-                "the policy's weights are no longer finite numbers; lower the learning rate"
-            )
+        check_weights(weights)
         xp, width = self._xp, self.rules.max_length
         tokens = xp.empty((1, batch, width), dtype=np.int16)
         lengths = xp.empty((1, batch), dtype=np.int32)
@@ -206,11 +210,7 @@ class CudaPolicy:
     ) -> Score:
         """The gradient of sum_i w_i log p(tau_i) + v_i H(tau_i); weights w, v [B]."""
         score = self._score(weights, programs, program_weights, entropy_weights, entropy_decay)
-        if not score.log_probability.min(initial=0.0) > -np.inf:
-            raise InputError(
-                "the policy cannot learn from a program that its constraints rule out: "
-                + str(programs[int(np.argmin(score.log_probability))])
-            )
+        check_permitted(score, programs)
         return score
 
     def _score(

@@ -18,7 +18,7 @@ from symseek.constants import FitConfig
 from symseek.engines.cuda.device import Array, Device, Kernel, said_in_a_sentence
 from symseek.engines.cuda.fitting import FitKernels
 from symseek.engines.cuda.operations import Steps, operation_text, steps_of
-from symseek.engines.cuda.source import compiled, power_of_two, with_sizes
+from symseek.engines.cuda.source import compiled, power_of_two, usual_length, with_sizes
 from symseek.engines.cuda.table import PART, RowBlock, Table
 from symseek.engines.interface import (
     Errors,
@@ -266,7 +266,7 @@ class CudaEvaluator:
 
     def _kernels(self, length: int, rows: int) -> tuple[Mapping[str, Kernel], tuple[int, int]]:
         """Kernels for programs of so many tokens on so many rows, and the threads of a block."""
-        at_once = 1 if rows <= FEW_ROWS else 4
+        length, at_once = usual_length(length), 1 if rows <= FEW_ROWS else 4
         if (length, at_once) not in self._known:
             stack = power_of_two(self._steps.depth(length))
             if stack > DEEPEST:

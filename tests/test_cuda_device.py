@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 import host_device
-from symseek import ConstraintSet, Library, paper_constraints, presets, problems
+from symseek import (
+    ConstraintSet,
+    FitConfig,
+    Library,
+    Program,
+    Programs,
+    paper_constraints,
+    presets,
+    problems,
+)
 from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.policy import PolicyKernels
@@ -86,3 +95,31 @@ def test_the_same_seed_gives_the_same_result(engine: CudaEngine) -> None:
         front = [(e.complexity, e.reward, str(e.program)) for e in runs.front(0)]
         results.append((front, runs.stats(0).tolist(), runs.weights(0).tolist()))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("rows", [5_000, 200_000])
+def test_fits_on_many_rows_are_the_native_ones_in_any_company(
+    engine: CudaEngine, rows: int
+) -> None:
+    library = Library([*OPERATORS, "const"], variables=["x", "y"])
+    X = np.random.default_rng(0).uniform(0.5, 3.0, (rows, 2))
+    y = 2.7 * X[:, 0] * np.exp(-0.6 * X[:, 1]) + 1.0 / (1.3 + X[:, 0])
+    texts = [
+        *("const*x", "const*x + const", "const*x*exp(const*y)", "const*x*exp(const*y) + const"),
+        "const*x*exp(const*y) + const/(const + x)",
+        "const*x + const*y + const*x*y + const*x*x + const*y*y + const*sin(x) + const",
+        "const*log(x - const)",
+        "x*y",
+    ]
+    batch = Programs.from_list([Program.parse(text, library) for text in texts])
+    config = FitConfig("least_squares", restarts=0, max_steps=40)
+    on, native = (each.evaluator(library, X, y) for each in (engine, NativeEngine(4)))
+    found, other = (each.fit(batch, config) for each in (on, native))
+    assert found.errors.ok.tolist() == other.errors.ok.tolist()
+    np.testing.assert_allclose(found.errors.squared, other.errors.squared, rtol=1e-6, atol=1e-9)
+    crowd = on.fit(batch[np.arange(len(batch)).repeat(40)], config)
+    for one in range(len(batch)):
+        alone = on.fit(batch[[one]], config)
+        for each in (found.programs.constants[one], *crowd.programs.constants[40 * one :][:40]):
+            count = len(batch[one].constants)
+            assert each[:count].tobytes() == alone.programs.constants[0, :count].tobytes()

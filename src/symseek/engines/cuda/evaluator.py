@@ -7,7 +7,7 @@ start work there: they wait for nothing, and allocate nothing once a size has be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -123,7 +123,8 @@ class CudaEvaluator:
             scales = self.device.xp.full(self.table.sets, float(scale))
             status = self.device.xp.empty(len(programs), dtype=np.uint8)
             sums = Sums.empty(self.device, len(programs))
-            self._fit(batch, config, scales, power, status, sums)
+            counts = {*_constants_of(programs).tolist()}
+            self._fit(batch, counts, config, scales, power, status, sums)
             errors, get = self._errors(programs, sums), self.device.get
             fitted = get(batch.constants)
         best = Programs._trusted(self.library, programs.tokens, programs.lengths, fitted)
@@ -183,11 +184,13 @@ class CudaEvaluator:
         A program with more than `MOST_CONSTANTS` is left as it is, with the status LIMIT.
         """
         self.table.check_resident()
-        self._fit(batch, config, scale, power, status, sums)
+        counts = range(batch.constants.shape[1] + 1)
+        self._fit(batch, counts, config, scale, power, status, sums)
 
     def _fit(
         self,
         batch: Batch,
+        counts: Collection[int],
         config: FitConfig,
         scale: Array,
         power: float,
@@ -199,8 +202,8 @@ class CudaEvaluator:
         programs, length = batch.tokens.shape
         if not programs:
             return
-        sizes = (programs, length, batch.constants.shape[1])
-        self._fits.launch(self._batch_arguments(batch), sizes, config, scale, power, status)
+        given = self._batch_arguments(batch)
+        self._fits.launch(given, (programs, length), counts, config, scale, power, status)
         self._all_errors(batch, sums)
         judge = self._kernels(length, self.rows)[0]["judge_fits"]
         self._by_program(judge, batch, (), (status, sums.squared, sums.absolute, sums.ok))
@@ -297,11 +300,19 @@ def _blocks(items: int, per_block: int) -> int:
     return min(-(-items // per_block), MOST_BLOCKS)
 
 
+def _constants_of(programs: Programs) -> NDArray[np.intp]:
+    """How many constants each program has [P]."""
+    token = programs.library.constant_id
+    if token is None:
+        return np.zeros(len(programs), dtype=np.intp)
+    return np.asarray(np.count_nonzero(programs.tokens == token, axis=1))
+
+
 def _distinct(programs: Programs) -> int:
     """How many programs differ in their tokens or constants."""
     constants = np.array(filled_constants(programs.library, programs))
     if programs.library.constant_id is not None:
-        counts = np.count_nonzero(programs.tokens == programs.library.constant_id, axis=1)
+        counts = _constants_of(programs)
         constants[np.arange(constants.shape[1]) >= counts[:, None]] = 0.0
     rows = np.hstack(
         [np.ascontiguousarray(programs.tokens).view(np.uint8), constants.view(np.uint8)]

@@ -9,7 +9,7 @@ GPU idle.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,11 @@ def fit_source(steps: Steps, length: int, least: int, most: int) -> str:
     }
     names = ("random", "programs", "tape", "fitting", "bfgs", "starts", "fit")
     return with_sizes(sizes, *(f"{name}.cuh" for name in names), more=operation_text(steps))
+
+
+def _size_for(count: int) -> tuple[int, int]:
+    """The kernel for so many constants; the first one knows what none and too many come to."""
+    return next((each for each in SIZES if each[0] <= count <= each[1]), SIZES[0])
 
 
 def _nodes(steps: Steps, length: int) -> int:
@@ -178,15 +183,15 @@ class FitKernels:
     def launch(
         self,
         batch: tuple[Any, ...],
-        sizes: tuple[int, int, int],  # P, T, K
+        sizes: tuple[int, int],  # P, T
+        counts: Collection[int],  # of constants, that programs may have
         config: FitConfig,
         scale: Array,
         power: float,
         status: Array,
     ) -> None:
         """Fit the constants of a batch, given as kernels are, in place."""
-        programs, length, width = sizes
-        length = usual_length(length)
+        programs, length = sizes[0], usual_length(sizes[1])
         given = (
             *batch,
             *self._block.arguments,
@@ -199,13 +204,11 @@ class FitKernels:
         )
         # BFGS has its own steps: a fit by it alone is one launch.
         split = self._sample.block is not None and config.method != "bfgs"
-        for least, most in SIZES:
-            if least > max(width, 1):
-                break
+        for size in sorted({_size_for(count) for count in counts}):
             if split:
-                self._split(programs, length, (least, most), given, config.max_steps)
+                self._split(programs, length, size, given, config.max_steps)
             else:
-                self._fit(length, (least, most), given, _Part(0, programs), WHOLE)
+                self._fit(length, size, given, _Part(0, programs), WHOLE)
 
     def _split(
         self, programs: int, length: int, size: tuple[int, int], given: Given, steps: int
@@ -222,13 +225,13 @@ class FitKernels:
             part = _Part(begin, begin + count, descents)
             self._fit(length, size, given, part, START)
             for _ in range(steps + 2):  # the constants given, those of the sample, then the steps
-                self._advance(length, size, (*given, *part.arguments), count, parts)
+                self._take_steps(length, size, (*given, *part.arguments), count, parts)
             self._fit(length, size, given, part, REST)
 
     def _kernels(self, length: int, size: tuple[int, int]) -> Mapping[str, Kernel]:
         if (length, size[1]) not in self._known:
             source = fit_source(self._steps, length, *size)
-            self._known[length, size[1]] = compiled(self._device, source, "fit", "advance")
+            self._known[length, size[1]] = compiled(self._device, source, "fit", "take_steps")
         return self._known[length, size[1]]
 
     def _fit(
@@ -246,7 +249,7 @@ class FitKernels:
         kernel = self._kernels(length, size)["fit"]
         kernel(blocks, threads, (*given, *part.arguments, *rest), shared)
 
-    def _advance(
+    def _take_steps(
         self, length: int, size: tuple[int, int], given: Given, programs: int, parts: Array
     ) -> None:
         rows, chunks = self._chunks
@@ -254,7 +257,7 @@ class FitKernels:
         blocks = min(programs * chunks, LOAD * self._device.processors)
         shared = _sum_bytes(size[1]) + _tape_bytes(_nodes(self._steps, length))
         arguments = (*given, np.int64(rows), np.int32(chunks), parts)
-        self._kernels(length, size)["advance"](blocks, threads, arguments, shared)
+        self._kernels(length, size)["take_steps"](blocks, threads, arguments, shared)
 
     def _width(self, most: int) -> int:
         """Threads that fit one program."""

@@ -139,7 +139,7 @@ DEVICE void take_step(Fitter& fitter, Descent& descent, const double* sums, doub
 
 // One look at all rows, and the step after it, for every descent that goes on. parts is [P, chunks, SUMS].
 KERNEL __launch_bounds__(MOST_THREADS)
-    advance(BATCH_PARAMETERS, TABLE_PARAMETERS, FIT_PARAMETERS, long long chunk_rows, int chunks, double* parts) {
+    take_steps(BATCH_PARAMETERS, TABLE_PARAMETERS, FIT_PARAMETERS, long long chunk_rows, int chunks, double* parts) {
   const Batch batch BATCH;
   const Table tables TABLE;
   Tape& tape = *(Tape*)(shared_memory + SUM_BYTES);

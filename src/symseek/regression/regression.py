@@ -139,8 +139,11 @@ class Regression:
 
     @property
     def _work(self) -> tuple[int, int]:
-        """Rows, and programs in a batch."""
-        return len(self.searched.y), self.settings.search_config().batch_size
+        """Rows that every program sees, and programs in a batch; a race begins on few rows."""
+        rows, config = len(self.searched.y), self.settings.search_config()
+        if config.racing is not None and isinstance(self.reward, ErrorReward):
+            rows = next(iter(config.racing.sizes(rows)), rows)
+        return rows, config.batch_size
 
     @property
     def repeatable(self) -> Settings:

@@ -293,8 +293,10 @@ class Rung:
 
     def losses(self, programs: Programs) -> Floats:
         """What each row counts against each program [B, N]."""
+        off = self.values.predict(programs).values
         with np.errstate(all="ignore"):
-            return self.reward.row_losses(self.values.predict(programs).values - self.data.y)
+            off -= self.data.y
+            return self.reward.row_losses(off)
 
 
 def _foremost(graded: Graded, least: int) -> NDArray[np.bool_]:

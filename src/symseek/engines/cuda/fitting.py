@@ -205,7 +205,7 @@ class FitKernels:
         # BFGS has its own steps: a fit by it alone is one launch.
         split = self._sample.block is not None and config.method != "bfgs"
         for size in sorted({_size_for(count) for count in counts}):
-            if split:
+            if split and any(size[0] <= count <= size[1] for count in counts):
                 self._split(programs, length, size, given, config.max_steps)
             else:
                 self._fit(length, size, given, _Part(0, programs), WHOLE)

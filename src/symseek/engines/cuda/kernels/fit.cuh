@@ -167,6 +167,7 @@ KERNEL __launch_bounds__(MOST_THREADS)
     double* whole = (double*)shared_memory;  // [SUMS]
     for (int i = threadIdx.x; i < SUMS; i += blockDim.x) {
       double sum = 0.0;
+      _Pragma("unroll 16")  // so that reads need not wait for one another
       for (int chunk = 0; chunk < chunks; ++chunk) sum += parts[(number * chunks + chunk) * SUMS + i];
       whole[i] = sum;
     }

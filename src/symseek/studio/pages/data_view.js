@@ -142,7 +142,7 @@ class ColumnLine {
       cell("column", el("label", {}, this.box, el("span", {}, column.name)), this.role, this.problem),
       cell("kind", column.kind),
       cell("range", range),
-      cell("mean", brief(column.mean, 4)),
+      cell("mean", brief(column.mean)),
       cell("missing", column.missing ? String(column.missing) : "none"),
       cell("spread", column.histogram ? histogram(column.histogram, `How ${column.name} is spread`) : ""),
     );

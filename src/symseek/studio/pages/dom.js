@@ -61,7 +61,7 @@ export function typeset(markup, text) {
 
 function harmless(node) {
   const names = node.getAttributeNames();
-  return node.namespaceURI === MATH && !names.some((name) => /^on|href|style|src/i.test(name));
+  return node.namespaceURI === MATH && !names.some((name) => /^(on.*|.*href|style|src)$/i.test(name));
 }
 
 /** Say a sentence to those who listen to the page. */

@@ -94,9 +94,9 @@ class Row {
     this.radio.setAttribute("aria-label", `row ${row}${row === picked ? ", picked" : ""}: ${formula.text}`);
     setHidden(this.mark, row !== picked);
     setText(this.cells.complexity, String(formula.complexity));
-    setText(this.cells.error, formula.exact ? "exact" : brief(formula.nrmse));
+    setText(this.cells.error, formula.exact ? "exact" : brief(formula.nrmse, 3, true));
     setText(this.cells.r2, r2Text(formula.r2));
     setText(this.cells.validation, r2Text(formula.validation_r2));
-    setText(this.cells.seeds, formula.seeds ? formula.seeds.join("/") : "–");
+    setText(this.cells.seeds, formula.seeds?.[0] ? formula.seeds.join("/") : "–");
   }
 }

@@ -87,7 +87,7 @@ export class NewView {
     }
     const shown = new Set([...this.data.refuse(by), ...this.question.refuse(by)]);
     const rest = [...by].filter(([field]) => !shown.has(field)).map(([, text]) => text);
-    this.bar.show(answer, rest);
+    this.bar.show(answer, rest, answer.problems.filter(({ field }) => shown.has(field)).length);
   }
 
   async start() {

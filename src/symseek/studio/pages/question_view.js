@@ -7,6 +7,7 @@ import { Operators } from "./operators.js";
 import { panel } from "./panel.js";
 
 const ELSEWHERE = ["operators", "validation"]; // settings with places of their own
+const FIRST = ["constants", "max_length", "seeds", "max_seconds", "max_expressions"]; // in this order
 
 export class QuestionView {
   constructor(draft, options, changed) {
@@ -15,7 +16,7 @@ export class QuestionView {
     this.operators = new Operators(options.operators, this.current("operators"), () =>
       this.set("operators", this.operators.value()),
     );
-    const plain = options.settings.filter((each) => !ELSEWHERE.includes(each.name));
+    const plain = options.settings.filter((each) => !ELSEWHERE.includes(each.name)).sort((a, b) => turn(a) - turn(b));
     this.fields = new Map(plain.map((each) => [each.name, this.field(each)]));
     const level = (wanted) => plain.filter((each) => each.level === wanted).map((each) => this.fields.get(each.name).element);
     this.more = el("details", { class: "more", id: "more" }, el("summary", {}, "More"), el("div", { class: "fields" }, level("more")));
@@ -47,4 +48,8 @@ export class QuestionView {
     }
     return ["operators", ...this.fields.keys()];
   }
+}
+
+function turn({ name }) {
+  return FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
 }

@@ -28,7 +28,7 @@ export class Seeds {
     if (this.rows.length !== seeds.length) this.made(seeds.length);
     const best = Math.min(...seeds.map((each) => each.nrmse ?? Infinity));
     seeds.forEach((each, at) => {
-      const texts = [String(each.seed), each.state, whole(each.expressions), duration(each.seconds), brief(each.nrmse)];
+      const texts = [String(each.seed), each.state, whole(each.expressions), duration(each.seconds), brief(each.nrmse, 3, true)];
       texts.forEach((text, column) => setText(this.rows[at][column], text));
       this.rows[at][4].parentElement.classList.toggle("best", each.nrmse !== null && each.nrmse === best);
     });

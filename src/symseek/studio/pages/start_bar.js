@@ -27,11 +27,10 @@ export class StartBar {
     );
   }
 
-  /** `rest` is what is wrong and has no place of its own. */
-  show(answer, rest) {
+  /** `rest` is what is wrong and has no place of its own; of the others it is said how many. */
+  show(answer, rest, beside) {
     this.problems = answer.problems.length;
     setText(this.command, answer.command ?? "");
-    const beside = this.problems - rest.length;
     const words = beside > 0 ? `${counted(beside, "problem")} above.` : `${counted(answer.rows, "row")} to learn from.`;
     setText(this.note, [words, ...answer.notes.map(sentence)].join(" "));
     showProblem(this.problem, rest.join(" "));

@@ -2,16 +2,15 @@
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 
-/** A number in few digits: 0.0123, 1.23×10⁷, – for none. */
-export function brief(value, digits = 3) {
+/** A number in few digits: 0.0123, 1.23×10⁷, – for none; padded, zeros at its end stay. */
+export function brief(value, digits = 3, padded = false) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const [mantissa, exponent] = value.toExponential(digits - 1).split("e");
   const power = Number(exponent);
-  if (power < -4 || power >= Math.max(6, digits)) {
-    return `${minus(String(Number(mantissa)))}×10${raised(power)}`;
-  }
-  return minus(String(Number(value.toPrecision(digits))));
+  const cut = (text) => minus(padded ? text : String(Number(text)));
+  if (power < -4 || power >= Math.max(6, digits)) return `${cut(mantissa)}×10${raised(power)}`;
+  return power < digits ? cut(value.toPrecision(digits)) : minus(String(Number(value.toPrecision(digits))));
 }
 
 function raised(power) {

@@ -7,6 +7,7 @@
     front.csv       the same as a table
     curve.csv       the course of the search
     report.html     everything at a glance
+    progress.json, discoveries.json   for those who watch (see `symseek.runs.live`)
 
 Each file is written whole or not at all. A folder that exists is never written over unless asked,
 and never while another process writes it.
@@ -32,6 +33,7 @@ from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.regression.settings import MOST_SEEDS, Settings
 from symseek.runs.checkpoint import engine_of, restore
+from symseek.runs.live import DISCOVERIES, PROGRESS_FILE
 from symseek.runs.lock import LOCK, FolderLock, held_error, holder
 from symseek.runs.recorder import PROGRESS, Recorder, checkpoint_path, front_text, how_far
 from symseek.runs.request import read_request, read_settings
@@ -322,7 +324,8 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 def _files(folder: Path) -> list[Path]:
     """What a run may have written, whether or not it is there."""
-    return [*_checkpoints(folder), *(folder / name for name in ("settings.json", *_RESULTS))]
+    names = ("settings.json", *_RESULTS, PROGRESS_FILE, DISCOVERIES)
+    return [*_checkpoints(folder), *(folder / name for name in names)]
 
 
 def _leftovers(folder: Path) -> list[Path]:

@@ -17,7 +17,16 @@ from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest
 
-FILES = ["checkpoint", "curve.csv", "front.csv", "front.json", "report.html", "settings.json"]
+FILES = [
+    "checkpoint",
+    "curve.csv",
+    "discoveries.json",
+    "front.csv",
+    "front.json",
+    "progress.json",
+    "report.html",
+    "settings.json",
+]
 SHORT = ("--max-expressions", "2000", "--quiet")
 
 Capture = pytest.CaptureFixture[str]

@@ -166,6 +166,7 @@ def search(
     known = _known(regression)
     print(_summary(run, result, command, known, not options.no_report), flush=True)
     run.finish(model, table, result, {"command": command, **known}, not options.no_report)
+    recorder.ended(result, model)
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
     for each in errors:
         say(each)

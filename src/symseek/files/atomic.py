@@ -9,13 +9,13 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["leftovers", "write_whole"]
+__all__ = ["leftovers", "write_new", "write_whole"]
 
 
 _MARK, _END = 4, ".part"  # bytes that tell writers apart, and how a file under way ends
 
 
-def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
+def write_whole(path: str | os.PathLike[str], data: str | bytes, lasting: bool = True) -> None:
     """Write the file whole or not at all; text is written as UTF-8.
 
     A file's name need not be text. Where such a name stands in the text, what UTF-8 cannot hold is
@@ -23,7 +23,8 @@ def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
 
     The content goes to a new file in the same folder, reaches the disk, and then takes the old
     file's name and permissions. Whatever fails on the way (an `OSError`, such as a full disk),
-    the old file is as it was and nothing else is left behind.
+    the old file is as it was and nothing else is left behind. What is `lasting` outlives a power
+    cut; to wait for the disk takes long for a file that is written ten times a second.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -39,12 +40,42 @@ def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
         return
     part = target.with_name(f"{_start(target)}{secrets.token_hex(_MARK)}{_END}")
     try:
-        _write_through(part, content, mode)
+        _write_through(part, content, mode, lasting)
         os.replace(part, target)
     except BaseException:  # Ctrl-C leaves nothing behind either
         with suppress(OSError):
             os.unlink(part)
         raise
+    if lasting:
+        _sync_folder(target.parent)
+
+
+def write_new(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file whole under a name that nothing has; a `FileExistsError` if something has.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_new(Path(folder, "a"), b"1")
+    ...     try:
+    ...         write_new(Path(folder, "a"), b"2")
+    ...     except FileExistsError:
+    ...         print(os.listdir(folder), Path(folder, "a").read_text())
+    ['a'] 1
+    """
+    target = Path(path)
+    part = target.with_name(f"{_start(target)}{secrets.token_hex(_MARK)}{_END}")
+    try:
+        _write_through(part, data, None)
+        try:
+            os.link(part, target)  # unlike a renaming, this never takes another file's place
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            with open(target, "xb") as file:
+                file.write(data)
+    finally:
+        with suppress(OSError):
+            os.unlink(part)
     _sync_folder(target.parent)
 
 
@@ -67,14 +98,15 @@ def _start(target: Path) -> str:
     return f".{target.name[:40]}."
 
 
-def _write_through(part: Path, content: bytes, mode: int | None) -> None:
-    """Write a new file, with these permissions if any, down to the disk."""
+def _write_through(part: Path, content: bytes, mode: int | None, lasting: bool) -> None:
+    """Write a new file, with these permissions if any, down to the disk if it is to last."""
     with open(part, "xb") as file:
         if mode is not None:
             os.chmod(part, stat.S_IMODE(mode))
         file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+        if lasting:
+            file.flush()
+            os.fsync(file.fileno())
 
 
 def _sync_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ and in any units, and it is no smaller than the digits of the data can tell.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +124,7 @@ def _fitted_numbers(program: Program) -> int:
     return sum(not _is_neat(value) for value in program.constants)
 
 
+@lru_cache(maxsize=4096)
 def _is_neat(value: float) -> bool:
     """Whether a law may have the number. Powers of ten far from 1 come of units, not of laws."""
     if not 1 / _LARGEST_NEAT <= abs(value) <= _LARGEST_NEAT:

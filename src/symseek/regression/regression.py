@@ -299,8 +299,7 @@ class Regression:
         if final:
             programs = [self.telling.neat(each) for each in programs]
         formulas = self.telling.front([self.telling.formula(each) for each in programs])
-        if final:
-            formulas = self._counted(formulas)
+        formulas = self._counted(formulas)
         picked, rule = self.telling.pick(formulas, self.settings.pick)
         about = self.layout, self.train.spread
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)

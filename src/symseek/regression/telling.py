@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -58,7 +59,10 @@ class Telling:
     constants: bool  # whether numbers are fitted
     engine: str | Engine
     threads: int
-    _simplified: dict[Program, Program] = field(default_factory=dict)  # by what they were
+    # What is told again and again while a search goes on, by the program that it is told of:
+    _simplified: dict[Program, Program] = field(default_factory=dict)
+    _in_units: dict[Program, Program] = field(default_factory=dict)
+    _formulas: dict[Program, Formula] = field(default_factory=dict)
 
     def number(self) -> Program:
         """The simplest formula of all."""
@@ -67,8 +71,10 @@ class Telling:
 
     def in_units(self, program: Program) -> Program:
         """A program of scaled columns in those of the user's."""
-        scales = self.scales
-        return rescaled(program, self.full, self.train.X, scales.inputs.tolist(), scales.target)
+        if program not in self._in_units:
+            units = self.scales.inputs.tolist(), self.scales.target
+            self._in_units[program] = rescaled(program, self.full, self.train.X, *units)
+        return self._in_units[program]
 
     def simple(self, program: Program) -> Program:
         if program not in self._simplified:
@@ -161,6 +167,12 @@ class Telling:
         return Formula(program, "", found.reward, found.nrmse, found.r2)
 
     def formula(self, program: Program) -> Formula:
+        """A program with its accuracy and its text."""
+        if program not in self._formulas:
+            self._formulas[program] = self._formula(program)
+        return self._formulas[program]
+
+    def _formula(self, program: Program) -> Formula:
         found, validation = self.graded(program, self.train), self.validation
         digits = _EXACT_DIGITS if found.nrmse <= _NEARLY_EXACT else _DIGITS
         return replace(
@@ -217,6 +229,7 @@ class Telling:
         return picking.validation(losses, float(reward.row_losses(rounding)[0]))
 
 
+@lru_cache(maxsize=4096)
 def _named(value: float, digits: int) -> str:
     """A number for reading: by its neat name if it has one, as 1/3 does, else cut to six digits."""
     neat = (

@@ -1,4 +1,4 @@
-"""What a search leaves on disk while it runs: its state, and the front so far.
+"""What a search leaves on disk while it runs: its state, the front so far, and how far it is.
 
 A front so far is the front.json of a run with one key more, which says how far the search has come.
 """
@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from symseek.files.atomic import write_whole
-from symseek.loop import Iteration
+from symseek.front import Front
+from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.runs.checkpoint import Checkpointer
+from symseek.runs.live import Live
 
 __all__ = ["PROGRESS", "Recorder", "checkpoint_path", "front_text", "how_far"]
 
 CHECKPOINT = "checkpoint"  # the name of the file
 PROGRESS = "progress"  # the key that only a front so far has
 SAVE_EVERY = 5.0  # seconds between two checkpoints
-FRONT_FIRST, FRONT_EVERY = 1.0, 5.0  # seconds to the first front so far, and between two
+FRONT_FIRST, FRONT_EVERY = 0.3, 1.0  # seconds to the first front so far, and between two
 
 _SHARE = 0.02  # of the time, at most, goes into the front so far
 
@@ -31,15 +33,18 @@ _SHARE = 0.02  # of the time, at most, goes into the front so far
 class Recorder:
     """Saves the search and its front every few seconds: call it after each iteration.
 
-    `finish` at the end saves the search once more. If a checkpoint cannot be written, `error` says
-    why and the search goes on. A front so far that cannot be written is left out.
+    `finish` at the end saves the search once more, and `ended` says that all is written. If a
+    checkpoint cannot be written, `error` says why and the search goes on. A front so far that
+    cannot be written is left out.
     """
 
     def __init__(self, folder: Path, regression: Regression) -> None:
         self.regression = regression
         self._front = folder / "front.json"
         self._folder = folder
+        self._live = Live(folder, regression)
         self._checkpointers: list[Checkpointer] = []  # of the searches that have begun
+        self._told: tuple[list[Front], Model] | None = None  # fronts, and the model of them
         self._due = time.monotonic() + min(FRONT_FIRST, FRONT_EVERY)
 
     @property
@@ -51,6 +56,7 @@ class Recorder:
     def __call__(self, now: Iteration) -> None:
         """Save what is due."""
         self._latest()(now)
+        self._live(now)
         began = time.monotonic()
         if began < self._due:
             return
@@ -62,6 +68,11 @@ class Recorder:
     def finish(self) -> None:
         """Save what has changed of the search since the last time."""
         self._latest().finish()
+        self._live.telling()
+
+    def ended(self, result: Result, model: Model) -> None:
+        """Say that the search has ended, and that its results are written."""
+        self._live.ended(result, model)
 
     def _latest(self) -> Checkpointer:
         """That of the search that runs; those before it have a file each, and are saved."""
@@ -81,7 +92,15 @@ class Recorder:
             "most": sum(each.config.max_expressions for each in searches),
             "seconds": round(sum(each.state.seconds for each in searches), 1),
         }
-        return front_text(self.regression.model(final=False), progress)
+        return front_text(self._model(), progress)
+
+    def _model(self) -> Model:
+        """The model so far, made again if a front has changed."""
+        fronts = [each.front for each in self.regression.searches]
+        if self._told is None or self._told[0] != fronts:
+            self._told = fronts, self.regression.model(final=False)
+            self._live.discovered(self._told[1])
+        return self._told[1]
 
 
 def checkpoint_path(folder: Path, at: int) -> Path:

@@ -1,0 +1,188 @@
+"""What a search tells of itself while it runs, for those who watch its folder.
+
+    progress.json      how far it is, up to ten times a second
+    discoveries.json   the formulas that made the error clearly smaller, when there is a new one
+
+Neither is needed to go on with a run, and a search that cannot write them goes on without. The
+error over time is kept in the first of them, since a watcher may come late.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from symseek.files.atomic import write_whole
+from symseek.files.records import parse_json, read_file
+from symseek.front import Entry
+from symseek.loop import Iteration, Result
+from symseek.model import Accuracy, Model
+from symseek.programs import Program
+from symseek.regression.progress import SearchProgress
+from symseek.regression.regression import Regression
+from symseek.search import Search
+
+__all__ = ["DISCOVERIES", "PROGRESS_FILE", "Live"]
+
+PROGRESS_FILE, DISCOVERIES = "progress.json", "discoveries.json"
+EVERY = 0.1  # seconds between two writings of the progress, at least
+
+_SMALLER = 0.9  # of the error before: less is a discovery
+_STEP = 0.99  # of the error before: less is another point of the course
+_MOST_POINTS = 300  # of the course
+_MOST_DISCOVERIES = 1000
+
+
+class Live:
+    """Writes both files: call it after each iteration, and say what else happens."""
+
+    def __init__(self, folder: Path, regression: Regression) -> None:
+        self._folder = folder
+        self._regression = regression
+        self._discoveries = _read_discoveries(folder / DISCOVERIES)
+        self._errors: dict[Program, float | None] = {}  # of the best programs
+        self._course = [[0.0, 1.0]]  # seconds, error; it begins with that of the mean
+        self._due = 0.0
+        self._now: Iteration | None = None  # the last iteration
+        self._follow_histories()
+
+    def _follow_histories(self) -> None:
+        """Those of a run that goes on have been written by another process."""
+        before = 0.0
+        for search in self._regression.searches:
+            for now in search.state.history:
+                self._follow(before + now.seconds, now.best)
+                self._now = now
+            before += search.state.seconds
+
+    def __call__(self, now: Iteration) -> None:
+        """An iteration has ended."""
+        self._now = now
+        self._follow(self._seconds(now), now.best)
+        if time.monotonic() >= self._due:
+            self._due = time.monotonic() + EVERY
+            self._write_progress("searching")
+
+    def discovered(self, model: Model) -> None:
+        """A model was told: its pick is a discovery if its error is clearly smaller than before."""
+        best, known = model.best, self._discoveries
+        before = known[-1]["nrmse"] if known else None
+        if before is not None and not best.nrmse <= _SMALLER * before:
+            return
+        if not math.isfinite(best.nrmse) or len(known) >= _MOST_DISCOVERIES:
+            return
+        found = {
+            "seconds": round(self._total("seconds"), 2),
+            "expressions": self._total("expressions"),
+            "text": best.text,
+            "complexity": best.complexity,
+            "nrmse": best.nrmse,
+            "before": before,
+        }
+        known.append(found)
+        self._write(DISCOVERIES, known)
+
+    def telling(self) -> None:
+        """The search has ended, and what it found is being told."""
+        self._write_progress("telling")
+
+    def ended(self, result: Result, model: Model) -> None:
+        """Everything is told and written."""
+        self.discovered(model)
+        self._write_progress("ended", ended=result.stopped.name, why=result.stopped.value)
+
+    # --- what is written
+
+    def _write_progress(self, state: str, **end: str) -> None:
+        self._write(PROGRESS_FILE, self._progress(state) | end)
+
+    def _progress(self, state: str) -> dict[str, Any]:
+        regression = self._regression
+        seconds = self._total("seconds")
+        record: dict[str, Any] = {
+            "state": state,
+            "ended": None,
+            "why": None,
+            "expressions": self._total("expressions"),
+            "most": sum(each.config.max_expressions for each in regression.searches),
+            "seconds": round(seconds, 2),
+            "max_seconds": regression.search.config.max_seconds,
+            "rate": round(self._total("expressions") / max(seconds, 1e-9), 1),
+            "share": 0.0,
+            "left": None,
+            "structure": regression.structure,
+            "seeds": [self._seed(each, state) for each in regression.searches],
+            "course": self._course,
+        }
+        if self._now is not None:
+            progress = SearchProgress(regression, self._now)
+            record |= {"share": progress.share, "left": progress.left}
+        return record
+
+    def _seed(self, search: Search, state: str) -> dict[str, Any]:
+        """How far the search with one seed is."""
+        searches, running = self._regression.searches, self._regression.search
+        turn = searches.index(search) - searches.index(running)
+        if turn == 0:
+            turn = 0 if state == "searching" else -1
+        best = search.front.best
+        return {
+            "seed": search.seed,
+            "expressions": search.expressions,
+            "seconds": round(search.state.seconds, 2),
+            "nrmse": None if best is None else self._error(best.program),
+            "state": "searching" if turn == 0 else "ended" if turn < 0 else "waiting",
+        }
+
+    def _write(self, name: str, record: Any) -> None:
+        text = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        with suppress(OSError):  # a full disk: the search goes on, unwatched
+            write_whole(self._folder / name, text, lasting=False)
+
+    # --- the error over time
+
+    def _follow(self, seconds: float, best: Entry | None) -> None:
+        """Note the error, if it is smaller than before."""
+        error = None if best is None else self._error(best.program)
+        if error is None or error >= _STEP * self._course[-1][1]:
+            return
+        self._course.append([round(seconds, 2), error])
+        if len(self._course) > _MOST_POINTS:
+            del self._course[1:-1:2]
+
+    def _error(self, program: Program) -> float | None:
+        """The NRMSE of a program of the search; None if it has none."""
+        if program not in self._errors:
+            data = self._regression.searched
+            nrmse = Accuracy.of(program, data, self._regression.reward).nrmse
+            self._errors[program] = nrmse if math.isfinite(nrmse) else None
+        return self._errors[program]
+
+    def _seconds(self, now: Iteration) -> float:
+        """The seconds of all seeds up to an iteration of the search that runs."""
+        searches = self._regression.searches
+        before = searches[: searches.index(self._regression.search)]
+        return now.seconds + sum(each.state.seconds for each in before)
+
+    def _total(self, name: str) -> Any:
+        return sum(getattr(each.state, name) for each in self._regression.searches)
+
+
+def _read_discoveries(path: Path) -> list[dict[str, Any]]:
+    """What was discovered before a run goes on; nothing if that cannot be read."""
+    try:
+        found = parse_json(read_file(path))
+    except (OSError, ValueError):
+        return []
+    return found if _are_discoveries(found) else []
+
+
+def _are_discoveries(found: Any) -> bool:
+    return isinstance(found, Sequence) and all(
+        isinstance(each, dict) and type(each.get("nrmse")) is float for each in found
+    )

@@ -16,7 +16,7 @@ export class DataView {
     this.weights = this.columnSelect("weights", "every row counts the same");
     this.validation = this.settingField(options.settings.find((each) => each.name === "validation"));
     this.dropMissing = this.missingBox();
-    this.problems = { target: problemLine("target-problem"), weights: problemLine("weights-problem"), features: problemLine("features-problem") };
+    this.problems = { target: problemLine("target-problem"), weights: problemLine("weights-problem"), features: problemLine("features-problem"), delimiter: problemLine("delimiter-problem") };
     this.lines = preview.columns.map((column) => new ColumnLine(column, draft, changed));
     this.element = this.laidOut();
     this.show();
@@ -86,7 +86,7 @@ export class DataView {
       this.reread(select.value || null);
     });
     const help = el("p", { class: "help" }, "the character between columns");
-    return el("div", { class: "field" }, el("div", { class: "line" }, el("label", { for: "delimiter" }, "Delimiter"), select), help);
+    return el("div", { class: "field" }, el("div", { class: "line" }, el("label", { for: "delimiter" }, "Delimiter"), select), help, this.problems.delimiter);
   }
 
   missingBox() {
@@ -109,7 +109,7 @@ export class DataView {
     for (const [name, line] of Object.entries(this.problems)) showProblem(line, by.get(name));
     this.validation?.refuse(by.get("validation") ?? null);
     for (const line of this.lines) line.refuse(by.get(`column:${line.column.name}`));
-    return ["target", "weights", "features", "validation", ...this.lines.map((line) => `column:${line.column.name}`)];
+    return [...Object.keys(this.problems), "validation", ...this.lines.map((line) => `column:${line.column.name}`)];
   }
 }
 

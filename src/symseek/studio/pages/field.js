@@ -64,7 +64,7 @@ export class Field {
 
   /** Begin with a value; `isChanged` compares with it. */
   start(value) {
-    this.begun = value ?? null;
+    this.begun = value === undefined ? this.setting.default : value;
     this.set(this.begun);
   }
 

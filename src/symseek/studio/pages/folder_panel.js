@@ -16,15 +16,15 @@ export class FolderPanel {
     );
     const open = el("button", { type: "button", id: "open-folder" }, "Open the folder");
     open.addEventListener("click", () => this.openFolder());
-    const again = el("button", { type: "button", id: "ask-again" }, "Ask again with changes");
-    again.addEventListener("click", askAgain);
+    this.again = el("button", { type: "button", id: "ask-again" }, "Ask again with changes");
+    this.again.addEventListener("click", askAgain);
     this.path = el("p", { id: "folder-path", hidden: true });
     this.problem = problemLine("folder-problem");
     this.command = el("code", { id: "run-command" });
     this.element = panel(
       "files",
       "Report and folder",
-      el("div", { class: "bar" }, this.report, open, again),
+      el("div", { class: "bar" }, this.report, open, this.again),
       this.path,
       this.problem,
       el("h3", {}, "The same on the command line"),
@@ -34,6 +34,7 @@ export class FolderPanel {
 
   show(snapshot) {
     setHidden(this.report, !snapshot.report);
+    setHidden(this.again, !snapshot.table || snapshot.features === null);
     setText(this.command, snapshot.command ?? "");
   }
 

@@ -33,7 +33,7 @@ export class Formulas {
   show(snapshot, marks) {
     const { formulas, target } = snapshot;
     setHidden(this.empty, formulas.length > 0);
-    setText(this.target, `${target} =`);
+    setText(this.target, target === null ? "formula" : `${target} =`);
     this.table.classList.toggle("validated", formulas.some((each) => each.validation_r2 !== null));
     this.table.classList.toggle("seeded", formulas.some((each) => each.seeds !== null));
     const rows = formulas.map((formula) => this.row(formula));
@@ -47,6 +47,17 @@ export class Formulas {
       if (this.body.children[at] !== row.line) this.body.insertBefore(row.line, this.body.children[at] ?? null);
       row.show(formulas[at], marks);
     });
+    this.reveal(rows[formulas.findIndex((each) => each.row === marks.chosen)]?.line);
+  }
+
+  /** Scroll the list, and never the page, so that another row that is chosen can be seen. */
+  reveal(line) {
+    if (!line || line === this.revealed) return;
+    this.revealed = line;
+    const above = line.offsetTop - this.table.tHead.offsetHeight - this.element.scrollTop;
+    const below = line.offsetTop + line.offsetHeight - this.element.scrollTop - this.element.clientHeight;
+    if (above < 0) this.element.scrollTop += above;
+    else if (below > 0) this.element.scrollTop += below;
   }
 
   row(formula) {

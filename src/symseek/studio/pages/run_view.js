@@ -91,8 +91,9 @@ export class RunView {
   front(snapshot) {
     this.snapshot = snapshot;
     this.status = snapshot.status;
-    setText(this.heading, `${snapshot.target} from ${snapshot.table}`);
-    setText(this.about, snapshot.run);
+    const asked = snapshot.target !== null && snapshot.table !== null;
+    setText(this.heading, asked ? `${snapshot.target} from ${snapshot.table}` : snapshot.run);
+    setText(this.about, asked ? snapshot.run : "");
     this.controls.show(snapshot);
     this.discoveries.show(snapshot.discoveries ?? []);
     this.files.show(snapshot);

@@ -16,7 +16,7 @@ export function frame({ width, height, x, y, xLabel, yLabel, words, role = "img"
   const left = 30 + longest * LETTER;
   const wide = Math.max(40, width - left - RIGHT);
   const high = height - TOP - BOTTOM;
-  const xTicks = x.ticks(Math.max(2, Math.floor(wide / 90)));
+  const xTicks = x.ticks(Math.max(3, Math.floor(wide / 70)));
   const place = (a, b) => [x.part(a) * wide, bounded((1 - y.part(b)) * high)];
   const inside = svg("svg", { width: wide, height: high });
   const over = svg("g");

@@ -35,7 +35,7 @@ export class FrontChart {
     this.frame = frame({
       width,
       height,
-      x: spanning(sizes, { whole: true }),
+      x: spanning([1, 10, ...sizes], { whole: true }),
       y: spanning(errors, { log: true, room: 0.06 }),
       xLabel: "complexity",
       yLabel: "error (NRMSE)",

@@ -14,7 +14,6 @@ export class Controls {
     this.anew.addEventListener("click", beginWith);
     this.fields = options.settings.filter((each) => each.while_paused).map((each) => new Field(each));
     this.status = el("p", { class: "status", id: "status" });
-    this.structure = el("p", { class: "muted structure", id: "structure" });
     this.pause = this.button("pause", "Pause", () => api.pause(run));
     this.stop = this.button("stop", "Stop", () => api.stop(run));
     this.goOn = this.button("go-on", "Go on", () => this.resumed(), "primary");
@@ -27,7 +26,6 @@ export class Controls {
       el("div", { class: "bar" }, this.status, el("div", { class: "buttons" }, this.pause, this.goOn, this.stop)),
       this.problem,
       this.meter.element,
-      this.structure,
       this.budgets,
     );
   }
@@ -111,7 +109,6 @@ export class Controls {
 
   progress(progress, status = this.shown) {
     this.meter.show(progress, status);
-    setText(this.structure, progress.structure ? sentence(progress.structure) : "");
   }
 }
 

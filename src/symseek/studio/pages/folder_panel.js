@@ -24,7 +24,7 @@ export class FolderPanel {
     this.element = panel(
       "files",
       "Report and folder",
-      el("div", { class: "bar" }, this.report, open, this.again),
+      el("div", { class: "bar" }, open, this.again, this.report),
       this.path,
       this.problem,
       el("h3", {}, "The same on the command line"),

@@ -95,7 +95,7 @@ export class RunView {
     setText(this.heading, asked ? `${snapshot.target} from ${snapshot.table}` : snapshot.run);
     setText(this.about, asked ? snapshot.run : "");
     this.controls.show(snapshot);
-    this.discoveries.show(snapshot.discoveries ?? []);
+    this.discoveries.show(snapshot.discoveries ?? [], snapshot.progress?.structure);
     this.files.show(snapshot);
     this.seeds.show(snapshot.progress?.seeds);
     this.course.show(snapshot.progress, true);

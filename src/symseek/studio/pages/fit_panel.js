@@ -18,7 +18,7 @@ export class FitPanel {
     this.select.addEventListener("change", () => this.draw());
     this.legend = el("p", { class: "legend" });
     this.note = el("p", { class: "muted small", id: "fit-note" });
-    const against = el("div", { class: "bar" }, el("label", { for: "against" }, "Against"), this.select);
+    const against = el("div", { class: "bar" }, el("span", { class: "pair" }, el("label", { for: "against" }, "Against"), this.select));
     this.fit = panel("fit", "The fit", against, this.fitPicture.element, this.legend);
     this.residuals = panel("residuals", "Residuals", el("p", { class: "bar muted" }, "Measured minus predicted, row by row."), this.residualPicture.element, this.note);
   }

@@ -101,6 +101,7 @@ WHOLES = {"0", "5", "-1", "10**30"}
 FITTED: dict[str, set[str]] = {  # the odd values that are none for this parameter
     "config": {"None"},
     "engine": set(),
+    "guesses": {"[]", "()", "empty array"},
     "constants": FLAGS,
     "max_expressions": {"5", "10**30"},
     "max_length": {"5"},

@@ -377,7 +377,7 @@ def test_settings_are_listed_with_their_defaults() -> None:
     listed = {row[0]: row[1] for row in table_under("getting-started.md", "Every setting")}
     known = {each.name: each.default for each in fields(Settings) if each.name != "config"}
     plain = {
-        name: ", ".join(value) if isinstance(value, tuple) else str(value)
+        name: (", ".join(value) or "none") if isinstance(value, tuple) else str(value)
         for name, value in known.items()
     }
     assert listed == plain

@@ -532,6 +532,7 @@ def test_settings_travel_as_data() -> None:
         seed=2**64 - 1,
         seeds=3,
         engine="native",
+        guesses=("x0 + 1",),
     )
     plain = [each for each in fields(Settings) if each.name not in ("config", "threads")]
     assert not [each.name for each in plain if getattr(every, each.name) == each.default]

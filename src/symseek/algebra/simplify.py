@@ -14,9 +14,7 @@ import heapq
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import count
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +38,6 @@ _DETOUR = 4
 _LOOKED_AT = 2_000  # rows on which the ways to write a formula are compared; more, if those differ
 _ATTEMPTS = 3
 _SAME = 1e-9  # of the largest value: what all other rows may differ by
-_REMEMBERED, _LARGE = 1_000, 2**20  # formulas; bytes of rows for which they are
 _STRUCTURAL = 16  # exponents that are multiples of one part in so many come of roots and products
 
 
@@ -79,23 +76,7 @@ def rescaled(
     6.324555320336758e-09*a**1.5
     """
     rows = np.ascontiguousarray(X, dtype=np.float64)
-    if rows.nbytes > _LARGE:
-        return _shortened(program, library, rows, inputs, output)
-    # A live display asks for the same formulas many times.
-    task = program, library, rows.shape, blake2b(rows.tobytes()).digest(), tuple(inputs), output
-    with _lock:
-        known = _known.get(task)
-    if known is None:
-        known = _shortened(program, library, rows, inputs, output)
-        with _lock:
-            _known[task] = known
-            if len(_known) > _REMEMBERED:
-                del _known[next(iter(_known))]
-    return known
-
-
-_known: dict[object, Program] = {}
-_lock = Lock()
+    return _shortened(program, library, rows, inputs, output)
 
 
 def _shortened(

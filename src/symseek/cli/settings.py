@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,7 @@ def option_words(name: str, value: Any) -> list[str]:
     if isinstance(value, bool):
         return [f"--{option}" if value else f"--no-{option}"]
     if isinstance(value, list | tuple):
-        return _option(option, ",".join(map(str, value)))
+        return _option(option, ("; " if name == "guesses" else ",").join(map(str, value)))
     return _option(option, "none" if value is None else str(value))
 
 
@@ -153,6 +154,7 @@ def _add_setting(parser: Parser, name: str, text: str, default: Any) -> None:
         shown: Any = "every core"
     else:
         shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
+        shown = "none" if shown == "" else shown
     parser.add_argument(
         option,
         type=reader,
@@ -191,6 +193,16 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(names(text))
 
 
+def _formulas(text: str) -> tuple[str, ...]:
+    """Formulas with semicolons between; a name in backquotes may have semicolons of its own.
+
+    >>> _formulas("2*t; `a;b` + t;")
+    ('2*t', '`a;b` + t')
+    """
+    found = (each.strip() for each in re.findall(r"(?:`[^`]*`|[^;`])+", text))
+    return tuple(each for each in found if each)
+
+
 _READERS: dict[str, Any] = {
     "operators": _tokens,
     "max_length": _whole,
@@ -202,4 +214,5 @@ _READERS: dict[str, Any] = {
     "seed": _whole,
     "seeds": _whole,
     "threads": _whole,
+    "guesses": _formulas,
 }

@@ -260,9 +260,12 @@ class Lowering:
             return self.operator("sqrt", base)
         if number < 0.0:
             return self.divide(self.literal(1.0), self.power(base, self.literal(-number)))
-        if number != int(number) or not 1.0 <= number <= _LARGEST_PRODUCT:
+        whole, half = int(min(number, _LARGEST_PRODUCT + 1)), number % 1.0
+        rooted = half == 0.5 and self.has("sqrt")
+        if (half and not rooted) or not 1 <= whole <= _LARGEST_PRODUCT:
             raise self._lacking("pow")
-        return self._product(base, int(number))
+        product = self._product(base, whole)
+        return self.infix("*", product, self.operator("sqrt", base)) if rooted else product
 
     def _product(self, base: Piece, count: int) -> Piece:
         if count == 1:

@@ -68,6 +68,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             formulas by linear algebra.
         seeds: how many searches to make, with the seed and those after it, each with the whole
             budget. Their formulas are merged; the table says how many seeds came to each.
+        guesses: formulas of the columns to begin with, such as ["2*x0 + 1"]; their numbers are
+            fitted, so only the form has to be right.
         warm_start: whether another `fit` goes on from the last: with the same data the search
             continues with a fresh budget; with other data of the same columns it begins with the
             formulas it had. Unless `random_state` is a number, it keeps its first seed.
@@ -114,6 +116,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         scale: bool = Settings.scale,
         structure: bool = Settings.structure,
         seeds: int = Settings.seeds,
+        guesses: Iterable[str] = Settings.guesses,
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -136,6 +139,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.scale = scale
         self.structure = structure
         self.seeds = seeds
+        self.guesses = guesses
         self.warm_start = warm_start
         self.random_state = random_state
         self.n_jobs = n_jobs

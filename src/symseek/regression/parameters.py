@@ -46,6 +46,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "scale": ["boolean"],
     "structure": ["boolean"],
     "seeds": [Interval(Integral, 1, MOST_SEEDS, closed="both")],
+    "guesses": [Iterable],
     "warm_start": ["boolean"],
     "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), RandomState, None],
     "n_jobs": [Integral, None],

@@ -29,6 +29,7 @@ from symseek.model import Formula, Layout, Model, full_library
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
 from symseek.regression.ending import Ending
+from symseek.regression.guesses import guessed
 from symseek.regression.measure import Measure
 from symseek.regression.settings import Settings
 from symseek.regression.telling import LOOKED_AT, Telling
@@ -88,6 +89,7 @@ class Regression:
         self.scales = self._scales()
         numbers = ["const"] if settings.constants else []
         self.library = Library([*settings.operators, *numbers], self.full.variables)
+        self.guesses = self._guessed()
         sampled = self.train.sampled(settings.sample_rows, settings.seed)
         self.searched = sampled.scaled(self.scales)
         self.searched.refuse_constant_target("the normalised error of the rows sampled")
@@ -122,6 +124,13 @@ class Regression:
         # A reward in the target's own units means those of the user.
         free = isinstance(self.reward, ErrorReward) and self.reward.needs_spread
         return scales if free else replace(scales, target=1.0)
+
+    def _guessed(self) -> Programs | None:
+        """What the user has guessed."""
+        if not self.settings.guesses:
+            return None
+        columns = self.full, self.library, self.train.X, self.scales
+        return guessed(self.settings.guesses, *columns, self._longest)
 
     def _engine(self) -> str | Engine:
         """What computes; all searches of a fit share one device."""
@@ -232,8 +241,9 @@ class Regression:
     def _run(self, callback: Callable[[Iteration], object] | None) -> Result:
         """Run the search of one seed."""
         if self.search.iteration == 0:
-            for first in (simple_programs(self.library), self._cyclic()):
-                self.search.consider(first[: self._left])
+            for first in (self.guesses, simple_programs(self.library), self._cyclic()):
+                if first is not None:
+                    self.search.consider(first[: self._left])
         while True:
             result = self.search.run(callback)
             if result.stopped is not Stopped.EARLY:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -30,7 +30,7 @@ Check = Callable[[str, Any, str], Any]
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
 """What formulas are made of unless something else is asked for."""
 
-MOST_SEEDS = 100
+MOST_SEEDS, MOST_GUESSES = 100, 1000
 
 
 def cores() -> int:
@@ -62,6 +62,7 @@ WANTED = {
     "seeds": f"a whole number from 1 to {MOST_SEEDS}",
     "threads": "a whole number from 1 to 1024",
     "engine": "the name of an engine, such as 'auto'",
+    "guesses": "a list of formulas, such as ['2*x + 1']",
     "config": "of the type SearchConfig, or none",
 }
 """What each setting must be, in words."""
@@ -113,6 +114,9 @@ class Settings:
     engine: str = _option(
         AUTO, "where to compute: native, cuda (a GPU), or auto, a GPU if there is one and it pays"
     )
+    guesses: tuple[str, ...] = _option(
+        (), "formulas of the columns to begin with, with semicolons between; numbers are fitted"
+    )
     config: SearchConfig | None = None  # every detail, instead of the method and the budgets
 
     def __post_init__(self) -> None:
@@ -143,7 +147,7 @@ class Settings:
             raise InputError(
                 "settings with Python objects in them cannot be saved; use names instead"
             )
-        return {**record, "operators": list(self.operators)}
+        return {**record, "operators": list(self.operators), "guesses": list(self.guesses)}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any], threads: int = 1) -> Settings:
@@ -152,8 +156,9 @@ class Settings:
         for name in record:
             if name not in known:
                 raise unknown_name("setting", name, known)
-        operators = tuple(record.get("operators", OPERATORS))
-        return cls(**{**record, "operators": operators, "threads": threads})
+        lists = {"operators": tuple(record.get("operators", OPERATORS))}
+        lists["guesses"] = tuple(record.get("guesses", ()))
+        return cls(**{**record, **lists, "threads": threads})
 
 
 # --- the checks: each takes a name for the message, a value, and what it must be in words
@@ -203,6 +208,19 @@ def _operators(name: str, value: Any, wanted: str) -> tuple[str | float | Token,
     return chosen
 
 
+def _guesses(name: str, value: Any, wanted: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        raise InputError(f"give {name} as a list, [{shown(value)}], and not as one text")
+    if not isinstance(value, Iterable) or isinstance(value, bytes | Set | Mapping):
+        raise refused(name, value, wanted)
+    formulas = tuple(np.atleast_1d(value) if isinstance(value, np.ndarray) else value)
+    if not all(isinstance(each, str) for each in formulas):
+        raise refused(name, value, wanted)
+    if len(formulas) > MOST_GUESSES:
+        raise InputError(f"{name} has {len(formulas)} formulas; give at most {MOST_GUESSES}")
+    return tuple(map(str, formulas))
+
+
 def _reward(name: str, value: Any, wanted: str) -> Any:
     if isinstance(value, type) or not (isinstance(value, str) or callable(value)):
         raise refused(name, value, wanted)
@@ -234,5 +252,6 @@ _CHECKS: dict[str, Check] = {
     "seeds": _whole(1, MOST_SEEDS),
     "threads": _whole(1, 1024),
     "engine": _text,
+    "guesses": _guesses,
     "config": _config,
 }

@@ -1,0 +1,71 @@
+"""Formulas that the user guesses, as programs that a search begins with.
+
+A guess is a formula of the user's columns in the user's units. Its numbers are where the fit of the
+constants begins, so that only its form has to be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.algebra.simplify import rescaled
+from symseek.data import Scales
+from symseek.errors import InputError
+from symseek.programs import Program, Programs
+from symseek.tokens import Library
+
+__all__ = ["guessed"]
+
+
+def guessed(
+    guesses: Sequence[str],
+    full: Library,
+    library: Library,
+    X: NDArray[np.float64],
+    scales: Scales,
+    longest: int,
+) -> Programs:
+    """The guesses as programs over the library of a search, of scaled columns.
+
+    Args:
+        guesses: the formulas.
+        full: every operator, and the columns.
+        library: what programs are made of.
+        X: rows [N, n] in the user's units.
+        scales: from the user's units to those of the search.
+        longest: the most tokens that a formula may have.
+
+    >>> from symseek.model import full_library
+    >>> rows = np.array([[1.0], [2.0]])
+    >>> library = Library(["add", "mul", "sqrt", "const"], ["t"])
+    >>> found = guessed(["2*t**(3/2)"], full_library(["t"]), library, rows, Scales.none(1), 30)
+    >>> print(found[0])
+    2.0*(t*sqrt(t))
+    """
+    programs = []
+    for guess in guesses:
+        try:
+            program = _program(guess, full, library, X, scales)
+        except InputError as error:
+            raise InputError(f"`guesses`: {guess!r} cannot be used: {error}") from None
+        if len(program) > longest:
+            raise InputError(
+                f"`guesses`: {guess!r} has {len(program)} tokens, more than {longest}; shorten it,"
+                " or raise `max_length`"
+            )
+        programs.append(program)
+    return Programs.from_list(list(dict.fromkeys(programs)))
+
+
+def _program(
+    guess: str, full: Library, library: Library, X: NDArray[np.float64], scales: Scales
+) -> Program:
+    """A guess in the units of the search, in its tokens."""
+    told = Program.parse(guess, full)
+    if not np.isfinite(told.evaluate(X)).all():
+        raise InputError("it is undefined on some row")
+    rows, units = X / scales.inputs, (1 / scales.inputs).tolist()
+    return Program.parse(str(rescaled(told, full, rows, units, 1 / scales.target)), library)

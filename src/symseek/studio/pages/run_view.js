@@ -30,7 +30,14 @@ export class RunView {
     this.heading = el("h1", {}, run);
     this.about = el("p", { class: "muted about" });
     this.make();
-    this.element = el("div", { class: "run", id: "run-view", "data-run": run }, this.heading, this.about, this.controls.element, this.grid);
+    this.element = el(
+      "div",
+      { class: "run", id: "run-view", "data-run": run },
+      this.heading,
+      this.about,
+      this.controls.element,
+      this.grid,
+    );
     this.reload();
   }
 
@@ -114,10 +121,20 @@ export class RunView {
     const rows = this.choice.rows(snapshot);
     const marks = { ...rows, picked: snapshot.picked };
     this.formulas.show(snapshot, marks);
-    const key = JSON.stringify([snapshot.formulas.map((each) => [each.row, each.text, each.nrmse]), marks]);
-    if (key !== this.frontKey && snapshot.formulas.length) this.front_.show({ formulas: snapshot.formulas, ...marks });
+    const key = JSON.stringify(
+      [snapshot.formulas.map((each) => [each.row, each.text, each.nrmse]), marks],
+    );
+    if (key !== this.frontKey && snapshot.formulas.length) this.front_.show(
+      { formulas: snapshot.formulas, ...marks },
+    );
     this.frontKey = key;
-    for (const part of [this.chosenPanel, this.fit, this.tree, this.exports, this.predict]) part.show(snapshot, rows);
+    for (const part of [
+      this.chosenPanel,
+      this.fit,
+      this.tree,
+      this.exports,
+      this.predict,
+    ]) part.show(snapshot, rows);
   }
 
   chosen(row) {
@@ -136,9 +153,9 @@ export class RunView {
 
   /** The question of this run, to be changed and asked as another. */
   askAgain(changes = {}) {
-    const { table, target, features, settings, weights, drop_missing: dropMissing, delimiter } = this.snapshot;
-    const asked = { ...settings, ...changes };
-    this.app.draft = { table, target, features, settings: asked, weights, drop_missing: dropMissing, delimiter };
+    const { table, target, features, weights, drop_missing, delimiter } = this.snapshot;
+    const settings = { ...this.snapshot.settings, ...changes };
+    this.app.draft = { table, target, features, weights, drop_missing, delimiter, settings };
     this.app.go(newAddress(table));
   }
 
@@ -151,7 +168,10 @@ export class RunView {
   zones() {
     return [
       { label: "A new question about this table", take: (file) => this.app.addTable(file) },
-      { label: "Predict on this table with the chosen formula", take: (file) => this.predict.take(file) },
+      {
+        label: "Predict on this table with the chosen formula",
+        take: (file) => this.predict.take(file),
+      },
     ];
   }
 }

@@ -10,7 +10,10 @@ export class TreePanel {
   constructor(run) {
     this.run = run;
     this.key = null;
-    this.box = el("div", { class: "scroll tree-box", tabindex: "0", role: "group", "aria-label": "The tree" });
+    this.box = el(
+      "div",
+      { class: "scroll tree-box", tabindex: "0", role: "group", "aria-label": "The tree" },
+    );
     this.element = panel("tree", "Tree", this.box);
   }
 

@@ -66,12 +66,18 @@ function bounded(pixels) {
   return Math.min(Math.max(pixels, -1e4), 1e4);
 }
 
+/** Half of a circle, to the right or to the left. */
+function half(radius) {
+  const size = Math.abs(radius);
+  return `a${size} ${size} 0 1 0 ${2 * radius} 0`;
+}
+
 /** Many discs as one path, which is drawn much faster than as many elements. */
 export function discs(places, radius, kind) {
   const parts = [];
   for (const [x, y] of places) {
     if (Number.isNaN(x) || Number.isNaN(y)) continue;
-    parts.push(`M${round(x - radius)} ${round(y)}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`);
+    parts.push(`M${round(x - radius)} ${round(y)}${half(radius)}${half(-radius)}`);
   }
   return svg("path", { class: kind, d: parts.join("") });
 }

@@ -22,7 +22,8 @@ export class Controls {
     this.pause = this.button("pause", "Pause", () => api.pause(run));
     this.stop = this.button("stop", "Stop", () => api.stop(run));
     this.goOn = this.button("go-on", "Go on", () => this.resumed(), "primary");
-    this.problem = problemLine("run-problem");
+    this.problem = problemLine("run-problem"); // what was refused
+    this.error = problemLine("run-error"); // what is wrong with the run
     this.meter = new Meter();
     this.budgets = this.budgetForm();
     this.buttons = [this.pause, this.stop, this.goOn, this.more];
@@ -35,6 +36,7 @@ export class Controls {
         this.status,
         el("div", { class: "buttons" }, this.pause, this.goOn, this.stop),
       ),
+      this.error,
       this.problem,
       this.meter.element,
       this.budgets,
@@ -97,6 +99,9 @@ export class Controls {
     const elsewhere = snapshot.elsewhere && isBusy(status) ? " It was started in a terminal." : "";
     setText(this.status, statusSentence(snapshot) + elsewhere);
     this.status.dataset.status = status;
+    const error = status === "damaged" ? null : snapshot.error; // the status has said that one
+    if (error !== this.wrong) showProblem(this.error, error && sentence(error));
+    this.wrong = error;
     const running = ["starting", "searching", "telling"].includes(status);
     this.toggle(this.pause, running || status === "pausing", !running);
     this.toggle(this.stop, running || status === "stopping" || status === "pausing", !running);

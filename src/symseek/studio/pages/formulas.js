@@ -2,6 +2,7 @@
 // neither the focus nor the place of the page is lost.
 
 import { el, setHidden, setText, typeset } from "./dom.js";
+import { isBusy } from "./status.js";
 import { brief, r2Text } from "./text.js";
 
 const HEADS = [
@@ -27,7 +28,7 @@ export class Formulas {
       el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, HEADS.map(head), this.target)),
       this.body,
     );
-    this.empty = el("p", { class: "muted empty" }, "The first formulas come after a moment.");
+    this.empty = el("p", { class: "muted empty" });
     this.element = el("div", { class: "formulas-box", id: "formulas" }, this.table, this.empty);
   }
 
@@ -35,6 +36,7 @@ export class Formulas {
   show(snapshot, marks) {
     const { formulas, target } = snapshot;
     setHidden(this.empty, formulas.length > 0);
+    setText(this.empty, noFormulas(snapshot.status));
     setText(this.target, target === null ? "formula" : `${target} =`);
     this.table.classList.toggle("validated", formulas.some((each) => each.validation_r2 !== null));
     this.table.classList.toggle("seeded", formulas.some((each) => each.seeds !== null));
@@ -70,6 +72,11 @@ export class Formulas {
     if (!this.rows.has(formula.text)) this.rows.set(formula.text, new Row(formula, this.choose));
     return this.rows.get(formula.text);
   }
+}
+
+/** What to say where there are none. */
+export function noFormulas(status) {
+  return isBusy(status) ? "The first formulas come after a moment." : "There are no formulas.";
 }
 
 function head([name, words]) {

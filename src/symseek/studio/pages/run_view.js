@@ -11,7 +11,7 @@ import { el, fill, setText } from "./dom.js";
 import { Exports } from "./exports.js";
 import { FitPanel } from "./fit_panel.js";
 import { FolderPanel } from "./folder_panel.js";
-import { Formulas } from "./formulas.js";
+import { Formulas, noFormulas } from "./formulas.js";
 import { panel } from "./panel.js";
 import { Predict } from "./predict.js";
 import { newAddress } from "./routes.js";
@@ -44,7 +44,7 @@ export class RunView {
   make() {
     const choose = (row) => this.chosen(row);
     this.controls = new Controls(this.run, this.app.options, () => this.beginWith());
-    this.front_ = new FrontChart(choose);
+    this.frontChart = new FrontChart(choose);
     this.formulas = new Formulas(choose);
     this.chosenPanel = new Chosen(this.run, (row) => this.compared(row));
     this.fit = new FitPanel(this.run);
@@ -55,13 +55,12 @@ export class RunView {
     this.exports = new Exports(this.run);
     this.predict = new Predict(this.run);
     this.files = new FolderPanel(this.run, () => this.askAgain());
-    const list = panel("formula-list", "Formulas", this.formulas.element);
-    list.classList.add("broad");
+    this.ofChosen = [this.chosenPanel, this.fit, this.tree, this.exports, this.predict];
     this.grid = el(
       "div",
       { class: "grid" },
-      panel("front", "Front", this.front_.element),
-      list,
+      panel("front", "Front", this.frontChart.element),
+      panel("formula-list", "Formulas", this.formulas.element),
       this.chosenPanel.element,
       this.fit.fit,
       this.fit.residuals,
@@ -90,6 +89,7 @@ export class RunView {
   }
 
   missing(message) {
+    if (this.app.view !== this) return; // another one is shown by now
     this.app.stream.watch(null);
     fill(this.element, el("h1", {}, this.run), el("p", { class: "problem" }, sentence(message)));
   }
@@ -121,20 +121,9 @@ export class RunView {
     const rows = this.choice.rows(snapshot);
     const marks = { ...rows, picked: snapshot.picked };
     this.formulas.show(snapshot, marks);
-    const key = JSON.stringify(
-      [snapshot.formulas.map((each) => [each.row, each.text, each.nrmse]), marks],
-    );
-    if (key !== this.frontKey && snapshot.formulas.length) this.front_.show(
-      { formulas: snapshot.formulas, ...marks },
-    );
-    this.frontKey = key;
-    for (const part of [
-      this.chosenPanel,
-      this.fit,
-      this.tree,
-      this.exports,
-      this.predict,
-    ]) part.show(snapshot, rows);
+    if (snapshot.formulas.length) this.frontChart.show({ formulas: snapshot.formulas, ...marks });
+    else this.frontChart.picture.say(noFormulas(snapshot.status));
+    for (const part of this.ofChosen) part.show(snapshot, rows);
   }
 
   chosen(row) {

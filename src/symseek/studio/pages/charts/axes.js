@@ -28,7 +28,7 @@ export class Axis {
   steps(count) {
     const rough = (this.high - this.low) / count;
     const power = 10 ** Math.floor(Math.log10(rough));
-    let step = [1, 2, 5, 10].map((k) => k * power).find((size) => size >= 0.999 * rough);
+    let step = [1, 2, 5, 10].map((k) => k * power).find((size) => size >= 0.75 * rough);
     if (this.whole) step = Math.max(1, step);
     const first = Math.ceil(this.low / step - 1e-9);
     const last = Math.floor(this.high / step + 1e-9);

@@ -103,10 +103,16 @@ export class Picture {
   constructor(draw, { height = 300, empty = "Nothing to draw yet." } = {}) {
     this.draw = draw; // (data, width, height) -> element
     this.height = height;
-    this.data = null;
-    this.element = el("div", { class: "picture" }, el("p", { class: "muted empty" }, empty));
+    this.element = el("div", { class: "picture" });
+    this.say(empty);
     this.element.style.height = `${height}px`;
     new ResizeObserver(() => this.resized()).observe(this.element);
+  }
+
+  /** Words instead of a picture. */
+  say(words) {
+    this.data = null;
+    fill(this.element, el("p", { class: "muted empty" }, words));
   }
 
   show(data) {

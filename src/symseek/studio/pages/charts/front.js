@@ -13,7 +13,6 @@ export class FrontChart {
     this.choose = choose;
     this.picture = new Picture((data, width, height) => this.drawn(data, width, height), {
       height: 340,
-      empty: "The first formulas come after a moment.",
     });
     this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     this.element = el(
@@ -26,6 +25,9 @@ export class FrontChart {
 
   /** `data`: {formulas, picked, chosen, second}, rows by number. */
   show(data) {
+    const key = JSON.stringify(data);
+    if (key === this.key) return;
+    this.key = key;
     const focused = this.element.contains(document.activeElement)
       ? document.activeElement.dataset.text
       : null;

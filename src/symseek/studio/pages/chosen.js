@@ -46,10 +46,10 @@ export class Chosen {
   show(snapshot, { chosen, second }) {
     const { formulas, picked, rule, status } = snapshot;
     const formula = formulas.find((each) => each.row === chosen);
-    if (!formula) return fill(
-      this.formula,
-      el("p", { class: "muted" }, "There is no formula yet."),
-    );
+    if (!formula) {
+      this.emptied();
+      return;
+    }
     this.row = chosen;
     this.drawn(snapshot, formula);
     const isPicked = chosen === picked;
@@ -58,7 +58,13 @@ export class Chosen {
     setText(this.note, noteText(isPicked, rule, busy));
     this.options(formulas, chosen, second);
     this.comparison(snapshot, formulas.find((each) => each.row === second));
-    return undefined;
+  }
+
+  emptied() {
+    this.text = this.factsShown = null;
+    fill(this.formula, el("span", { class: "muted" }, "There is no formula yet."));
+    fill(this.facts);
+    this.use.setAttribute("aria-disabled", "true");
   }
 
   drawn(snapshot, formula) {

@@ -16,7 +16,10 @@ export class Exports {
   }
 
   async show(snapshot, { chosen }) {
-    if (chosen === null) return;
+    if (chosen === null) {
+      this.emptied();
+      return;
+    }
     const key = `${chosen} ${snapshot.formulas.find((each) => each.row === chosen).text}`;
     if (key === this.key) return;
     this.key = key;
@@ -27,6 +30,11 @@ export class Exports {
       if (this.key === key) this.key = null;
       fill(this.list, el("li", { class: "muted" }, sentence(error.message)));
     }
+  }
+
+  emptied() {
+    this.key = null;
+    fill(this.list);
   }
 
   item(target) {

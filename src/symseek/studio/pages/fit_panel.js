@@ -35,7 +35,10 @@ export class FitPanel {
 
   /** Ask for the rows shown, unless it is they that are drawn. */
   async show(snapshot, { chosen, second }) {
-    if (chosen === null) return;
+    if (chosen === null) {
+      this.emptied();
+      return;
+    }
     const rows = [chosen, ...(second === null ? [] : [second])];
     const key = JSON.stringify(
       rows.map((row) => [row, snapshot.formulas.find((each) => each.row === row).text]),
@@ -49,6 +52,12 @@ export class FitPanel {
       if (this.key === key) this.key = null;
       setText(this.note, sentence(error.message));
     }
+  }
+
+  emptied() {
+    this.key = null;
+    this.fitPicture.say("There is no formula yet.");
+    this.residualPicture.say("There is no formula yet.");
   }
 
   take(fit) {

@@ -18,7 +18,10 @@ export class TreePanel {
   }
 
   async show(snapshot, { chosen }) {
-    if (chosen === null) return;
+    if (chosen === null) {
+      this.emptied();
+      return;
+    }
     const { text } = snapshot.formulas.find((each) => each.row === chosen);
     const key = `${chosen} ${text}`;
     if (key === this.key) return;
@@ -30,5 +33,10 @@ export class TreePanel {
       if (this.key === key) this.key = null;
       fill(this.box, el("p", { class: "muted" }, sentence(error.message)));
     }
+  }
+
+  emptied() {
+    this.key = null;
+    fill(this.box);
   }
 }

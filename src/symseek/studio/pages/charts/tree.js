@@ -6,6 +6,7 @@ import { shortened } from "../text.js";
 const LEVEL = 52; // pixels from one level to the next
 const GAP = 14; // between two neighbours
 const LETTER = 7.6;
+const SMALLEST = 0.65; // of its own size: a wide tree shrinks so far, and is scrolled then
 
 /** The tree as a picture of its own size. */
 export function drawTree(tree, words) {
@@ -14,7 +15,7 @@ export function drawTree(tree, words) {
   const parts = [];
   drawn(root, parts);
   const [wide, high] = [root.wide + 2 * GAP, depth(root) * LEVEL + 8];
-  return svg(
+  const picture = svg(
     "svg",
     {
       class: "tree",
@@ -26,6 +27,8 @@ export function drawTree(tree, words) {
     },
     parts,
   );
+  picture.style.minWidth = `${wide * SMALLEST}px`;
+  return picture;
 }
 
 function measured(node, level) {

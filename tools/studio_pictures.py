@@ -24,7 +24,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 PLANETS = Path(__file__).parents[1] / "examples" / "planets.csv"
-HEIGHTS = {380: 800, 1280: 900, 2500: 1300}  # of a window, by its width
+HEIGHTS = {380: 800, 1280: 900, 1600: 1560, 2500: 1300}  # of a window, by its width
+IN_DOCS = 1600
 PATIENCE = 60_000  # milliseconds
 SECONDS = 40  # of the search that is looked at
 RUN = "planets-run-1"
@@ -37,9 +38,8 @@ def main() -> None:
     parser.add_argument("--docs", action="store_true", help="only those of the documentation")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    looks = [(width, theme) for width in HEIGHTS for theme in ("light", "dark")]
-    if options.docs:
-        looks = [(1280, "light"), (1280, "dark")]
+    widths = [IN_DOCS] if options.docs else [width for width in HEIGHTS if width != IN_DOCS]
+    looks = [(width, theme) for width in widths for theme in ("light", "dark")]
     with tempfile.TemporaryDirectory() as parent, sync_playwright() as playwright:
         folder = Path(parent, "orbits")
         folder.mkdir()
@@ -105,7 +105,7 @@ class Camera:
             page.goto(self.address + view)
             page.locator(there).first.wait_for(timeout=PATIENCE)
             page.wait_for_timeout(500)  # for what is asked of the server after that
-            page.screenshot(path=path, full_page=True)
+            page.screenshot(path=path, full_page=width != IN_DOCS)
             page.close()
             print(path, flush=True)
 

@@ -8,13 +8,16 @@ import numpy as np
 import pytest
 
 import host_device
-from symseek import ConstraintSet, Library, paper_constraints, presets, problems
+from symseek import ConstraintSet, Evolution, Library, paper_constraints, presets, problems
 from symseek.data import Data
+from symseek.engines.cuda.breeding import CudaBreeder
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.policy import PolicyKernels
 from symseek.engines.cuda.rules import device_rules
 from symseek.engines.cuda.runs import Runs
 from symseek.engines.native import NativeEngine
+from symseek.policy import PolicyWeights
+from symseek.programs import Programs
 from symseek.rewards import reward_named
 
 pytestmark = [*host_device.needs_gpu]
@@ -86,3 +89,29 @@ def test_the_same_seed_gives_the_same_result(engine: CudaEngine) -> None:
         front = [(e.complexity, e.reward, str(e.program)) for e in runs.front(0)]
         results.append((front, runs.stats(0).tolist(), runs.weights(0).tolist()))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
+def test_children_are_the_very_programs_that_the_host_makes(
+    engine: CudaEngine, library: Library
+) -> None:
+    rules = ConstraintSet(library, paper_constraints(constants=6))
+    host, random = NativeEngine(2), np.random.default_rng(0)
+    made = host.policy(rules, 32)
+    weights = random.normal(0.0, 0.3, PolicyWeights.start(len(library), 32, 0).flat.size)
+    population = made.sample(weights.astype(np.float32), 0, 0, 3000).programs
+    breeders = engine.breeder(rules), host.breeder(rules)
+    assert isinstance(breeders[0], CudaBreeder)
+    for breeder in breeders:
+        breeder.begin(population)
+    for generation in range(10):
+        values = random.normal(size=population.constants.shape)
+        population = Programs(library, population.tokens, population.lengths, values)
+        fitness = random.uniform(size=len(population))
+        draw = (7, 2, generation, Evolution(), 3000)
+        ours, theirs = (breeder.breed(population, fitness, *draw) for breeder in breeders)
+        np.testing.assert_array_equal(ours.tokens, theirs.tokens)
+        np.testing.assert_array_equal(ours.constants, theirs.constants)
+        np.testing.assert_array_equal(*(breeder.admit(population[:50]) for breeder in breeders))
+        assert len(ours) > 1000
+        population = ours

@@ -86,6 +86,17 @@ inline float fast_exp(float x) { return std::exp(x); }
 inline float fast_divide(float a, float b) { return a / b; }
 inline int __ffsll(unsigned long long bits) { return __builtin_ffsll((long long)bits); }
 inline int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
+inline unsigned long long atomicCAS(unsigned long long* at, unsigned long long expected,
+                                    unsigned long long value) {
+  __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return expected;
+}
+inline void atomicMin(int* at, int value) {
+  int found = __atomic_load_n(at, __ATOMIC_SEQ_CST);
+  const auto order = __ATOMIC_SEQ_CST;
+  while (value < found && !__atomic_compare_exchange_n(at, &found, value, false, order, order)) {
+  }
+}
 inline int __double2hiint(double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);

@@ -113,11 +113,13 @@ class BreedingKernels:
         active: Array | None,  # [R] uint8
         wanted: Array,  # [R] int32: children
         children: Pool,  # where they go; those that could not be made have length 0
+        members: Array | None = None,  # [R, ...] int32: the rows of parents, if not the first ones
     ) -> None:
         """Make children of every run."""
         seeds, iterations, generation = draw
         runs, rows, width = parents.tokens.shape
         given = (parents.tokens, parents.lengths, parents.constants, fitness, parents.counts)
+        chosen = (members, np.int32(0 if members is None else members.shape[1]))
         sizes = tuple(np.int32(each) for each in (rows, width, parents.constants.shape[2]))
         chances = np.float32(options.crossover), np.float32(options.mutation)
         how = (active, np.int32(generation), np.int32(options.tournament), *chances, wanted)
@@ -125,7 +127,8 @@ class BreedingKernels:
         parts = self._parts(rows)
         to = (np.int32(rows), np.int32(room), np.int32(parts))
         made = (children.tokens, children.lengths, children.constants)
-        arguments = (*self._rules, self._alike, *given, *sizes, seeds, iterations, *how, *to, *made)
+        which = (*given, *chosen, *sizes, seeds, iterations)
+        arguments = (*self._rules, self._alike, *which, *how, *to, *made)
         self._launch("breed", runs * parts, _THREADS, arguments)
 
     def forget(self, memory: Memory, active: Array | None = None) -> None:

@@ -1,6 +1,6 @@
 """Runs on a GPU: all that are alike advance together, and worker processes judge what they find.
 
-The searches of dsr, vpg and pqt run wholly on the device, hundreds side by side (see
+The searches of dsr, vpg, pqt and hybrid run wholly on the device, hundreds side by side (see
 `symseek.engines.cuda.runs`). Whether a formula is the wanted one takes algebra, so a search waits
 for the answer while the others go on. When these are done, runs of other methods are done one after
 another, with the CUDA engine behind them; runs that do not ask for it are left to the workers.
@@ -19,17 +19,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from symseek import problems
 from symseek.constraints import ConstraintSet, paper_constraints
 from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
-from symseek.engines.cuda.runs import Runs, Standing, why_not
+from symseek.engines.cuda.limits import why_not
+from symseek.engines.cuda.proposed import Proposed
+from symseek.engines.cuda.runs import Runs, Standing
 from symseek.engines.faults import DeviceFault, faults_told
 from symseek.engines.interface import engine_named
 from symseek.errors import InputError
-from symseek.experiments.runs.execute import judge_of, training_data
+from symseek.experiments.runs.execute import judge_of, proposals_for, training_data
 from symseek.experiments.runs.judge import Judge, StopAtRecovery
 from symseek.experiments.runs.judging import Processes, answer, performed, with_device, written
 from symseek.experiments.runs.perform import EXECUTE, Terminated, failure, perform, resolve
@@ -39,6 +39,7 @@ from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec, canonical
 from symseek.experiments.runs.training_curve import TrainingCurve
 from symseek.rewards import reward_named
+from symseek.search import Search
 
 if TYPE_CHECKING:
     from symseek.programs import Program
@@ -50,7 +51,7 @@ STEPS = 8  # iterations between two looks at the searches
 MEMORY = 0.6  # the share of the free memory that searches may take
 _NEVER = 2.0  # more than any reward
 
-_METHODS = ("dsr", "pqt", "pqt-whole", "vpg")
+_METHODS = ("dsr", "pqt", "pqt-whole", "vpg", "hybrid")
 
 
 @dataclass(frozen=True)
@@ -218,12 +219,24 @@ class GpuPool:
         library, config = plan.library(problem), search_config(spec.method, plan)
         given = plan.constraints() or paper_constraints(constants=config.max_constants)
         rules = ConstraintSet(library, given)
-        more = {"reward_noise": plan.reward_noise, "ask": kind.asks, "curve": plan.curve}
-        reward = reward_named(plan.reward)
-        tables = [_data(*each) for each in group.tables]
+        tables, reward = [_data(*each) for each in group.tables], reward_named(plan.reward)
+        more: dict[str, Any] = {"reward_noise": plan.reward_noise, "ask": kind.asks}
+        more |= {"curve": plan.curve, "proposed": [self._proposed(spec, each) for each in tables]}
         return Runs.fitting(
             self.engine, library, rules, config, reward, tables, slots, MEMORY, **more
         )
+
+    def _proposed(self, spec: Spec, data: Data) -> Proposed | None:
+        """What the structure of a table brings to all runs on it, which no seed changes."""
+        plan, problem = Plan.of(spec), problems.load(spec.problem)
+        library, config = plan.library(problem), search_config(spec.method, plan)
+        options: dict[str, Any] = {"reward": plan.reward, "threads": plan.threads, "seed": 0}
+        options |= {"engine": self.engine, "constraints": plan.constraints()}
+        proposals = proposals_for(spec.method, library, data, config, options)
+        if proposals is None:
+            return None
+        search = Search(library, data.X, data.y, config, proposals=proposals, **options)
+        return Proposed(*search.first_proposals())
 
     def _advance(self, group: _Group) -> bool:
         """A few iterations; whether there was anything to do on the device."""
@@ -247,7 +260,7 @@ class GpuPool:
                 running.asked = self._ask(running.spec, best.program)
                 return
         if standing.ended:
-            self._finish(group, running, standing.iterations)
+            self._finish(group, running, standing)
         else:
             group.runs.go_on(running.slot)
 
@@ -262,20 +275,26 @@ class GpuPool:
             self._fail(group, running, asked)
             return
         answer = asked.result()
-        iterations = group.runs.iterations(running.slot)
-        if answer == "yes" or iterations >= group.runs.last:
-            self._finish(group, running, iterations)
+        standing = group.runs.standing(running.slot)
+        if answer == "yes" or standing.ended:
+            self._finish(group, running, standing)
         else:
             group.runs.go_on(running.slot)
 
-    def _finish(self, group: _Group, running: _Running, iterations: int) -> None:
+    def _finish(self, group: _Group, running: _Running, standing: Standing) -> None:
         """Free the slot, and have the record written."""
         runs, spec, slot = group.runs, running.spec, running.slot
         assert runs is not None
-        evaluations = iterations * runs.config.batch_size
-        curve = _curve(Plan.of(spec), runs, slot, iterations)
+        curve = _curve(Plan.of(spec), runs, slot, standing.iterations)
         seconds = float(runs.seconds[slot])
-        given = spec, runs.front(slot), evaluations, seconds, curve, self.engine.device.name
+        given = (
+            spec,
+            runs.front(slot),
+            standing.expressions,
+            seconds,
+            curve,
+            self.engine.device.name,
+        )
         wall = time.perf_counter() - running.began
         self._finishing[self._workers.submit(written, *given, wall)] = spec
         del group.running[slot]
@@ -377,9 +396,13 @@ def _kind(method: str, problem_name: str, settings_text: str) -> _Kind | None:
     problem, config = problems.load(spec.problem), search_config(spec.method, plan)
     library = plan.library(problem)
     given = plan.constraints() or paper_constraints(constants=config.max_constants)
-    if why_not(config, reward_named(plan.reward), ConstraintSet(library, given)) is not None:
+    data, reward = _data(*_table_of(spec)), reward_named(plan.reward)
+    if why_not(config, reward, ConstraintSet(library, given), len(data.y)) is not None:
         return None
-    data = _data(*_table_of(spec))
+    options = {"reward": plan.reward, "threads": plan.threads}
+    proposals = proposals_for(spec.method, library, data, config, options)
+    if proposals is not None and proposals.searches:
+        return None  # there is another search in every iteration
     asks = _NEVER
     if plan.early_stop:
         asks = 1 - StopAtRecovery(Judge(problem)).allowed
@@ -404,9 +427,6 @@ def _curve(plan: Plan, runs: Runs, slot: int, iterations: int) -> dict[str, list
     """The training curve from the device's notes."""
     curve = TrainingCurve(plan.max_expressions, plan.curve)
     if plan.curve:
-        rows = runs.stats(slot)[:iterations].astype(float)
-        best = np.maximum.accumulate(rows[:, 2])
-        for number, (mean, top, _, _) in enumerate(rows):
-            at = (number + 1) * runs.config.batch_size
-            curve.add(at, mean, top, float(best[number]))
+        for mean, top, _, _, expressions, best in runs.stats(slot)[:iterations].astype(float):
+            curve.add(int(expressions), mean, top, best)
     return curve.finish()

@@ -35,13 +35,19 @@ struct Numbers {
   DEVICE bool chance(float p) { return uniform(bits()) < p; }
 };
 
-// The programs of one run that may have children.
+// The programs of one run, and which of them may have children.
 struct Parents {
   const Token* tokens;      // [rows, width]
   const int* lengths;       // [rows]
   const double* constants;  // [rows, constant_width]
   const double* fitness;    // [rows]
+  const int* members;       // [count] rows, or null: the first ones
   int count, width, constant_width;
+
+  DEVICE int drawn(Numbers& random) const {
+    const int member = random.below(count);
+    return members ? members[member] : member;
+  }
 };
 
 // What breeding asks of a library: rows of 1 + L numbers, a count and so many tokens: those of each arity, then all
@@ -176,22 +182,6 @@ DEVICE bool mutate(const Library& library, Tree& child, Numbers& random, Tree& s
   }
 }
 
-// Whether a traversal is complete and obeys the tables at every step.
-template <class Read>
-DEVICE bool obeys(const Rules& rules, int length, const Read& token_at) {
-  if (length > T) return false;
-  Walk walk;
-  begin(rules, walk);
-  for (int i = 0; i < length; ++i) {
-    const int token = token_at(i);
-    uint64 allowed[WORDS];
-    if (walk.open == 0 || token < 0 || token >= L || !allowed_next(rules, walk, allowed) || !is_in(allowed, token))
-      return false;
-    extend(rules, walk, token);
-  }
-  return walk.open == 0;
-}
-
 DEVICE bool differs(const Tree& child, const Parents& parents, int row) {
   if (child.size != parents.lengths[row]) return true;
   for (int i = 0; i < child.size; ++i)
@@ -201,9 +191,9 @@ DEVICE bool differs(const Tree& child, const Parents& parents, int row) {
 
 // The best of some programs drawn at random.
 DEVICE int selected(const Parents& parents, int tournament, Numbers& random) {
-  int best = random.below(parents.count);
+  int best = parents.drawn(random);
   for (int k = 1; k < tournament; ++k) {
-    const int other = random.below(parents.count);
+    const int other = parents.drawn(random);
     if (parents.fitness[other] > parents.fitness[best]) best = other;
   }
   return best;
@@ -249,14 +239,15 @@ DEVICE void put_child(const Tree& child, const Parents& parents, const int (&par
   for (; count < constant_width; ++count) constants[count] = 1.0;
 }
 
-// Children [R, rows, T], [R, rows] and [R, rows, constant_width] of the programs [R, parent_rows] of every run, of which
-// it has `parent_counts` [R]; `wanted` [R] children, of which those that could not be made have length 0. `parts` blocks
-// serve one run. Runs that are not active are left alone.
+// Children [R, rows, T], [R, rows] and [R, rows, constant_width] of the programs [R, parent_rows] of every run: of the first
+// `parent_counts` [R], or of so many rows in `members` [R, member_rows]. `wanted` [R] children, of which those that could
+// not be made have length 0. `parts` blocks serve one run. Runs that are not active are left alone.
 KERNEL breed(const uint64* rule_words, const int* rule_integers, const int* alike, const Token* parent_tokens,
              const int* parent_lengths, const double* parent_constants, const double* fitness, const int* parent_counts,
-             int parent_rows, int parent_width, int parent_constant_width, const uint64* seeds, const int* iterations,
-             const uint8* active, int generation, int tournament, float crossover, float mutation, const int* wanted,
-             int rows, int constant_width, int parts, Token* tokens, int* lengths, double* constants) {
+             const int* members, int member_rows, int parent_rows, int parent_width, int parent_constant_width,
+             const uint64* seeds, const int* iterations, const uint8* active, int generation, int tournament,
+             float crossover, float mutation, const int* wanted, int rows, int constant_width, int parts, Token* tokens,
+             int* lengths, double* constants) {
   const int run = blockIdx.x / parts;
   if (active && !active[run]) return;
   const Rules rules{rule_words, rule_integers, nullptr};
@@ -267,6 +258,7 @@ KERNEL breed(const uint64* rule_words, const int* rule_integers, const int* alik
                         parent_lengths + from,
                         parent_constants + from * parent_constant_width,
                         fitness + from,
+                        members ? members + (long long)run * member_rows : nullptr,
                         parent_counts[run],
                         parent_width,
                         parent_constant_width};

@@ -3,15 +3,6 @@
 //
 // keys [R, slots], 0 where a slot is empty; first [R, slots]: the number of the offer that came first; offered [R].
 
-#ifdef SYMSEEK_HOST
-inline uint64 atomicCAS(uint64* at, uint64 expected, uint64 value) {
-  const uint64 found = *at;
-  if (found == expected) *at = value;
-  return found;
-}
-inline void atomicMin(int* at, int value) { *at = *at > value ? value : *at; }
-#endif
-
 constexpr int NOBODY = 0x7fffffff;
 
 DEVICE uint64 mixed(uint64 h, uint64 word, uint64 odd) {

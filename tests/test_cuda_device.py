@@ -122,14 +122,15 @@ def test_a_hybrid_begins_as_the_hosts_and_ends_as_well(engine: CudaEngine, name:
         first = want.history[0]
         batch = first.mean_reward, first.top_mean_reward, first.best_reward, first.entropy
         np.testing.assert_allclose(notes[0][:4], batch, rtol=0.02)
-        assert notes[0][4] == pytest.approx(first.expressions, rel=0.05)
+        assert first.best is not None
+        if max(notes[0][5], first.best.reward) < 1 - 1e-9:  # an exact fit ends the evolution
+            assert notes[0][4] == pytest.approx(first.expressions, rel=0.1)
         assert want.best is not None
         best.append((front[-1][1], want.best.reward))
-    ours, theirs = np.array(best).T
-    # The errors, not the rewards: these are all near 1. A factor of 3 is far outside of chance.
-    off = np.log(np.maximum(1 - ours, 1e-12)).mean() - np.log(np.maximum(1 - theirs, 1e-12)).mean()
-    spread = np.log(np.maximum(1 - theirs, 1e-12)).std() / np.sqrt(12)
-    assert abs(off) < 4 * np.sqrt(2) * spread + np.log(1.2)
+    errors = np.log(np.maximum(1 - np.array(best), 1e-12))  # rewards are all near 1
+    ours, theirs = errors.T
+    chance = np.sqrt((ours.var() + theirs.var()) / len(ours))
+    assert abs(ours.mean() - theirs.mean()) < 4 * chance + 0.2
 
 
 @pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)

@@ -25,11 +25,13 @@ from symseek import (
     Search,
     SearchConfig,
     VanillaPolicyGradient,
+    evolution,
     paper_constraints,
     presets,
     problems,
 )
 from symseek.data import Data
+from symseek.engines.cuda import evolving
 from symseek.engines.cuda.breeding import LONGEST
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.evolving import evolution_source, span
@@ -146,6 +148,27 @@ def test_each_search_is_that_of_the_host(names: tuple[str, str], settings: Searc
         assert_alike(found[slot], alone(library, tables[seed % 2], settings, seed))
 
 
+@pytest.fixture
+def few_mates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recombination has to leave out most of the programs."""
+    for module in (evolution, evolving):
+        monkeypatch.setattr(module, "WHOLES", 10)
+        monkeypatch.setattr(module, "PARTS", 30)
+    monkeypatch.setattr(evolving, "_MATES", 40)
+
+
+@pytest.mark.usefixtures("few_mates")
+@pytest.mark.parametrize("name", ["Nguyen-5", "Nguyen-5c", "Nguyen-12"])
+def test_the_mates_are_those_of_the_host(name: str) -> None:
+    library, settings = problems.load(name).library(), config()
+    runs = made(library, [table(name)], settings, 2)
+    for seed in range(2):
+        runs.start(seed, 0)
+    found = finished(runs)
+    for seed in range(2):
+        assert_alike(found[seed], alone(library, table(name), settings, seed))
+
+
 def test_a_search_is_the_same_beside_others_and_in_a_used_slot() -> None:
     library, tables = problems.load("Nguyen-5").library(), [table("Nguyen-5"), table("Nguyen-7")]
     settings = config(900)
@@ -228,10 +251,11 @@ def test_a_search_asks_about_what_was_proposed() -> None:
 # --- many threads
 
 
+@pytest.mark.usefixtures("few_mates")
 def test_many_threads_take_the_same_decisions() -> None:
     library, data = problems.load("Nguyen-5c").library(), table("Nguyen-5c")
     settings = config(
-        130, 20, evolution=Evolution(generations=2, pairing=2, pairs=10, elite=5, kept=4)
+        90, 16, evolution=Evolution(generations=2, pairing=2, pairs=8, elite=5, kept=4)
     )
     runs = made(library, [data], settings, 2, on=engine(threaded=True))
     for seed in (0, 1):

@@ -20,7 +20,7 @@ from run_helpers import Capture, answer
 from symseek import InputError
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.experiments import Counts, Listener, Outcome, Record, Spec, Store, run
-from symseek.experiments.runs import gpu
+from symseek.experiments.runs import gpu, kinds
 from symseek.experiments.runs.execute import execute
 from symseek.experiments.runs.gpu import GpuPool
 from symseek.experiments.runs.perform import EXECUTE
@@ -100,7 +100,7 @@ def test_hybrids_share_the_device_unless_there_is_a_search_in_them(
     assert [len(group.waiting) for _, group in made._groups] == [3]
     assert [each.problem for each in made._others] == ["feynman_I_6_2a", "Nguyen-9"]
     made.close()
-    gpu._kind.cache_clear()
+    kinds._kind.cache_clear()
 
 
 def test_a_run_does_not_depend_on_what_runs_beside_it() -> None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from symseek.constraints import ConstraintSet
 from symseek.data import Data
+from symseek.engines.cuda.arrays import Sizes, arrays
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.evaluator import Batch, CudaEvaluator, Sums
 from symseek.engines.cuda.evolving import Evolving, Stage
@@ -185,50 +186,19 @@ class Runs:
         ]
 
     def _allocate(self, runs: int, rows: int, width: int, costs: int, looks: int) -> None:
-        xp, size = self.device.xp, self.policy.weights
-        shapes: dict[str, tuple[tuple[int, ...], Any]] = {
-            "tokens": ((runs, rows, width), np.int16),
-            "lengths": ((runs, rows), np.int32),
-            "entropy": ((runs, rows), np.float32),
-            "constants": ((runs, rows, self._constants), np.float64),
-            "squared": ((runs, rows), np.float64),
-            "absolute": ((runs, rows), np.float64),
-            "ok": ((runs, rows), np.uint8),
-            "status": ((runs, rows), np.uint8),
-            "rewards": ((runs, rows), np.float64),
-            "chosen": ((runs, rows), np.int32),
-            "weight": ((runs, rows), np.float32),
-            "share": ((runs, rows), np.float32),
-            "counts": ((runs,), np.int32),
-            "first_item": ((runs + 1,), np.int32),
-            "step": ((runs,), np.float32),
-            "partial": ((runs * -(-rows // CHUNK), self.policy.warps, size), np.float32),
-            "gradient": ((runs, size), np.float32),
-            "weights": ((runs, size), np.float32),
-            "mean": ((runs, size), np.float32),
-            "variance": ((runs, size), np.float32),
-            "seeds": ((runs,), np.uint64),
-            "iterations": ((runs,), np.int32),
-            "last": ((runs,), np.int32),
-            "active": ((runs,), np.uint8),
-            "asks": ((runs,), np.uint8),
-            "dataset": ((runs,), np.int32),
-            "baseline": ((runs,), np.float64),
-            "queue_reward": ((runs, self.rule.queue), np.float64),
-            "queue_tokens": ((runs, self.rule.queue, width), np.int16),
-            "queue_size": ((runs,), np.int32),
-            "front_reward": ((runs, costs), np.float64),
-            "front_tokens": ((runs, costs, width), np.int16),
-            "front_constants": ((runs, costs, self._constants), np.float64),
-            "front_found": ((runs, costs), np.int32),
-            "front_source": ((runs, costs), np.int32),
-            "stats": ((runs, looks, 6), np.float32),
-        }
-        if self._evolving is not None:  # a policy that never learns, and the one that writes now
-            shapes |= {name: ((runs, size), np.float32) for name in ("untrained", "now")}
-        self._on: dict[str, Any] = {
-            name: xp.zeros(shape, dtype=dtype) for name, (shape, dtype) in shapes.items()
-        }
+        xp = self.device.xp
+        sizes = Sizes(
+            runs,
+            rows,
+            width,
+            self._constants,
+            costs,
+            looks,
+            self.policy.weights,
+            self.policy.warps,
+            self.rule.queue,
+        )
+        self._on = arrays(self.device, sizes, self._evolving is not None)
         self._complexity = xp.asarray(self.library.complexity.astype(np.int32))
         on, flat = self._on, (runs * rows,)
         on["constants"][...] = 1.0

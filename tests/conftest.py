@@ -11,12 +11,16 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from run_helpers import Capture, fit, write_table
 from symseek.runs.folder import RunFolder
+
+if TYPE_CHECKING:
+    from studio_helpers import Served
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -55,3 +59,13 @@ def folder(here: Path, capsys: Capture, tmp_path_factory: pytest.TempPathFactory
     record["data"] = str(here / "data.csv")
     Path("run/settings.json").write_text(json.dumps(record, indent=2) + "\n")
     return Path("run")
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Served]:
+    """A studio in a folder with a table."""
+    from studio_helpers import serving  # which needs the studio's own packages
+
+    write_table(tmp_path / "data.csv")
+    with serving(tmp_path) as served:
+        yield served

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError, suggestion
 from symseek.files.checks import (
-    Source,
     nameless,
     not_a_number,
     refuse_bad_weights,
@@ -32,6 +31,7 @@ from symseek.files.delimited import Delimited
 from symseek.files.heading import as_delimiter, tidy
 from symseek.files.lines import COMPRESSED
 from symseek.files.parquet import Parquet
+from symseek.files.source import Source
 from symseek.model import Layout
 from symseek.tokens import RESERVED
 
@@ -42,9 +42,14 @@ __all__ = [
     "MOST_COLUMNS",
     "InputTable",
     "TrainingTable",
+    "column_error",
+    "names_table",
+    "no_rows",
+    "open_table",
     "read_all",
     "read_inputs",
     "read_table",
+    "training_table",
 ]
 
 Floats = NDArray[np.float64]
@@ -105,7 +110,18 @@ def read_table(
     >>> table.notes
     ('read commas in numbers as decimal signs',)
     """
-    source = _open(Path(path), delimiter)
+    source = open_table(Path(path), delimiter)
+    return training_table(source, target, features, weights, drop_missing)
+
+
+def training_table(
+    source: Source,
+    target: str,
+    features: Sequence[str] | None = None,
+    weights: str | None = None,
+    drop_missing: bool = False,
+) -> TrainingTable:
+    """The target and its features of a table that has been opened, as `read_table` has them."""
     target = _bare(source, target)
     weights = None if weights is None else _bare(source, weights)
     beside = [target] if weights is None else [target, weights]
@@ -147,7 +163,7 @@ def read_inputs(
     >>> inputs.X, inputs.ignored
     (array([[2., 1.]]), ('day',))
     """
-    source = _open(Path(path), delimiter)
+    source = open_table(Path(path), delimiter)
     names = _checked_features(source, features)
     X = _values(source, names)
     rows, dropped = _whole_rows(source, names, X, drop_missing)
@@ -166,10 +182,21 @@ def read_all(path: str | os.PathLike[str], delimiter: str | None = None) -> Data
     day,a
     Monday,1.50
     """
-    return _open(Path(path), delimiter).frame()
+    return open_table(Path(path), delimiter).frame()
 
 
-def _open(path: Path, delimiter: str | None) -> Source:
+def column_error(source: Source, at: int) -> InputError | None:
+    """What is wrong with one column, if a search is to use it."""
+    name = source.names[at]
+    try:
+        _refuse_name(source, name)
+        _whole_rows(source, [name], _values(source, [name], optional=[name]), drop_missing=False)
+    except InputError as error:
+        return error
+    return None
+
+
+def open_table(path: Path, delimiter: str | None = None) -> Delimited | Parquet:
     """The file by its suffix, its names read and its numbers not yet."""
     _refuse_other_than_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -218,8 +245,17 @@ def _tables_in(folder: Path) -> list[str]:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
+    return [name for name in names if names_table(name)]
+
+
+def names_table(name: str) -> bool:
+    """Whether a file of that name is read as a table.
+
+    >>> names_table("lab.CSV"), names_table("lab.csv.gz"), names_table("lab.xlsx")
+    (True, True, False)
+    """
     readable = tuple(kind + packed for kind in TEXT for packed in ("", *COMPRESSED)) + PARQUET
-    return [name for name in names if name.lower().endswith(readable)]
+    return name.lower().endswith(readable)
 
 
 def _feature_names(
@@ -324,7 +360,7 @@ def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) 
     columns = _columns(source, names)
     values = source.floats(columns, cell_error)
     if not len(values):
-        raise _no_rows(source, "column names but no rows")
+        raise no_rows(source)
     return values
 
 
@@ -338,7 +374,7 @@ def _whole_rows(
         if name:  # the count of the rows has its own check
             refuse_non_finite(source, name, values[:, i], rows)
     if not len(rows):
-        raise _no_rows(source, "a missing value in every row")
+        raise no_rows(source, "a missing value in every row")
     if len(rows) == len(values):
         return rows, ()
     many = "one row" if gone.sum() == 1 else f"{gone.sum():,} of {len(values):,} rows"
@@ -346,7 +382,7 @@ def _whole_rows(
     return rows, (f"left out {many} with missing values, the first in {where}",)
 
 
-def _no_rows(source: Source, what: str) -> InputError:
-    lines = isinstance(source, Delimited) and source.comments
-    why = " beside the lines that begin with #, which are comments" if lines else ""
+def no_rows(source: Source, what: str = "column names but no rows") -> InputError:
+    """The sentence about a table without a row that can be used."""
+    why = " beside the lines that begin with #, which are comments" if source.comments else ""
     return InputError(f"{source.path} has {what}{why}; add some")

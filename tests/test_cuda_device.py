@@ -29,7 +29,6 @@ from symseek.engines.cuda.rules import device_rules
 from symseek.engines.cuda.runs import Runs
 from symseek.engines.native import NativeEngine
 from symseek.policy import PolicyWeights
-from symseek.programs import Programs
 from symseek.rewards import reward_named
 
 pytestmark = [*host_device.needs_gpu]

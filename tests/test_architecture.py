@@ -36,8 +36,10 @@ HEAVY = (
     "rich",
     "scipy",
     "sklearn",
+    "starlette",
     "sympy",
     "torch",
+    "uvicorn",
 )
 
 Imports = Mapping[str, Set[str]]  # by importing module

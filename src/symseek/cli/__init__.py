@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from symseek.cli import bench, export, fit, paper, predict, resume, show, srbench
+from symseek.cli import bench, export, fit, paper, predict, resume, show, srbench, studio
 from symseek.cli.options import (
     BAD_INPUT,
     FAILED,
@@ -35,6 +35,7 @@ COMMANDS: tuple[Callable[[Commands], None], ...] = (
     predict.add_predict,
     export.add_export,
     resume.add_resume,
+    studio.add_studio,
     bench.add_bench,
     bench.add_problems,
     paper.add_paper,
@@ -49,6 +50,7 @@ Find formulas in data: symbolic regression.
   symseek predict data-run-1 new.csv
   symseek export data-run-1 --to latex
   symseek resume data-run-1         go on where it stopped
+  symseek studio                    all of this in the browser
   symseek bench Nguyen --jobs 2     the paper's benchmark problems, two runs at a time
   symseek problems                  what those are
   symseek paper table1 --jobs 2     the paper's tables and figures, run here

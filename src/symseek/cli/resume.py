@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from symseek.cli.fit import add_no_report, make_regression, search
 from symseek.cli.options import Commands, new_command, say
-from symseek.cli.settings import add_settings, given_settings
+from symseek.cli.settings import CHANGEABLE, add_settings, given_settings
 from symseek.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def add_resume(commands: Commands) -> None:
     add("run", type=Path, metavar="RUN", help="the folder of the run")
     add("--quiet", action="store_true", help="show no progress")
     add_no_report(resume)
-    add_settings(resume, only=("max_expressions", "max_seconds", "patience", "threads", "engine"))
+    add_settings(resume, only=CHANGEABLE)
     resume.set_defaults(command=_resume)
 
 

@@ -14,7 +14,18 @@ if TYPE_CHECKING:
     from symseek.loop import Result
     from symseek.runs.folder import FitRequest
 
-__all__ = ["add_settings", "fit_command", "given_settings", "option_words", "vocabulary"]
+__all__ = [
+    "CHANGEABLE",
+    "add_settings",
+    "fit_command",
+    "fit_words",
+    "given_settings",
+    "option_words",
+    "vocabulary",
+]
+
+CHANGEABLE = ("max_expressions", "max_seconds", "patience", "threads", "engine")
+"""The settings with which a run may go on that it did not begin with."""
 
 
 def add_settings(parser: Parser, only: tuple[str, ...] | None = None) -> None:
@@ -72,11 +83,16 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def fit_command(request: FitRequest, result: Result | None = None) -> str:
     """The command that repeats a fit; one that the clock ended, by its count of expressions."""
+    if result is not None and result.repeated_by is not None:
+        settings = replace(request.settings, max_seconds=None, max_expressions=result.repeated_by)
+        request = replace(request, settings=settings)
+    return shell_words(fit_words(request))
+
+
+def fit_words(request: FitRequest) -> list[str]:
+    """The words of the command for a fit."""
     from symseek.regression.settings import Settings
 
-    settings = request.settings
-    if result is not None and result.repeated_by is not None:
-        settings = replace(settings, max_seconds=None, max_expressions=result.repeated_by)
     words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
     if request.features is not None:
         words += _option("features", ",".join(map(_quoted_name, request.features)))
@@ -84,10 +100,10 @@ def fit_command(request: FitRequest, result: Result | None = None) -> str:
         words += _option(name, value) if value is not None else []
     words += ["--drop-missing"] * request.drop_missing
     default = Settings().to_dict()
-    for name, value in settings.to_dict().items():
+    for name, value in request.settings.to_dict().items():
         if value != default[name]:
             words += option_words(name, value)
-    return shell_words(words)
+    return words
 
 
 def option_words(name: str, value: Any) -> list[str]:

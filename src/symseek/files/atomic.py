@@ -9,7 +9,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["leftovers", "write_whole"]
+__all__ = ["leftovers", "write_new", "write_whole"]
 
 
 _MARK, _END = 4, ".part"  # bytes that tell writers apart, and how a file under way ends
@@ -48,6 +48,35 @@ def write_whole(path: str | os.PathLike[str], data: str | bytes, lasting: bool =
         raise
     if lasting:
         _sync_folder(target.parent)
+
+
+def write_new(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file whole under a name that nothing has; a `FileExistsError` if something has.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_new(Path(folder, "a"), b"1")
+    ...     try:
+    ...         write_new(Path(folder, "a"), b"2")
+    ...     except FileExistsError:
+    ...         print(os.listdir(folder), Path(folder, "a").read_text())
+    ['a'] 1
+    """
+    target = Path(path)
+    part = target.with_name(f"{_start(target)}{secrets.token_hex(_MARK)}{_END}")
+    try:
+        _write_through(part, data, None)
+        try:
+            os.link(part, target)  # unlike a renaming, this never takes another file's place
+        except FileExistsError:
+            raise
+        except OSError:  # a file system without links
+            with open(target, "xb") as file:
+                file.write(data)
+    finally:
+        with suppress(OSError):
+            os.unlink(part)
+    _sync_folder(target.parent)
 
 
 def leftovers(path: str | os.PathLike[str]) -> list[Path]:

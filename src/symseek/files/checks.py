@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from symseek.data import FEWEST_ROWS, LARGEST
 from symseek.errors import InputError
-from symseek.files.delimited import Delimited
-from symseek.files.parquet import Parquet
+from symseek.files.source import Source
 
 __all__ = [
-    "Source",
     "nameless",
     "not_a_number",
     "refuse_bad_weights",
@@ -25,7 +23,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Source = Delimited | Parquet
 
 SHOWN = 40  # characters of a bad cell
 

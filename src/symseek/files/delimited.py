@@ -7,7 +7,7 @@ by record too, which also names the line of what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,14 +20,12 @@ from symseek.errors import InputError
 from symseek.files.cells import BOOLEANS, MISSING, is_number, value_of
 from symseek.files.heading import DELIMITERS, Heading
 from symseek.files.lines import BLANKS, has_hash, is_comment, opened, records
+from symseek.files.source import CellError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["CellError", "Delimited"]
-
-# Builds the error for a cell that is not a number: its column, its place and its content.
-CellError = Callable[[int, str, object], InputError]
+__all__ = ["ROWS_AT_A_TIME", "Delimited"]
 
 SMALL = 1 << 19  # bytes of a file that is read sooner than pandas is loaded
 ROWS_AT_A_TIME = 1 << 16  # bounds the memory that text takes while it is read
@@ -50,7 +48,7 @@ class Delimited:
         comments = _comments(path, heading.line) if commented else 0
         table = cls(path, heading, comments, plain=not commented)
         for line, record in table.heading.sample:
-            table._refuse_ragged(line, record)
+            table.refuse_ragged(line, record)
         return table
 
     @property
@@ -104,14 +102,14 @@ class Delimited:
             return self._converted(columns, cell_error)
         if (gone := np.isnan(values).any(axis=1)).any():
             rows = frozenset(np.flatnonzero(gone).tolist())
-            for row, (line, record) in enumerate(self._rows()):
+            for row, (line, record) in enumerate(self.rows()):
                 if row in rows:
                     self._refuse_text(line, record, columns, cell_error)
         return values
 
     def where(self, row: int) -> str:
         """The place in the file of a row, counted from 0, in words."""
-        line, _ = next(islice(self._rows(), row, None))
+        line, _ = next(islice(self.rows(), row, None))
         return f"line {line}"
 
     def frame(self) -> DataFrame:
@@ -119,10 +117,14 @@ class Delimited:
         import pandas
 
         rows = []
-        for line, record in self._rows():
-            self._refuse_ragged(line, record)
+        for line, record in self.rows():
+            self.refuse_ragged(line, record)
             rows.append(record)
         return pandas.DataFrame(rows, columns=list(self.names), dtype=object)
+
+    def head(self, count: int) -> list[list[str]]:
+        """The first rows as the text that they are in the file."""
+        return [list(record) for _, record in self.heading.sample[:count]]
 
     def _parsed(self, text: TextIO, columns: Sequence[int]) -> NDArray[np.float64]:
         import pandas
@@ -154,7 +156,7 @@ class Delimited:
     def _converted(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers record by record; the first that is too long or no number is refused."""
         blocks = [np.empty((0, len(columns)))]
-        rows = self._rows()
+        rows = self.rows()
         while portion := list(islice(rows, ROWS_AT_A_TIME)):
             for line, record in portion:
                 self._refuse_text(line, record, columns, cell_error)
@@ -166,13 +168,14 @@ class Delimited:
     def _refuse_text(
         self, line: int, record: Sequence[str], columns: Collection[int], cell_error: CellError
     ) -> None:
-        self._refuse_ragged(line, record)
+        self.refuse_ragged(line, record)
         for column in columns:
             cell = record[column]
             if cell not in MISSING and not is_number(cell, self.heading.decimal):
                 raise cell_error(column, f"line {line}", cell)
 
-    def _refuse_ragged(self, line: int, record: Sequence[str]) -> None:
+    def refuse_ragged(self, line: int, record: Sequence[str]) -> None:
+        """Refuse a record with more or fewer fields than there are columns."""
         if len(record) == len(self.names):
             return
         if error := self.misread():
@@ -188,7 +191,7 @@ class Delimited:
             f" {_called(self.heading.delimiter)} between quotation marks"
         )
 
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
         """The records of numbers, each with its line."""
         with opened(self.path) as text:
             every = records(self.path, text, self.heading.delimiter)

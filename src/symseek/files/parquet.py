@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
-from symseek.files.delimited import CellError
 from symseek.files.heading import tidy
+from symseek.files.source import CellError
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -37,6 +37,7 @@ class Parquet:
     notes: tuple[str, ...]
     header = "the schema"  # where the names are
     first_row = 2  # of the numbers, in a spreadsheet with a row of names
+    comments = 0
 
     @classmethod
     def open(cls, path: Path) -> Parquet:
@@ -66,6 +67,20 @@ class Parquet:
         with _file(self.path) as file:
             frame: DataFrame = file.read(columns=list(self.fields)).to_pandas(ignore_metadata=True)
         return frame.set_axis(list(self.names), axis="columns")
+
+    def head(self, count: int) -> list[list[str]]:
+        """The first rows as text; a missing value is an empty one."""
+        with _file(self.path) as file:
+            for batch in file.iter_batches(count, columns=list(self.fields)):
+                columns = [batch.column(at).to_pylist() for at in range(batch.num_columns)]
+                rows = zip(*columns, strict=True)
+                return [["" if cell is None else str(cell) for cell in row] for row in rows]
+        return []
+
+    def count(self) -> int:
+        """How many rows there are."""
+        with _file(self.path) as file:
+            return int(file.metadata.num_rows)
 
     def where(self, row: int) -> str:
         """The place in the file of a row, in words."""

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError, suggestion
 from symseek.files.checks import (
-    Source,
     nameless,
     not_a_number,
     refuse_bad_weights,
@@ -32,6 +31,7 @@ from symseek.files.delimited import Delimited
 from symseek.files.heading import as_delimiter, tidy
 from symseek.files.lines import COMPRESSED
 from symseek.files.parquet import Parquet
+from symseek.files.source import Source
 from symseek.model import Layout
 from symseek.tokens import RESERVED
 
@@ -42,9 +42,13 @@ __all__ = [
     "MOST_COLUMNS",
     "InputTable",
     "TrainingTable",
+    "column_error",
+    "names_table",
+    "open_table",
     "read_all",
     "read_inputs",
     "read_table",
+    "training_table",
 ]
 
 Floats = NDArray[np.float64]
@@ -105,7 +109,18 @@ def read_table(
     >>> table.notes
     ('read commas in numbers as decimal signs',)
     """
-    source = _open(Path(path), delimiter)
+    source = open_table(Path(path), delimiter)
+    return training_table(source, target, features, weights, drop_missing)
+
+
+def training_table(
+    source: Source,
+    target: str,
+    features: Sequence[str] | None = None,
+    weights: str | None = None,
+    drop_missing: bool = False,
+) -> TrainingTable:
+    """The target and its features of a table that has been opened, as `read_table` has them."""
     target = _bare(source, target)
     weights = None if weights is None else _bare(source, weights)
     beside = [target] if weights is None else [target, weights]
@@ -147,7 +162,7 @@ def read_inputs(
     >>> inputs.X, inputs.ignored
     (array([[2., 1.]]), ('day',))
     """
-    source = _open(Path(path), delimiter)
+    source = open_table(Path(path), delimiter)
     names = _checked_features(source, features)
     X = _values(source, names)
     rows, dropped = _whole_rows(source, names, X, drop_missing)
@@ -166,10 +181,21 @@ def read_all(path: str | os.PathLike[str], delimiter: str | None = None) -> Data
     day,a
     Monday,1.50
     """
-    return _open(Path(path), delimiter).frame()
+    return open_table(Path(path), delimiter).frame()
 
 
-def _open(path: Path, delimiter: str | None) -> Source:
+def column_error(source: Source, at: int) -> InputError | None:
+    """What is wrong with one column, if a search is to use it."""
+    name = source.names[at]
+    try:
+        _refuse_name(source, name)
+        _whole_rows(source, [name], _values(source, [name], optional=[name]), drop_missing=False)
+    except InputError as error:
+        return error
+    return None
+
+
+def open_table(path: Path, delimiter: str | None = None) -> Delimited | Parquet:
     """The file by its suffix, its names read and its numbers not yet."""
     _refuse_other_than_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -218,8 +244,17 @@ def _tables_in(folder: Path) -> list[str]:
         names = sorted(os.listdir(folder))
     except OSError:
         return []
+    return [name for name in names if names_table(name)]
+
+
+def names_table(name: str) -> bool:
+    """Whether a file of that name is read as a table.
+
+    >>> names_table("lab.CSV"), names_table("lab.csv.gz"), names_table("lab.xlsx")
+    (True, True, False)
+    """
     readable = tuple(kind + packed for kind in TEXT for packed in ("", *COMPRESSED)) + PARQUET
-    return [name for name in names if name.lower().endswith(readable)]
+    return name.lower().endswith(readable)
 
 
 def _feature_names(
@@ -347,6 +382,5 @@ def _whole_rows(
 
 
 def _no_rows(source: Source, what: str) -> InputError:
-    lines = isinstance(source, Delimited) and source.comments
-    why = " beside the lines that begin with #, which are comments" if lines else ""
+    why = " beside the lines that begin with #, which are comments" if source.comments else ""
     return InputError(f"{source.path} has {what}{why}; add some")

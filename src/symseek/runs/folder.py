@@ -39,7 +39,7 @@ from symseek.runs.recorder import PROGRESS, Recorder, checkpoint_path, front_tex
 from symseek.runs.request import read_request, read_settings
 from symseek.version import __version__
 
-__all__ = ["FitRequest", "RunFolder", "new_folder"]
+__all__ = ["FitRequest", "RunFolder", "holds_run", "new_folder"]
 
 FORMAT = 1  # of settings.json
 # In the order in which they are written.
@@ -283,15 +283,15 @@ class RunFolder:
         return html(model, table.X, table.y, result.history, settings, summary)
 
 
-def new_folder(data: Path) -> Path:
-    """Make a folder in the working directory that was not there: data-run-1, -2, ...
+def new_folder(data: Path, inside: Path = Path()) -> Path:
+    """Make a folder, by default in the working directory, that was not there: data-run-1, -2, ...
 
     Of several processes that ask at once, each gets one of its own.
     """
     stem = data.name.split(".")[0] or "data"
     number = 1
     while True:
-        folder = Path(f"{stem}-run-{number}")
+        folder = inside / f"{stem}-run-{number}"
         try:
             folder.mkdir()
             return folder
@@ -311,7 +311,7 @@ def _check_replaceable(folder: Path, overwrite: bool) -> None:
             f"the run folder {str(folder)!r} exists; choose another with `folder`, go on with it by"
             " `resume`, or write over it with `overwrite`"
         )
-    if found and not _holds_run(folder):
+    if found and not holds_run(folder):
         raise InputError(
             f"{str(folder)!r} is not a run folder, so `overwrite` does not write over it; choose"
             " another place with `folder`"
@@ -332,10 +332,12 @@ def _leftovers(folder: Path) -> list[Path]:
     return [folder / left.name for path in _files(folder) for left in leftovers(path)]
 
 
-def _holds_run(folder: Path) -> bool:
+def holds_run(folder: Path) -> bool:
     """Whether settings.json is symseek's; other programs have files of that name too."""
-    path = folder / "settings.json"
-    return path.is_file() and b'"symseek"' in path.read_bytes()
+    try:
+        return b'"symseek"' in read_file(folder / "settings.json")
+    except OSError:
+        return False
 
 
 def _read_json(folder: Path, path: Path) -> dict[str, Any]:

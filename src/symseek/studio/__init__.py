@@ -1,0 +1,1 @@
+"""The studio: a local page in the browser that starts, shows and steers searches."""

@@ -1,0 +1,282 @@
+"""The routes of the studio: what the page asks for, and who answers it.
+
+Whatever reads a file or computes does so in a thread, so that the events go on meanwhile.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from symseek.cli.settings import CHANGEABLE, option_words
+from symseek.errors import InputError, shown, unknown_name
+from symseek.files.contents import Contents, read_contents
+from symseek.files.records import Record, parse_json
+from symseek.regression.settings import cores
+from symseek.runs.folder import new_folder
+from symseek.studio.answers import Answer, Refused
+from symseek.studio.caches import FileCache
+from symseek.studio.events import Events
+from symseek.studio.guard import MOST_JSON, MOST_TABLE, Guard, read_body
+from symseek.studio.options import options
+from symseek.studio.preview import preview, unreadable
+from symseek.studio.question import Considered, Question, consider, read_settings
+from symseek.studio.searches import Asked, Searches
+from symseek.studio.snapshot import Runs
+from symseek.studio.wording import told
+from symseek.studio.workspace import Workspace
+from symseek.version import __version__
+
+__all__ = ["Studio"]
+
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".woff2": "font/woff2",
+}
+
+
+class Studio:
+    """The studio of one folder; `table` and `run` are what it was opened with."""
+
+    def __init__(self, folder: Path, table: str | None = None, run: str | None = None) -> None:
+        self.workspace = Workspace(folder, () if run is None else (run,))
+        self.opened = {"table": table, "run": run}
+        self.searches = Searches(self.workspace.folder)
+        self.runs = Runs(self.workspace, self.searches)
+        self.events = Events(self.runs, self.searches)
+        self.contents: FileCache[Contents] = FileCache(read_contents, most=4)
+        self.previews: FileCache[dict[str, Any]] = FileCache(self._read_preview, most=50)
+
+    def app(self, token: str, port: int) -> Guard:
+        """The whole server, behind its guard."""
+        star = Starlette(
+            routes=self._routes(),
+            exception_handlers={
+                InputError: self._refuse,
+                Refused: self._refuse,
+                HTTPException: self._refuse,
+                OSError: self._fail,
+            },
+            lifespan=self._lifespan,
+        )
+        return Guard(star, token, port)
+
+    def _routes(self) -> list[Route]:
+        run = "/api/runs/{run}"
+        return [
+            Route("/api/state", self._in_thread(self.state)),
+            Route("/api/options", self._in_thread(options)),
+            Route("/api/tables", self.add_table, methods=["POST"]),
+            Route("/api/tables/{name}", self.table),
+            Route("/api/question", self.question, methods=["POST"]),
+            Route("/api/runs", self.start, methods=["POST"]),
+            Route(run, self.snapshot),
+            Route(f"{run}/pause", self.pause, methods=["POST"]),
+            Route(f"{run}/stop", self.stop, methods=["POST"]),
+            Route(f"{run}/resume", self.resume, methods=["POST"]),
+            Route("/api/events", self.stream),
+            Route("/", self.page),
+            Route("/{name}", self.page),
+        ]
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        watching = asyncio.create_task(self.events.watch())
+        try:
+            yield
+        finally:
+            self.events.close()
+            watching.cancel()
+            with suppress(asyncio.CancelledError):
+                await watching
+
+    # --- errors
+
+    async def _refuse(self, request: Request, error: Exception) -> Response:
+        if isinstance(error, HTTPException):
+            what = {404: "there is nothing at this address", 405: "this is not done that way"}
+            sentence = what.get(error.status_code, str(error.detail))
+            return Answer({"error": sentence}, error.status_code)
+        status = error.status if isinstance(error, Refused) else 400
+        return Answer({"error": told(error, self.workspace.folder)}, status)
+
+    async def _fail(self, request: Request, error: Exception) -> Response:
+        """Something on this machine, such as a full disk."""
+        assert isinstance(error, OSError)
+        where = "" if error.filename is None else f" {error.filename!r}"
+        sentence = f"cannot read or write{where}: {error.strerror or error}"
+        return Answer({"error": told(sentence, self.workspace.folder)}, 500)
+
+    @staticmethod
+    def _in_thread(function: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]]:
+        async def answer(request: Request) -> Response:
+            return Answer(await run_in_threadpool(function))
+
+        return answer
+
+    # --- what is here
+
+    def state(self) -> dict[str, Any]:
+        """The folder, its tables and its runs."""
+        return {
+            "folder": str(self.workspace.folder),
+            "version": __version__,
+            "cores": cores(),
+            "runs": self.runs.lines(),
+            "tables": self.workspace.tables(),
+            "open": self.opened,
+        }
+
+    async def page(self, request: Request) -> Response:
+        """A file of the page itself."""
+        name = request.path_params.get("name", "index.html")
+        content = await run_in_threadpool(_page, name)
+        if content is None:
+            raise Refused(404, "there is nothing at this address")
+        return Response(content, media_type=TYPES[os.path.splitext(name)[1]])
+
+    # --- tables
+
+    async def add_table(self, request: Request) -> Response:
+        """Save a table that was dropped or pasted."""
+        name = request.query_params.get("name", "")
+        data = await read_body(request, MOST_TABLE, "the table")
+        if not data.strip():
+            raise InputError(f"{shown(name)} is empty; give a table with a line of column names")
+        saved = await run_in_threadpool(self.workspace.save_table, name, data)
+        return Answer(await run_in_threadpool(self._preview, saved, None))
+
+    async def table(self, request: Request) -> Response:
+        """A look at a table."""
+        delimiter = request.query_params.get("delimiter") or None
+        name = request.path_params["name"]
+        return Answer(await run_in_threadpool(self._preview, name, delimiter))
+
+    def _preview(self, name: str, delimiter: str | None) -> dict[str, Any]:
+        return self.previews(self.workspace.table(name), delimiter)
+
+    def _read_preview(self, path: Path, delimiter: str | None) -> dict[str, Any]:
+        try:
+            return preview(self.contents(path, delimiter), self.workspace.folder)
+        except InputError as error:
+            return unreadable(path.name, error, self.workspace.folder)
+
+    # --- questions and searches
+
+    async def question(self, request: Request) -> Response:
+        """What there is to say to a question."""
+        body = await _json(request)
+        considered = await run_in_threadpool(self._consider, body)
+        return Answer(considered.to_dict())
+
+    def _consider(self, body: Any) -> Considered:
+        question = Question.read(body)
+        path = self.workspace.table(question.table)
+        return consider(question, path, lambda: self.contents(path, question.delimiter))
+
+    async def start(self, request: Request) -> Response:
+        """Start a search."""
+        body = await _json(request)
+        return Answer({"run": await run_in_threadpool(self._start, body)})
+
+    def _start(self, body: Any) -> str:
+        considered = self._consider(body)
+        if considered.problems:
+            raise Refused(400, considered.problems[0]["sentence"])
+        table = self.workspace.table(Question.read(body).table)
+        folder = new_folder(table, self.workspace.folder)
+        words = [*considered.words, "--out", str(folder), "--quiet"]
+        self.searches.start(folder.name, words)
+        return folder.name
+
+    async def pause(self, request: Request) -> Response:
+        """Ask a search to end its iteration and keep everything."""
+        return await self._ask(request, "pause")
+
+    async def stop(self, request: Request) -> Response:
+        """The same, for good."""
+        return await self._ask(request, "stop")
+
+    async def _ask(self, request: Request, what: Asked) -> Response:
+        await read_body(request, MOST_JSON, "the request")
+        await run_in_threadpool(self._ask_search, request.path_params["run"], what)
+        return Answer({"ok": True})
+
+    def _ask_search(self, run: str, what: Asked) -> None:
+        self.workspace.run(run)
+        if self.runs.standing(run).status == "telling":
+            return  # it is ending by itself, and must not be disturbed
+        self.searches.ask(run, what)
+
+    async def resume(self, request: Request) -> Response:
+        """Go on with a run, with other budgets if there are any."""
+        body = await _json(request)
+        await run_in_threadpool(self._resume, request.path_params["run"], body)
+        return Answer({"ok": True})
+
+    def _resume(self, run: str, body: Any) -> None:
+        path = self.workspace.run(run)
+        given = Record.of("the request", body, (), ("settings",)).fields["settings"] or {}
+        if not isinstance(given, dict):
+            raise InputError(f"the settings are {shown(given)}, which is no object")
+        for name in given:
+            if name not in CHANGEABLE:
+                raise unknown_name("setting to go on with", name, CHANGEABLE)
+        _, problems = read_settings(given, self.workspace.folder)
+        if problems:
+            raise Refused(400, problems[0]["sentence"])
+        self.runs.request(run)
+        words = [word for name, value in given.items() for word in option_words(name, value)]
+        self.searches.start(run, ["resume", str(path), *words, "--quiet"])
+
+    async def snapshot(self, request: Request) -> Response:
+        """Everything about a run."""
+        run = request.path_params["run"]
+        return Answer(await run_in_threadpool(self.runs.snapshot, run))
+
+    async def stream(self, request: Request) -> Response:
+        """Events for a tab, and for the run that it watches."""
+        run = request.query_params.get("run") or None
+        if run is not None:
+            await run_in_threadpool(self.workspace.run, run)
+        if self.events.full():
+            raise Refused(503, "too many tabs watch; close some")
+        return StreamingResponse(self.events.stream(run), media_type="text/event-stream")
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where everything is."""
+        return self.workspace.folder
+
+
+def _page(name: str) -> bytes | None:
+    """The content of a file of the page; None if it has none of that name."""
+    for each in files("symseek.studio").joinpath("pages").iterdir():
+        if each.name == name and each.is_file() and os.path.splitext(name)[1] in TYPES:
+            return each.read_bytes()
+    return None
+
+
+async def _json(request: Request) -> Any:
+    body = await read_body(request, MOST_JSON, "the request")
+    try:
+        return parse_json(body or b"{}")
+    except ValueError as error:
+        raise InputError(f"the request is no JSON: {error}") from None

@@ -1,0 +1,155 @@
+"""What moves, sent to every tab: one look at the files ten times a second, however many watch.
+
+Each event is encoded once. A tab holds the newest event of each kind only, so that one that is slow
+to read misses some progress and costs nothing more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+from anyio import to_thread
+
+from symseek.studio.answers import Refused, encoded
+from symseek.studio.searches import Searches
+from symseek.studio.snapshot import Runs
+
+__all__ = ["Events"]
+
+EVERY = 0.1  # seconds between two looks
+RUNS_EVERY = 1.0  # seconds between two looks at the list of runs
+KEEP_OPEN = 15.0  # seconds after which a silent stream says that it is there
+MOST_TABS = 100
+
+Message = tuple[str | None, str, bytes]  # the run (None: for all), the kind, what to send
+
+
+class Tab:
+    """One stream: the newest event of each kind that it has not sent yet."""
+
+    def __init__(self, run: str | None) -> None:
+        self.run = run
+        self.waiting: dict[str, bytes] = {}
+        self.wake = asyncio.Event()
+
+    def put(self, kind: str, data: bytes) -> None:
+        """Take an event; an older one of the kind is forgotten."""
+        self.waiting[kind] = data
+        self.wake.set()
+
+
+class Events:
+    """The tabs, and the task that tells them what has changed."""
+
+    def __init__(self, runs: Runs, searches: Searches) -> None:
+        self.runs = runs
+        self.searches = searches
+        self._tabs: set[Tab] = set()
+        self._closed = False
+        self._thread = anyio.CapacityLimiter(1)
+        self._sent: dict[tuple[str | None, str], tuple[Any, bytes]] = {}  # by run and kind
+        self._runs_due = 0.0
+
+    @property
+    def tabs(self) -> int:
+        """How many streams are open."""
+        return len(self._tabs)
+
+    async def stream(self, run: str | None) -> AsyncIterator[bytes]:
+        """The events for one tab, from what there is now on."""
+        tab = Tab(run)
+        self._tabs.add(tab)
+        try:
+            for kind, data in await self._beginning(run):
+                tab.waiting.setdefault(kind, data)
+            yield b": symseek studio\n\n"
+            while not self._closed:
+                tab.wake.clear()
+                waiting, tab.waiting = tab.waiting, {}
+                if waiting:
+                    yield b"".join(waiting.values())
+                if not tab.waiting and not self._closed:
+                    try:
+                        await asyncio.wait_for(tab.wake.wait(), KEEP_OPEN)
+                    except asyncio.TimeoutError:
+                        yield b": still here\n\n"
+        finally:
+            self._tabs.discard(tab)
+
+    def close(self) -> None:
+        """End every stream."""
+        self._closed = True
+        for tab in self._tabs:
+            tab.wake.set()
+
+    def full(self) -> bool:
+        """Whether no more tabs can watch."""
+        return len(self._tabs) >= MOST_TABS
+
+    async def watch(self) -> None:
+        """Look for what has changed, and tell the tabs, for as long as the server runs."""
+        while True:
+            await asyncio.sleep(EVERY)
+            if not self._tabs and not self.searches.busy:
+                continue
+            watched = {tab.run for tab in self._tabs if tab.run is not None}
+            messages = await to_thread.run_sync(self._look, watched, limiter=self._thread)
+            for run, kind, data in messages:
+                for tab in self._tabs:
+                    if run is None or tab.run == run:
+                        tab.put(kind, data)
+
+    async def _beginning(self, run: str | None) -> list[tuple[str, bytes]]:
+        """What a new tab has to know."""
+
+        def look() -> list[tuple[str, bytes]]:
+            self._look({run} if run is not None else set(), all_runs=True)
+            kinds = ((None, "runs"), (run, "front"), (run, "progress"))
+            return [(key[1], self._sent[key][1]) for key in kinds if key in self._sent]
+
+        return await to_thread.run_sync(look, limiter=self._thread)
+
+    def _look(self, watched: set[str], all_runs: bool = False) -> list[Message]:
+        """What has changed since the last look."""
+        self.searches.tick()
+        found: list[Message] = []
+        if all_runs or time.monotonic() >= self._runs_due:
+            self._runs_due = time.monotonic() + RUNS_EVERY
+            lines = self.runs.lines()
+            found += self._changed(None, "runs", lines, lambda: lines)
+            self._forget({each["run"] for each in lines})
+        for run in watched:
+            try:
+                key, now = self.runs.key(run), self.runs.progress_stamp(run)
+                found += self._changed(run, "front", key, lambda run=run: self.runs.snapshot(run))
+                found += self._changed(run, "progress", now, lambda run=run: self._progress(run))
+            except Refused:  # the run is gone
+                continue
+        return found
+
+    def _progress(self, run: str) -> dict[str, Any] | None:
+        progress = self.runs.progress(run)
+        return None if progress is None else {"run": run, **progress}
+
+    def _changed(self, run: str | None, kind: str, key: Any, content: Any) -> list[Message]:
+        """The event, if its key is not that of the last one."""
+        known = self._sent.get((run, kind))
+        if known is not None and known[0] == key:
+            return []
+        value = content()
+        if value is None:
+            return []
+        data = b"event: " + kind.encode() + b"\ndata: " + encoded(value) + b"\n\n"
+        self._sent[run, kind] = key, data
+        return [(run, kind, data)]
+
+    def _forget(self, there: set[str]) -> None:
+        """Keep nothing of runs that nobody watches or that are gone."""
+        watched = {tab.run for tab in list(self._tabs)}
+        for key in list(self._sent):
+            if key[0] is not None and (key[0] not in there or key[0] not in watched):
+                del self._sent[key]

@@ -1,0 +1,120 @@
+// The front: the error of the best formula at each complexity. Every point can be reached with the
+// mouse and with the arrow keys, shows its formula, and chooses its row.
+
+import { el, fill, svg, typeset } from "../dom.js";
+import { brief } from "../text.js";
+import { spanning } from "./axes.js";
+import { Picture, discs, frame, line } from "./frame.js";
+
+const LEAST = 1e-16; // an error of zero has to stand somewhere on a scale of decades
+
+export class FrontChart {
+  constructor(choose) {
+    this.choose = choose;
+    this.picture = new Picture((data, width, height) => this.drawn(data, width, height), {
+      height: 340,
+      empty: "The first formulas come after a moment.",
+    });
+    this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
+    this.element = el("div", { class: "front-chart", id: "front-chart" }, this.picture.element, this.tip);
+  }
+
+  /** `data`: {formulas, picked, chosen, second}, rows by number. */
+  show(data) {
+    const focused = this.element.contains(document.activeElement)
+      ? document.activeElement.dataset.text
+      : null;
+    this.picture.show(data);
+    if (focused) this.points.find((point) => point.dataset.text === focused)?.focus();
+  }
+
+  drawn(data, width, height) {
+    const { formulas, chosen } = data;
+    const errors = formulas.map((each) => shownError(each));
+    const sizes = formulas.map((each) => each.complexity);
+    this.frame = frame({
+      width,
+      height,
+      x: spanning(sizes, { whole: true }),
+      y: spanning(errors, { log: true, room: 0.06 }),
+      xLabel: "complexity",
+      yLabel: "error (NRMSE)",
+      words: "The front: error against complexity",
+      role: "group",
+    });
+    const places = formulas.map((each, at) => this.frame.place(sizes[at], errors[at]));
+    this.frame.inside.append(line(places, "front-line", true));
+    this.points = formulas.map((each, at) => this.point(data, at, places[at]));
+    const list = svg("g", { role: "listbox", "aria-label": "Formulas of the front" }, this.points);
+    list.addEventListener("keydown", (event) => this.moved(event));
+    this.frame.over.append(list);
+    const start = this.points.findIndex((point, at) => formulas[at].row === chosen);
+    this.points[Math.max(start, 0)]?.setAttribute("tabindex", "0");
+    this.tip.hidden = true;
+    return this.frame.picture;
+  }
+
+  point(data, at, [x, y]) {
+    const formula = data.formulas[at];
+    const marks = ["picked", "chosen", "second"].filter((name) => data[name] === formula.row);
+    const point = svg(
+      "g",
+      {
+        class: ["point", ...marks].join(" "),
+        role: "option",
+        tabindex: "-1",
+        "aria-selected": String(data.chosen === formula.row),
+        "aria-label": spoken(formula, data.picked === formula.row),
+        "data-row": formula.row,
+        "data-text": formula.text,
+        transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+      },
+      svg("circle", { class: "reach", r: 12 }),
+      marks.includes("picked") ? svg("circle", { class: "ring", r: 10 }) : null,
+      discs([[0, 0]], marks.length ? 6 : 4.5, "dot"),
+    );
+    const show = () => this.showTip(formula, x, y);
+    const hide = () => (this.tip.hidden = true);
+    point.addEventListener("pointerenter", show);
+    point.addEventListener("pointerleave", hide);
+    point.addEventListener("focus", show);
+    point.addEventListener("blur", hide);
+    point.addEventListener("click", () => this.choose(formula.row));
+    return point;
+  }
+
+  /** Arrow keys go from point to point, Enter chooses. */
+  moved(event) {
+    const at = this.points.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: this.points.length - 1 }[event.key];
+    if (at >= 0 && (event.key === "Enter" || event.key === " ")) {
+      this.choose(Number(this.points[at].dataset.row));
+    } else if (to === undefined) return;
+    else this.points[to]?.focus();
+    event.preventDefault();
+  }
+
+  showTip(formula, x, y) {
+    fill(
+      this.tip,
+      el("div", { class: "tip-formula" }, typeset(formula.mathml, formula.text)),
+      el("div", { class: "muted" }, `row ${formula.row}, complexity ${formula.complexity}, error ${brief(formula.nrmse)}`),
+    );
+    this.tip.hidden = false;
+    const { left, top } = this.frame;
+    const room = this.element.clientWidth;
+    const wide = this.tip.offsetWidth;
+    this.tip.style.left = `${Math.max(0, Math.min(left + x - wide / 2, room - wide))}px`;
+    const above = top + y - this.tip.offsetHeight - 16;
+    this.tip.style.top = `${above >= 0 ? above : top + y + 18}px`;
+  }
+}
+
+function shownError(formula) {
+  return formula.nrmse === null ? null : Math.max(formula.nrmse, LEAST);
+}
+
+function spoken(formula, picked) {
+  const mark = picked ? ", picked" : "";
+  return `row ${formula.row}${mark}, complexity ${formula.complexity}, error ${brief(formula.nrmse)}: ${formula.text}`;
+}

@@ -1,0 +1,124 @@
+// The chosen formula, large; beside it another one to compare with, and the button that picks it.
+
+import { api } from "./api.js";
+import { copyButton } from "./copy.js";
+import { announce, el, fill, setHidden, setText, typeset } from "./dom.js";
+import { panel, problemLine, showProblem } from "./panel.js";
+import { isBusy } from "./status.js";
+import { brief, r2Text, sentence, shortened } from "./text.js";
+
+export class Chosen {
+  constructor(run, compare) {
+    this.run = run;
+    this.formula = el("div", { class: "big", tabindex: "0", role: "group", "aria-label": "The chosen formula" });
+    this.facts = el("dl", { class: "numbers", id: "chosen-facts" });
+    this.use = el("button", { type: "button", id: "use" }, "Use this row");
+    this.use.addEventListener("click", () => this.pick());
+    this.note = el("p", { class: "muted", id: "pick-note" });
+    this.problem = problemLine("pick-problem");
+    this.select = el("select", { id: "compare" });
+    this.select.addEventListener("change", () => compare(this.select.value === "" ? null : Number(this.select.value)));
+    this.second = el("div", { class: "compared", hidden: true, id: "compared" });
+    this.element = panel(
+      "chosen",
+      "The chosen formula",
+      this.formula,
+      this.facts,
+      el(
+        "div",
+        { class: "bar" },
+        this.use,
+        copyButton(() => this.text, { label: "Copy as text", what: "the formula" }),
+        el("label", { for: "compare" }, "Compare with"),
+        this.select,
+      ),
+      this.note,
+      this.problem,
+      this.second,
+    );
+  }
+
+  show(snapshot, { chosen, second }) {
+    const { formulas, picked, rule, status } = snapshot;
+    const formula = formulas.find((each) => each.row === chosen);
+    if (!formula) return fill(this.formula, el("p", { class: "muted" }, "There is no formula yet."));
+    this.row = chosen;
+    this.drawn(snapshot, formula);
+    const isPicked = chosen === picked;
+    const busy = isBusy(status);
+    this.use.setAttribute("aria-disabled", String(isPicked || busy));
+    setText(this.note, noteText(isPicked, rule, busy));
+    this.options(formulas, chosen, second);
+    this.comparison(snapshot, formulas.find((each) => each.row === second));
+    return undefined;
+  }
+
+  drawn(snapshot, formula) {
+    if (this.text !== formula.text) {
+      this.text = formula.text;
+      fill(this.formula, equation(snapshot.target, formula));
+      this.formula.dataset.text = formula.text;
+    }
+    const facts = JSON.stringify(formula);
+    if (facts !== this.factsShown) fill(this.facts, numbers(formula));
+    this.factsShown = facts;
+  }
+
+  options(formulas, chosen, second) {
+    const others = formulas.filter((each) => each.row !== chosen);
+    const key = JSON.stringify([others.map((each) => [each.row, each.text]), second]);
+    if (key === this.optionsShown) return;
+    this.optionsShown = key;
+    fill(
+      this.select,
+      el("option", { value: "" }, "no other row"),
+      others.map((each) => el("option", { value: each.row }, `row ${each.row}: ${shortened(each.text, 60)}`)),
+    );
+    this.select.value = second ?? "";
+  }
+
+  comparison(snapshot, formula) {
+    setHidden(this.second, !formula);
+    const key = formula ? JSON.stringify(formula) : "";
+    if (!formula || key === this.secondShown) return;
+    this.secondShown = key;
+    const math = el("div", { class: "big", tabindex: "0", role: "group", "aria-label": "The other formula" });
+    fill(math, equation(snapshot.target, formula));
+    fill(this.second, el("h3", {}, `Beside it: row ${formula.row}`), math, el("dl", { class: "numbers" }, numbers(formula)));
+  }
+
+  async pick() {
+    if (this.use.getAttribute("aria-disabled") === "true") return;
+    showProblem(this.problem, null);
+    try {
+      await api.pick(this.run, this.row);
+      announce(`Row ${this.row} is used from now on.`);
+    } catch (error) {
+      showProblem(this.problem, sentence(error.message));
+    }
+  }
+}
+
+function equation(target, formula) {
+  return [el("span", { class: "target" }, `${target} = `), typeset(formula.mathml, formula.text)];
+}
+
+function numbers(formula) {
+  const facts = [
+    ["row", String(formula.row)],
+    ["complexity", String(formula.complexity)],
+    ["error (NRMSE)", formula.exact ? `${brief(formula.nrmse)}, exact` : brief(formula.nrmse)],
+    ["RMSE", brief(formula.rmse, 4)],
+    ["R²", r2Text(formula.r2)],
+  ];
+  if (formula.validation_r2 !== null) facts.push(["validation R²", r2Text(formula.validation_r2)]);
+  if (formula.seeds) facts.push(["found by seeds", `${formula.seeds[0]} of ${formula.seeds[1]}`]);
+  return facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)));
+}
+
+function noteText(isPicked, rule, busy) {
+  const by = rule === "by hand" ? "by hand" : `by the rule “${rule}”`;
+  if (isPicked) return `This row is picked ${by}: predictions, exports and the report use it.`;
+  if (busy) return "To use this row instead of the picked one, pause or stop the search first.";
+  return "Use this row, and the command line uses it too.";
+}

@@ -1,0 +1,138 @@
+// The state of a search and what can be done about it: pause, go on, stop, and the budgets.
+
+import { api } from "./api.js";
+import { announce, el, setHidden, setText } from "./dom.js";
+import { Field } from "./field.js";
+import { problemLine, showProblem } from "./panel.js";
+import { isBusy, statusSentence } from "./status.js";
+import { duration, sentence, whole } from "./text.js";
+
+export class Controls {
+  constructor(run, options) {
+    this.run = run;
+    this.fields = options.settings.filter((each) => each.while_paused).map((each) => new Field(each));
+    this.status = el("p", { class: "status", id: "status" });
+    this.structure = el("p", { class: "muted structure", id: "structure" });
+    this.pause = this.button("pause", "Pause", () => api.pause(run));
+    this.stop = this.button("stop", "Stop", () => api.stop(run));
+    this.goOn = this.button("go-on", "Go on", () => this.resumed(), "primary");
+    this.problem = problemLine("run-problem");
+    this.meter = new Meter();
+    this.budgets = this.budgetForm();
+    this.element = el(
+      "section",
+      { class: "controls", "aria-label": "The search" },
+      el("div", { class: "bar" }, this.status, el("div", { class: "buttons" }, this.pause, this.goOn, this.stop)),
+      this.problem,
+      this.meter.element,
+      this.structure,
+      this.budgets,
+    );
+  }
+
+  button(id, label, act, kind = "") {
+    const button = el("button", { type: "button", id, class: kind, hidden: true }, label);
+    button.addEventListener("click", () => this.act(button, act));
+    return button;
+  }
+
+  /** Do it once; a sentence says if it was refused. */
+  async act(button, act) {
+    if (button.getAttribute("aria-disabled") === "true") return;
+    button.setAttribute("aria-disabled", "true");
+    showProblem(this.problem, null);
+    try {
+      await act();
+    } catch (error) {
+      showProblem(this.problem, sentence(error.message));
+      button.removeAttribute("aria-disabled");
+    }
+  }
+
+  budgetForm() {
+    this.more = this.button("go-on-with", "Go on with these budgets", () => this.resumed(), "primary");
+    this.more.hidden = false;
+    return el(
+      "details",
+      { class: "budgets", id: "budgets", hidden: true },
+      el("summary", {}, "Change the budgets and go on"),
+      el("div", { class: "fields" }, this.fields.map((field) => field.element)),
+      this.more,
+    );
+  }
+
+  resumed() {
+    const changed = this.fields.filter((field) => field.isChanged());
+    return api.resume(this.run, Object.fromEntries(changed.map((field) => [field.name, field.value()])));
+  }
+
+  show(snapshot) {
+    const { status, can_resume: canResume } = snapshot;
+    if (status !== this.shown) this.changed(snapshot);
+    const elsewhere = snapshot.elsewhere && isBusy(status) ? " It was started in a terminal." : "";
+    setText(this.status, statusSentence(snapshot) + elsewhere);
+    this.status.dataset.status = status;
+    const running = ["starting", "searching", "telling"].includes(status);
+    this.toggle(this.pause, running || status === "pausing", !running);
+    this.toggle(this.stop, running || status === "stopping" || status === "pausing", !running);
+    this.toggle(this.goOn, canResume && ["paused", "stopped", "died"].includes(status), false);
+    setText(this.goOn, status === "died" ? "Resume" : "Go on");
+    setHidden(this.budgets, !canResume || isBusy(status));
+    if (snapshot.progress) this.progress(snapshot.progress, status);
+    else this.meter.clear(snapshot);
+  }
+
+  /** A new state is said once; the budgets start from what the run has. */
+  changed(snapshot) {
+    const focused = [this.pause, this.stop, this.goOn, this.more].includes(document.activeElement);
+    if (this.shown) announce(statusSentence(snapshot));
+    this.shown = snapshot.status;
+    this.budgets.open = snapshot.status === "paused";
+    for (const button of [this.pause, this.stop, this.goOn, this.more]) button.removeAttribute("aria-disabled");
+    for (const field of this.fields) field.start(snapshot.settings[field.name]);
+    if (focused) queueMicrotask(() => this.keepFocus());
+  }
+
+  /** The button that was pressed may be gone: the focus goes to the one in its place. */
+  keepFocus() {
+    if (document.activeElement !== document.body && !document.activeElement.hidden) return;
+    [this.goOn, this.pause].find((button) => !button.hidden)?.focus();
+  }
+
+  toggle(button, shown, disabled) {
+    setHidden(button, !shown);
+    if (disabled) button.setAttribute("aria-disabled", "true");
+    else if (this.shown) button.removeAttribute("aria-disabled");
+  }
+
+  progress(progress, status = this.shown) {
+    this.meter.show(progress, status);
+    setText(this.structure, progress.structure ? sentence(progress.structure) : "");
+  }
+}
+
+/** The bar and the numbers beneath it: an update touches nothing else. */
+class Meter {
+  constructor() {
+    this.bar = el("progress", { max: 1, value: 0, "aria-label": "Share of the budget that is used", id: "progress" });
+    this.numbers = {};
+    const names = { expressions: "expressions", seconds: "time", rate: "a second", left: "time left" };
+    const cells = Object.entries(names).map(([name, words]) => {
+      this.numbers[name] = el("dd", { id: `progress-${name}` }, "–");
+      return el("div", {}, el("dt", {}, words), this.numbers[name]);
+    });
+    this.element = el("div", { class: "meter" }, this.bar, el("dl", { class: "numbers" }, cells));
+  }
+
+  show(progress, status) {
+    this.bar.value = progress.share ?? 0;
+    setText(this.numbers.expressions, whole(progress.expressions));
+    setText(this.numbers.seconds, duration(progress.seconds));
+    setText(this.numbers.rate, progress.rate ? whole(progress.rate) : "–");
+    setText(this.numbers.left, isBusy(status) ? duration(progress.left) : "–");
+  }
+
+  clear({ status }) {
+    this.bar.value = status === "finished" ? 1 : 0;
+  }
+}

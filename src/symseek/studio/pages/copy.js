@@ -1,0 +1,42 @@
+// A button that copies a text and says that it did.
+
+import { announce, el } from "./dom.js";
+
+const SHOWN = 1600; // milliseconds
+
+/** `text` is a function, so that what is copied is what is shown at the time. */
+export function copyButton(text, { label = "Copy", what = "" } = {}) {
+  const button = el("button", { type: "button", class: "quiet small copy" }, label);
+  if (what) button.setAttribute("aria-label", `${label} ${what}`);
+  let timer = null;
+  button.addEventListener("click", async () => {
+    const done = await copied(text());
+    button.textContent = done ? "Copied" : "Not copied";
+    announce(done ? `${what || "The text"} is copied.` : "The browser did not allow copying.");
+    clearTimeout(timer);
+    timer = setTimeout(() => (button.textContent = label), SHOWN);
+  });
+  return button;
+}
+
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return copiedBySelection(text);
+  }
+}
+
+/** For browsers that keep the clipboard from pages without a certificate. */
+function copiedBySelection(text) {
+  const area = el("textarea", { class: "unseen", "aria-hidden": "true" });
+  area.value = text;
+  document.body.append(area);
+  const focused = document.activeElement;
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  focused?.focus();
+  return done;
+}

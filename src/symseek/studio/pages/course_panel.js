@@ -1,0 +1,26 @@
+// The best error over time, drawn again at most once a second.
+
+import { drawCourse } from "./charts/course.js";
+import { Picture } from "./charts/frame.js";
+import { panel } from "./panel.js";
+
+const EVERY = 1000; // milliseconds
+
+export class CoursePanel {
+  constructor() {
+    this.picture = new Picture(drawCourse, { height: 280, empty: "This run has no record of its course." });
+    this.element = panel("course", "Error over time", this.picture.element);
+    this.drawn = -EVERY;
+  }
+
+  show(progress, now) {
+    if (!progress?.course?.length) return;
+    const due = performance.now() - this.drawn >= EVERY;
+    if (!due && !now) return;
+    const key = `${progress.course.length} ${progress.seconds} ${progress.course[progress.course.length - 1]}`;
+    if (key === this.key) return;
+    this.key = key;
+    this.drawn = performance.now();
+    this.picture.show(progress);
+  }
+}

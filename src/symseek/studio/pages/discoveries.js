@@ -1,0 +1,32 @@
+// The log: each formula that made the error much smaller, newest first.
+
+import { el, fill, setHidden, typeset } from "./dom.js";
+import { panel } from "./panel.js";
+import { brief, duration, improvement } from "./text.js";
+
+export class Discoveries {
+  constructor() {
+    this.list = el("ol", { class: "discoveries", reversed: true });
+    this.empty = el("p", { class: "muted" }, "Nothing yet.");
+    const box = el("div", { class: "scroll log", tabindex: "0", role: "group", "aria-label": "Log" }, this.empty, this.list);
+    this.element = panel("discoveries", "Discoveries", box);
+  }
+
+  show(discoveries) {
+    const key = JSON.stringify(discoveries);
+    if (key === this.key) return;
+    this.key = key;
+    setHidden(this.empty, discoveries.length > 0);
+    fill(this.list, [...discoveries].reverse().map(line));
+  }
+}
+
+function line(each) {
+  return el(
+    "li",
+    { "data-text": each.text },
+    el("span", { class: "when" }, duration(each.seconds)),
+    el("span", { class: "clip", title: each.text }, typeset(each.mathml, each.text)),
+    el("span", { class: "gain" }, `${improvement(each.before, each.nrmse)} (${brief(each.nrmse)})`),
+  );
+}

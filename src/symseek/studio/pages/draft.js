@@ -1,0 +1,87 @@
+// A question as it is being put together. It is kept with the page's history, so that a reload
+// does not lose it.
+
+import { remember, remembered } from "./routes.js";
+
+export class Draft {
+  constructor(record) {
+    Object.assign(this, record); // table, target, features (a list), weights, drop_missing, delimiter, settings
+  }
+
+  /** What a reload finds for this table. */
+  static kept(table) {
+    const record = remembered("draft");
+    return record?.table === table ? record : null;
+  }
+
+  /** The draft for a table: handed over, kept, or new. */
+  static for(preview, app, delimiter) {
+    const given = app.draft?.table === preview.name ? app.draft : null;
+    app.draft = null;
+    const fresh = Draft.fresh(preview);
+    const record = given ? { ...fresh, ...known(given), settings: changedOnly(given.settings, app.options) } : Draft.kept(preview.name);
+    const draft = new Draft(record && fits(record, preview) ? record : fresh);
+    if (delimiter) draft.delimiter = delimiter;
+    draft.columns = preview.columns.map((each) => each.name);
+    return draft;
+  }
+
+  /** Every column of numbers but the target is a feature. */
+  static fresh(preview) {
+    const usable = preview.columns.filter((each) => ["number", "constant"].includes(each.kind));
+    return {
+      table: preview.name,
+      target: preview.suggested_target,
+      features: usable.map((each) => each.name),
+      weights: null,
+      drop_missing: false,
+      delimiter: null,
+      settings: {},
+    };
+  }
+
+  keep() {
+    remember("draft", { ...this });
+  }
+
+  /** Whether a column may be in the formula. */
+  uses(name) {
+    return name !== this.target && name !== this.weights && this.features.includes(name);
+  }
+
+  use(name, used) {
+    this.features = this.columns.filter((each) => (each === name ? used : this.features.includes(each)));
+  }
+
+  /** Set a setting, or forget it where it is the usual one. */
+  set(name, value, usual) {
+    if (JSON.stringify(value) === JSON.stringify(usual)) delete this.settings[name];
+    else this.settings[name] = value;
+  }
+
+  /** What the server is asked. */
+  question() {
+    const { table, target, weights, drop_missing, delimiter, settings } = this;
+    const others = this.columns.filter((name) => name !== target && name !== weights);
+    const features = others.filter((name) => this.features.includes(name));
+    const all = features.length === others.length;
+    return { table, target, features: all ? null : features, weights, drop_missing, delimiter, settings };
+  }
+}
+
+function known(given) {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
+}
+
+function changedOnly(settings, options) {
+  const usual = new Map(options.settings.map((each) => [each.name, JSON.stringify(each.default)]));
+  const changed = Object.entries(settings ?? {}).filter(([name, value]) => usual.has(name) && usual.get(name) !== JSON.stringify(value));
+  return Object.fromEntries(changed);
+}
+
+/** Whether the columns of a draft are still there. */
+function fits(record, preview) {
+  const names = preview.columns.map((each) => each.name);
+  const wanted = [record.target, record.weights, ...record.features].filter((name) => name !== null);
+  return wanted.every((name) => names.includes(name));
+}

@@ -1,0 +1,96 @@
+// A setting as a labelled control, with the sentence that explains it and a place for what is wrong.
+
+import { el, newId } from "./dom.js";
+import { showProblem } from "./panel.js";
+import { whole } from "./text.js";
+
+const LABELS = {
+  constants: "Numbers",
+  max_length: "Length",
+  max_seconds: "Seconds",
+  max_expressions: "Expressions",
+  seeds: "Seeds",
+  seed: "First seed",
+  validation: "Validation share",
+  method: "Method",
+  patience: "Patience",
+  reward: "Reward",
+  pick: "Pick",
+  sample_rows: "Rows to search on",
+  scale: "Other units",
+  structure: "Structure",
+  threads: "Threads",
+  engine: "Engine",
+};
+
+export class Field {
+  constructor(setting, changed = () => {}) {
+    this.setting = setting;
+    this.name = setting.name;
+    this.id = newId(setting.name);
+    this.problem = el("p", { class: "problem", id: `${this.id}-problem`, hidden: true });
+    this.control = this.made();
+    this.none = setting.optional ? this.noneBox() : null;
+    this.element = this.laidOut();
+    this.element.addEventListener("input", () => changed(this));
+    this.start(setting.default);
+  }
+
+  made() {
+    const common = { id: this.id, name: this.name, "aria-describedby": `${this.id}-help ${this.id}-problem` };
+    if (this.setting.kind === "flag") return el("input", { type: "checkbox", ...common });
+    if (this.setting.choices) {
+      return el("select", common, this.setting.choices.map((each) => el("option", { value: each }, each)));
+    }
+    const numeric = { whole: "numeric", number: "decimal" }[this.setting.kind] ?? "text";
+    return el("input", { type: "text", inputmode: numeric, autocomplete: "off", spellcheck: "false", ...common });
+  }
+
+  /** A limit that may be left out has a box for that. */
+  noneBox() {
+    const box = el("input", { type: "checkbox", id: `${this.id}-none`, "data-none": this.name });
+    box.addEventListener("input", () => (this.control.disabled = box.checked));
+    return box;
+  }
+
+  laidOut() {
+    const words = LABELS[this.name] ?? this.name.replaceAll("_", " ");
+    const label = el("label", { for: this.id }, words);
+    const none = this.none && el("label", { class: "none" }, this.none, "no limit");
+    const row = this.setting.kind === "flag" ? [this.control, label] : [label, el("span", { class: "entry" }, this.control, none)];
+    const help = el("p", { class: "help", id: `${this.id}-help` }, this.setting.help);
+    return el("div", { class: `field ${this.setting.kind}`, "data-field": this.name }, el("div", { class: "line" }, row), help, this.problem);
+  }
+
+  /** Begin with a value; `isChanged` compares with it. */
+  start(value) {
+    this.begun = value === undefined ? this.setting.default : value;
+    this.set(this.begun);
+  }
+
+  set(value) {
+    if (this.setting.kind === "flag") this.control.checked = Boolean(value);
+    else if (value !== null) this.control.value = this.setting.kind === "whole" && Number.isInteger(value) ? whole(value) : value;
+    if (this.none) this.none.checked = this.control.disabled = value === null;
+  }
+
+  /** The value; text that is no number stays text, and the server says what is wrong with it. */
+  value() {
+    if (this.setting.kind === "flag") return this.control.checked;
+    if (this.none?.checked) return null;
+    const text = this.control.value.trim();
+    if (!["whole", "number"].includes(this.setting.kind)) return text;
+    const number = Number(text.replaceAll(",", "").replaceAll("_", ""));
+    return text && Number.isFinite(number) && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : text;
+  }
+
+  isChanged() {
+    return this.value() !== this.begun;
+  }
+
+  refuse(text) {
+    showProblem(this.problem, text);
+    if (text) this.control.setAttribute("aria-invalid", "true");
+    else this.control.removeAttribute("aria-invalid");
+  }
+}

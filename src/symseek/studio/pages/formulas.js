@@ -1,0 +1,113 @@
+// The list of formulas, simplest first. Rows that stay are left alone when others come, so that
+// neither the focus nor the place of the page is lost.
+
+import { el, setHidden, setText, typeset } from "./dom.js";
+import { brief, r2Text } from "./text.js";
+
+const HEADS = [
+  ["choose", ""],
+  ["complexity", "complexity"],
+  ["error", "error"],
+  ["r2", "R²"],
+  ["validation", "validation"],
+  ["seeds", "seeds"],
+];
+
+export class Formulas {
+  constructor(choose) {
+    this.choose = choose;
+    this.rows = new Map(); // by text
+    this.target = el("th", { scope: "col", class: "formula", role: "columnheader" });
+    this.body = el("tbody", { role: "rowgroup" });
+    this.table = el(
+      "table",
+      { class: "formulas", role: "table", "aria-label": "Formulas, simplest first" },
+      el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, HEADS.map(head), this.target)),
+      this.body,
+    );
+    this.empty = el("p", { class: "muted empty" }, "The first formulas come after a moment.");
+    this.element = el("div", { class: "formulas-box", id: "formulas" }, this.table, this.empty);
+  }
+
+  /** `marks` is {picked, chosen, second}. */
+  show(snapshot, marks) {
+    const { formulas, target } = snapshot;
+    setHidden(this.empty, formulas.length > 0);
+    setText(this.target, target === null ? "formula" : `${target} =`);
+    this.table.classList.toggle("validated", formulas.some((each) => each.validation_r2 !== null));
+    this.table.classList.toggle("seeded", formulas.some((each) => each.seeds !== null));
+    const rows = formulas.map((formula) => this.row(formula));
+    for (const [text, row] of this.rows) {
+      if (!rows.includes(row)) {
+        row.line.remove();
+        this.rows.delete(text);
+      }
+    }
+    rows.forEach((row, at) => {
+      if (this.body.children[at] !== row.line) this.body.insertBefore(row.line, this.body.children[at] ?? null);
+      row.show(formulas[at], marks);
+    });
+    this.reveal(rows[formulas.findIndex((each) => each.row === marks.chosen)]?.line);
+  }
+
+  /** Scroll the list, and never the page, so that another row that is chosen can be seen. */
+  reveal(line) {
+    if (!line || line === this.revealed) return;
+    this.revealed = line;
+    const above = line.offsetTop - this.table.tHead.offsetHeight - this.element.scrollTop;
+    const below = line.offsetTop + line.offsetHeight - this.element.scrollTop - this.element.clientHeight;
+    if (above < 0) this.element.scrollTop += above;
+    else if (below > 0) this.element.scrollTop += below;
+  }
+
+  row(formula) {
+    if (!this.rows.has(formula.text)) this.rows.set(formula.text, new Row(formula, this.choose));
+    return this.rows.get(formula.text);
+  }
+}
+
+function head([name, words]) {
+  const title = name === "error" ? "NRMSE: the root of the mean squared error, over the standard deviation" : null;
+  return el("th", { scope: "col", class: name, role: "columnheader", title }, words || el("span", { class: "unseen" }, "row"));
+}
+
+class Row {
+  constructor(formula, choose) {
+    this.radio = el("input", { type: "radio", name: "row" });
+    this.radio.addEventListener("change", () => choose(this.formula.row));
+    const cell = (name, ...children) => el("td", { class: name, role: "cell" }, children);
+    this.number = el("span", { class: "row-number" });
+    this.mark = el("span", { class: "mark", hidden: true }, "picked");
+    this.cells = Object.fromEntries(HEADS.slice(1).map(([name]) => [name, cell(name)]));
+    const choice = el("label", {}, this.radio, this.number);
+    const math = el("div", { class: "clip", title: formula.text }, typeset(formula.mathml, formula.text));
+    this.line = el(
+      "tr",
+      { role: "row", "data-text": formula.text },
+      cell("choose", choice),
+      Object.values(this.cells),
+      cell("formula", math, this.mark),
+    );
+    this.line.addEventListener("click", (event) => {
+      if (event.target !== this.radio && !String(getSelection())) choose(this.formula.row);
+    });
+  }
+
+  show(formula, { picked, chosen, second }) {
+    this.formula = formula;
+    const { row } = formula;
+    this.line.dataset.row = row;
+    this.line.className = [row === picked && "picked", row === chosen && "chosen", row === second && "second"]
+      .filter(Boolean)
+      .join(" ");
+    this.radio.checked = row === chosen;
+    setText(this.number, String(row));
+    this.radio.setAttribute("aria-label", `row ${row}${row === picked ? ", picked" : ""}: ${formula.text}`);
+    setHidden(this.mark, row !== picked);
+    setText(this.cells.complexity, String(formula.complexity));
+    setText(this.cells.error, formula.exact ? "exact" : brief(formula.nrmse, 3, true));
+    setText(this.cells.r2, r2Text(formula.r2));
+    setText(this.cells.validation, r2Text(formula.validation_r2));
+    setText(this.cells.seeds, formula.seeds?.[0] ? formula.seeds.join("/") : "–");
+  }
+}

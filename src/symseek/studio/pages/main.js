@@ -1,0 +1,149 @@
+// Start here: the page asks the server for its state, follows the stream, and shows the view that
+// the address names. Everything that two tabs have in common comes from the server.
+
+import { Stream, api } from "./api.js";
+import { Banner } from "./banner.js";
+import { announce, el, fill, setText } from "./dom.js";
+import { DropTarget } from "./intake.js";
+import { NewView } from "./new_view.js";
+import { newAddress, place } from "./routes.js";
+import { RunView } from "./run_view.js";
+import { Sidebar } from "./sidebar.js";
+import { isBusy } from "./status.js";
+import { bindTheme } from "./theme.js";
+import { sentence } from "./text.js";
+
+class App {
+  constructor() {
+    this.main = document.getElementById("main");
+    this.sidebar = new Sidebar();
+    this.banner = new Banner();
+    this.view = null;
+    this.state = null; // of the server: folder, runs, tables
+    this.options = null;
+    this.waiting = {}; // what came by the stream and is not drawn yet
+    this.stream = new Stream({
+      runs: (data) => this.arrived("runs", data),
+      progress: (data) => this.arrived("progress", data),
+      front: (data) => this.arrived("front", data),
+      lost: () => this.banner.lost(this.unfinishedRun()),
+      back: () => this.back(),
+    });
+    bindTheme(document.getElementById("theme"));
+    new DropTarget(() => this.view?.zones?.() ?? [this.tableZone()]);
+  }
+
+  async start() {
+    try {
+      [this.state, this.options] = await Promise.all([api.state(), api.options()]);
+    } catch (error) {
+      fill(this.main, el("h1", {}, "The studio does not answer"), el("p", {}, sentence(error.message)));
+      setTimeout(() => this.start(), 2000);
+      return;
+    }
+    this.describe();
+    const { table, run } = this.state.open;
+    if (!location.hash && run) location.replace(`#/run/${encodeURIComponent(run)}`);
+    else if (!location.hash && table) location.replace(newAddress(table));
+    addEventListener("hashchange", () => this.navigate());
+    this.navigate(true);
+  }
+
+  describe() {
+    const folder = document.getElementById("folder");
+    setText(folder, this.state.folder);
+    folder.title = `The folder of tables and runs: ${this.state.folder}`;
+    setText(this.sidebar.version, `symseek ${this.state.version}`);
+  }
+
+  /** Show the view that the address names. */
+  navigate(first = false) {
+    const { kind, name } = place();
+    this.view?.close?.();
+    this.waiting = {};
+    this.view = kind === "run" ? new RunView(name, this) : new NewView(name, this);
+    fill(this.main, this.view.element);
+    this.sidebar.opened(false);
+    this.showRuns();
+    this.title();
+    this.stream.watch(this.view.run ?? null);
+    if (first) return;
+    scrollTo(0, 0);
+    this.main.focus({ preventScroll: true });
+    announce(document.title);
+  }
+
+  title() {
+    setText(document.querySelector("title"), `${this.view.title} – symseek studio`);
+  }
+
+  showRuns() {
+    this.sidebar.show(this.state.runs, this.view?.run ?? null);
+  }
+
+  /** Keep the newest of each kind until the browser draws; a tab that nobody sees draws nothing. */
+  arrived(kind, data) {
+    if (kind === "front" && data.run === this.view?.run) {
+      this.view.status = data.status;
+      this.title();
+    }
+    if (!Object.keys(this.waiting).length) requestAnimationFrame(() => this.draw());
+    this.waiting[kind] = data;
+  }
+
+  draw() {
+    const { runs, front, progress } = this.waiting;
+    this.waiting = {};
+    if (runs) {
+      this.state.runs = runs;
+      this.showRuns();
+    }
+    if (front && front.run === this.view.run) this.view.front?.(front);
+    if (progress && progress.run === this.view.run) this.view.progress?.(progress);
+  }
+
+  /** The run to name when the server is gone. */
+  unfinishedRun() {
+    const { run, status } = this.view ?? {};
+    return run && status !== "finished" ? { run, busy: isBusy(status) } : null;
+  }
+
+  async back() {
+    this.banner.back();
+    await this.refresh();
+    this.view.reload?.();
+  }
+
+  async refresh() {
+    this.state = await api.state();
+    this.describe();
+    this.showRuns();
+  }
+
+  go(address) {
+    if (location.hash === address) this.navigate();
+    else location.hash = address;
+  }
+
+  /** Take a dropped, chosen or pasted table, and ask about it. */
+  async addTable(file) {
+    try {
+      const preview = await api.addTable(file.name, file);
+      if (!this.state.tables.includes(preview.name)) this.state.tables.push(preview.name);
+      this.go(newAddress(preview.name));
+    } catch (error) {
+      this.banner.problem(sentence(error.message));
+    }
+  }
+
+  tableZone() {
+    return { label: "Drop the table here", take: (file) => this.addTable(file) };
+  }
+}
+
+const app = new App();
+document.getElementById("skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address names the view
+  app.main.focus();
+});
+app.start();

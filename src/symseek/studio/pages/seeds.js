@@ -1,0 +1,41 @@
+// Several searches side by side, each with a seed of its own; their formulas make one front.
+
+import { el, fill, setHidden, setText } from "./dom.js";
+import { panel } from "./panel.js";
+import { brief, duration, whole } from "./text.js";
+
+const NAMES = ["seed", "state", "expressions", "time", "error"];
+
+export class Seeds {
+  constructor() {
+    this.body = el("tbody");
+    this.rows = [];
+    const table = el(
+      "table",
+      { class: "seeds" },
+      el("thead", {}, el("tr", {}, NAMES.map((name) => el("th", { scope: "col" }, name)))),
+      this.body,
+    );
+    const note = "Each seed has the whole budget. The front above is of all together; “3/4” beside a formula: three of four found it.";
+    const box = el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Seeds" }, table);
+    this.element = panel("seeds", "Seeds side by side", box, el("p", { class: "muted small" }, note));
+    this.element.hidden = true;
+  }
+
+  show(seeds) {
+    setHidden(this.element, !(seeds?.length > 1));
+    if (!(seeds?.length > 1)) return;
+    if (this.rows.length !== seeds.length) this.made(seeds.length);
+    const best = Math.min(...seeds.map((each) => each.nrmse ?? Infinity));
+    seeds.forEach((each, at) => {
+      const texts = [String(each.seed), each.state, whole(each.expressions), duration(each.seconds), brief(each.nrmse, 3, true)];
+      texts.forEach((text, column) => setText(this.rows[at][column], text));
+      this.rows[at][4].parentElement.classList.toggle("best", each.nrmse !== null && each.nrmse === best);
+    });
+  }
+
+  made(count) {
+    this.rows = Array.from({ length: count }, () => NAMES.map((name) => el("td", { class: name })));
+    fill(this.body, this.rows.map((cells) => el("tr", {}, cells)));
+  }
+}

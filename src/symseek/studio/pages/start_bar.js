@@ -1,0 +1,44 @@
+// The bar at the foot of a question: the same as a command, and the button that starts it.
+
+import { copyButton } from "./copy.js";
+import { el, setText } from "./dom.js";
+import { problemLine, showProblem } from "./panel.js";
+import { counted, sentence } from "./text.js";
+
+export class StartBar {
+  constructor(start) {
+    this.problems = 0;
+    this.command = el("code", { id: "command" });
+    this.note = el("p", { class: "muted", id: "question-note" });
+    this.problem = problemLine("question-problem");
+    this.start = el("button", { type: "button", class: "primary large", id: "start" }, "Start");
+    this.start.addEventListener("click", start);
+    this.element = el(
+      "section",
+      { class: "start-bar", "aria-label": "Start" },
+      el(
+        "div",
+        { class: "start-text" },
+        el("div", { class: "command" }, this.command, copyButton(() => this.command.textContent, { what: "the command" })),
+        this.note,
+        this.problem,
+      ),
+      this.start,
+    );
+  }
+
+  /** `rest` is what is wrong and has no place of its own; of the others it is said how many. */
+  show(answer, rest, beside) {
+    this.problems = answer.problems.length;
+    setText(this.command, answer.command ?? "");
+    const words = beside > 0 ? `${counted(beside, "problem")} above.` : `${counted(answer.rows, "row")} to learn from.`;
+    setText(this.note, [words, ...answer.notes.map(sentence)].join(" "));
+    showProblem(this.problem, rest.join(" "));
+    this.start.setAttribute("aria-disabled", String(this.problems > 0));
+  }
+
+  refuse(text) {
+    this.problems = 1;
+    showProblem(this.problem, text);
+  }
+}

@@ -1,0 +1,41 @@
+// What the states of a run are called, and which of them are alike.
+
+export const SHORT = {
+  starting: "starting",
+  searching: "searching",
+  telling: "searching",
+  pausing: "pausing",
+  stopping: "stopping",
+  paused: "paused",
+  stopped: "stopped",
+  finished: "finished",
+  died: "died",
+  damaged: "damaged",
+};
+
+const SENTENCES = {
+  starting: "Starting the search.",
+  searching: "Searching.",
+  telling: "Making the last numbers neat.",
+  pausing: "Pausing: what is under way is being finished and written.",
+  stopping: "Stopping: what is under way is being finished and written.",
+  paused: "Paused. Everything found so far is kept.",
+  stopped: "Stopped. Everything found so far is kept.",
+};
+
+/** Whether a search is at work. */
+export function isBusy(status) {
+  return ["starting", "searching", "telling", "pausing", "stopping"].includes(status);
+}
+
+/** The state of a run in one sentence. */
+export function statusSentence({ status, why, error }) {
+  if (status === "finished") return why ? `Finished: ${ended(why)}` : "Finished.";
+  if (status === "died") return `The search died${why ? `: ${ended(why)}` : "."} Resume it to go on.`;
+  if (status === "damaged") return `This run cannot be read${error || why ? `: ${ended(error ?? why)}` : "."}`;
+  return SENTENCES[status] ?? status;
+}
+
+function ended(text) {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}

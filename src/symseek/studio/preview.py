@@ -1,0 +1,88 @@
+"""A table before the search: its columns with what they hold, and what is wrong with each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.errors import InputError
+from symseek.files.contents import Column, Contents
+from symseek.files.tables import column_error
+from symseek.studio.wording import told
+
+__all__ = ["preview", "unreadable"]
+
+HEAD = 8  # rows that are shown
+BINS = 20  # of a histogram
+MOST_COLUMNS = 1000
+_CELL = 80  # characters of a cell
+
+
+def preview(contents: Contents, folder: Path) -> dict[str, Any]:
+    """What the page shows of a table."""
+    names = contents.names
+    if len(names) > MOST_COLUMNS:
+        what = f"{contents.path} has {len(names):,} columns, and at most {MOST_COLUMNS:,} are shown"
+        return unreadable(contents.path.name, f"{what}; leave some out", folder)
+    columns = [_column(contents, at, folder) for at in range(len(names))]
+    numbers = [each["name"] for each in columns if each["kind"] == "number" and each["name"]]
+    return {
+        "name": contents.path.name,
+        "rows": contents.rows,
+        "notes": list(contents.notes),
+        "error": None if contents.rows else told(f"{contents.path} has no rows; add some", folder),
+        "columns": columns,
+        "head": [[cell[:_CELL] for cell in row] for row in contents.file.head(HEAD)],
+        "suggested_target": numbers[-1] if numbers else None,
+    }
+
+
+def unreadable(name: str, error: InputError | str, folder: Path) -> dict[str, Any]:
+    """The same of a file that cannot be read."""
+    return {
+        "name": name,
+        "rows": 0,
+        "notes": [],
+        "error": told(error, folder),
+        "columns": [],
+        "head": [],
+        "suggested_target": None,
+    }
+
+
+def _column(contents: Contents, at: int, folder: Path) -> dict[str, Any]:
+    column = contents.columns[at]
+    finite = column.values[np.isfinite(column.values)]
+    wrong = column_error(contents, at)
+    counts = contents.names[at] == "" and at == 0  # it may number the rows
+    kind = _kind(column, finite)
+    shown = len(finite) > 0 and kind != "text"
+    return {
+        "name": contents.names[at],
+        "kind": kind,
+        "missing": 0 if column.text else int(np.isnan(column.values).sum()),
+        "min": float(finite.min()) if shown else None,
+        "max": float(finite.max()) if shown else None,
+        "mean": float(finite.mean()) if shown and np.abs(finite).max() < 1e300 else None,
+        "histogram": _histogram(finite) if kind == "number" else None,
+        "problem": None if wrong is None or counts else told(wrong, folder),
+    }
+
+
+def _kind(column: Column, finite: NDArray[np.float64]) -> str:
+    if column.text is not None:
+        return "text"
+    if not len(finite):
+        return "empty"
+    return "constant" if finite.min() == finite.max() else "number"
+
+
+def _histogram(finite: NDArray[np.float64]) -> list[int] | None:
+    low, high = float(finite.min()), float(finite.max())
+    if not np.isfinite(high - low) or high - low < 1e-300:
+        return None
+    places = ((finite - low) / (high - low) * BINS).astype(np.int64)
+    return [int(each) for each in np.bincount(np.minimum(places, BINS - 1), minlength=BINS)]

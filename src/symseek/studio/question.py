@@ -1,0 +1,261 @@
+"""The question to a table, as the page asks it: what to fit, and whatever is wrong with that.
+
+Every complaint is the command line's own sentence, with the field of the page that it belongs to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from symseek.cli.options import names as read_names
+from symseek.cli.options import shell_words
+from symseek.cli.settings import fit_words, option_words
+from symseek.data import Data
+from symseek.errors import InputError, shown
+from symseek.files.contents import Contents
+from symseek.files.records import Record, plain_text
+from symseek.files.tables import TrainingTable, column_error, training_table
+from symseek.model import full_library
+from symseek.regression.settings import Settings
+from symseek.runs.folder import FitRequest
+from symseek.studio.wording import told
+
+__all__ = ["Considered", "Question", "consider", "read_settings"]
+
+Problems = list[dict[str, Any]]
+
+_MOST_NAMES = 10_000
+_FIELDS = ("features", "weights", "drop_missing", "delimiter", "settings")
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the page asks, its types checked and nothing else."""
+
+    table: str
+    target: str | None
+    features: tuple[str, ...] | None
+    weights: str | None
+    drop_missing: bool
+    delimiter: str | None
+    settings: Mapping[str, Any]  # those that are not as they are by default
+
+    @classmethod
+    def read(cls, body: Any) -> Question:
+        """The question that JSON stands for."""
+        record = Record.of("the question", body, ("table", "target"), _FIELDS)
+        features = None
+        if record.fields["features"] is not None:
+            listed = record.items("features", _MOST_NAMES)
+            features = tuple(plain_text(each, "a feature", 10_000) for each in listed)
+        settings = record.fields["settings"]
+        if settings is not None and not isinstance(settings, dict):
+            raise InputError(f"the settings are {shown(settings)}, which is no object")
+        return cls(
+            record.text("table", 1000),
+            _text(record, "target"),
+            features,
+            _text(record, "weights"),
+            record.flag("drop_missing"),
+            _text(record, "delimiter"),
+            settings or {},
+        )
+
+
+@dataclass(frozen=True)
+class Considered:
+    """A question with what there is to say to it."""
+
+    command: str
+    words: list[str]  # of the command, with the whole path of the table, behind `symseek`
+    problems: Problems  # each with its field
+    rows: int
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the page is told."""
+        return {
+            "command": self.command,
+            "problems": self.problems,
+            "rows": self.rows,
+            "notes": list(self.notes),
+        }
+
+
+def _text(record: Record, name: str) -> str | None:
+    return record.text(name, 10_000) if record.fields[name] else None
+
+
+def consider(question: Question, path: Path, read: Callable[[], Contents]) -> Considered:
+    """Check a question; `read` gives the table, or says what is wrong with it."""
+    folder = path.parent
+    settings, problems = read_settings(question.settings, folder)
+    table = None
+    try:
+        contents = read()
+    except InputError as error:
+        problems.append(
+            _problem("delimiter" if "`delimiter`" in str(error) else None, error, folder)
+        )
+    else:
+        wrong = _column_problems(question, contents, folder)
+        if not wrong:
+            table, wrong = _table(question, contents, settings, folder)
+        problems += wrong
+    threads = option_words("threads", settings.threads) if "threads" in question.settings else []
+    return Considered(
+        command=shell_words(fit_words(_request(question, _shown(path), settings)) + threads),
+        words=fit_words(_request(question, path, settings))[1:] + threads,
+        problems=problems,
+        rows=0 if table is None else len(table.y),
+        notes=() if table is None else table.notes,
+    )
+
+
+def _request(question: Question, path: Path, settings: Settings) -> FitRequest:
+    return FitRequest(
+        path,
+        question.target or "COLUMN",
+        question.features,
+        question.weights,
+        question.delimiter,
+        settings,
+        question.drop_missing,
+    )
+
+
+def _shown(path: Path) -> Path:
+    """The table as one types it in its folder."""
+    return path if path.name.startswith("-") else Path(path.name)
+
+
+def _problem(field: str | None, error: InputError | str, folder: Path) -> dict[str, Any]:
+    return {"field": field, "sentence": told(error, folder)}
+
+
+# --- settings
+
+
+def read_settings(given: Mapping[str, Any], folder: Path) -> tuple[Settings, Problems]:
+    """The settings without those that are wrong, and what is wrong with these."""
+    problems: Problems = []
+    left: dict[str, Any] = {}
+    for name, value in given.items():
+        try:
+            left[name] = _plain(name, value)
+        except InputError as error:
+            problems.append(
+                _problem(name if name in Settings.__dataclass_fields__ else None, error, folder)
+            )
+    while True:
+        try:
+            return Settings(**left), problems
+        except InputError as error:
+            field = _culprit(left, str(error))
+            problems.append(_problem(field, error, folder))
+            left = {name: value for name, value in left.items() if field not in (name, None)}
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A setting as JSON may give it: a number, a text, true or false, none, or a list of these."""
+    known = [each for each in Settings.__dataclass_fields__ if each != "config"]
+    if name not in known:
+        from symseek.errors import unknown_name
+
+        raise unknown_name("setting", name, known)
+    listed = tuple(value) if isinstance(value, list) else (value,)
+    for each in listed:
+        if isinstance(each, str):
+            plain_text(each, f"`{name}`", 1000)
+        elif isinstance(each, (list, dict)):
+            raise InputError(f"`{name}` is {shown(value)}; give a plain value")
+    if name == "operators" and any(each is None or isinstance(each, bool) for each in listed):
+        raise InputError(f"`{name}` is {shown(value)}; give a list of operators and numbers")
+    if isinstance(value, list) and (name != "operators" or len(value) > 1000):
+        raise InputError(f"`{name}` is {shown(value)}; give a plain value")
+    return listed if isinstance(value, list) else value
+
+
+def _culprit(given: Mapping[str, Any], message: str) -> str | None:
+    """The setting that a complaint is about."""
+    for name in re.findall(r"`(\w+)`", message):
+        if name in given:
+            return str(name)
+    for name, value in given.items():
+        try:
+            Settings(**{name: value})
+        except InputError:
+            return name
+    return None
+
+
+# --- columns
+
+
+def _column_problems(question: Question, contents: Contents, folder: Path) -> Problems:
+    """What is wrong with single columns among those that are to be used."""
+    problems: Problems = []
+    if question.target is None:
+        problems.append(_problem("target", "choose the column to find a formula for", folder))
+    roles = {question.target: "target", question.weights: "weights"}
+    for at, name in enumerate(contents.names):
+        role = roles.get(name)
+        if role is None and question.features is not None and name not in question.features:
+            continue
+        if name == "" and at == 0 and question.features is None:
+            continue  # it may number the rows, which is looked at with the whole table
+        error = column_error(contents, at)
+        gaps = contents.columns[at].text is None and "`drop_missing`" in str(error)
+        if error is not None and not (gaps and question.drop_missing):
+            problems.append(_problem(role or f"column:{name}", error, folder))
+    return problems
+
+
+def _table(
+    question: Question, contents: Contents, settings: Settings, folder: Path
+) -> tuple[TrainingTable | None, Problems]:
+    """The table that the search would get, or why there is none."""
+    assert question.target is not None
+    columns = question.target, question.features, question.weights
+    try:
+        table = training_table(contents, *columns, question.drop_missing)
+        _check_search(question, table, settings)
+    except InputError as error:
+        return None, [_problem(_field(question, str(error)), error, folder)]
+    return table, []
+
+
+def _check_search(question: Question, table: TrainingTable, settings: Settings) -> None:
+    """What the search itself would refuse when it begins."""
+    given = question.features
+    if given is not None and read_names(",".join(_listed(each) for each in given)) != list(given):
+        raise InputError("`features` has a name with a backquote; rename that column")
+    full_library(table.features, settings.operators)
+    data = Data.checked(table.X, table.y, table.features, table.weights)
+    data.refuse_extreme_target()
+    data.split(settings.validation, settings.seed)
+
+
+def _listed(name: str) -> str:
+    return f"`{name}`" if "," in name or name.startswith("`") else name
+
+
+def _field(question: Question, message: str) -> str | None:
+    """The field of the page that a complaint about the whole table belongs to."""
+    if "`validation`" in message:
+        return "validation"
+    if question.weights is not None and f"column {question.weights!r}" in message:
+        return "weights"
+    if f"target {question.target!r}" in message or f"no column {question.target!r}" in message:
+        return "target"
+    if "`features`" in message or "feature" in message:
+        return "features"
+    named = re.search(r"column ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", message)
+    if named is not None:
+        inner = named[1][1:-1]
+        return f"column:{inner}"
+    return "target" if message.startswith("y ") else None

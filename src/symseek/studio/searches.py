@@ -1,0 +1,224 @@
+"""The searches: each a process of its own, started, asked to end, and looked after.
+
+A search is asked to end as by Ctrl-C, once: it ends its iteration, tells what it has found and
+writes everything. One that has only just begun is asked when its folder is there, so that there is
+something to go on with. What this server did not start, but another program runs in the folder, is
+known by the lock of its run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Literal
+
+from symseek.errors import InputError
+from symseek.runs.lock import LOCK, Holder, holder
+from symseek.studio.answers import Refused
+from symseek.studio.caches import stamp
+
+__all__ = ["Asked", "Process", "Searches"]
+
+Asked = Literal["pause", "stop"]
+
+INTERRUPTED = 130  # the exit code of a search that was asked to end
+
+_LONGEST = 1 << 16  # bytes of what a process said last
+_LOOK = 0.5  # seconds between two looks at a lock
+
+
+@dataclass
+class Process:
+    """A search that this server started."""
+
+    process: subprocess.Popen[bytes]
+    said: IO[bytes]  # its output for people
+    started: float = field(default_factory=time.time)
+    asked: Asked | None = None
+    signalled: bool = False
+    ended: float | None = None  # when, once it has
+    code: int | None = None
+    sentence: str | None = None  # what was wrong, if it said so
+
+    def look(self) -> None:
+        """See whether it has ended."""
+        code = self.process.poll()
+        if code is None or self.ended is not None:
+            return
+        self.ended, self.code = time.time(), code
+        with self.said:
+            size = self.said.seek(0, os.SEEK_END)
+            self.said.seek(max(0, size - _LONGEST))
+            lines = self.said.read().decode(errors="replace").splitlines()
+        said = [line for line in lines if re.match(r"symseek( \w+)?: ", line)]
+        if code not in (0, INTERRUPTED):
+            last = re.sub(r"^symseek( \w+)?: ", "", said[-1]) if said else None
+            self.sentence = last or _silent_end(code)
+
+
+def _silent_end(code: int) -> str:
+    try:
+        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
+    except ValueError:
+        how = f"ended with {code}"
+    return f"the process of the search {how}; what it had saved is kept"
+
+
+@dataclass
+class _Seen:
+    """The lock of a run, as it was when it was last looked at."""
+
+    at: float
+    holder: Holder | None
+    asked: dict[int, Asked] = field(default_factory=dict)  # by process
+
+
+class Searches:
+    """The processes of the runs in a folder, by the names of the runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._own: dict[str, Process] = {}
+        self._seen: dict[str, _Seen] = {}
+        self._lock = threading.RLock()
+
+    def start(self, run: str, words: Sequence[str]) -> None:
+        """Start a process of `symseek` for a run."""
+        with self._lock:
+            if self.running(run):
+                raise Refused(409, f"the run {run} is being searched already")
+            said = tempfile.TemporaryFile()  # noqa: SIM115, it is read when the process has ended
+            try:
+                process = subprocess.Popen(
+                    [sys.executable, "-m", "symseek", *words],
+                    # Not in the user's folder: Python would look for modules there.
+                    cwd=Path(sys.executable).parent,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
+                    start_new_session=True,  # Ctrl-C at the server is not for it
+                )
+            except (OSError, ValueError) as error:
+                said.close()
+                raise InputError(f"the search cannot be started: {error}") from None
+            self._own.pop(run, None)  # the newest is the last
+            self._own[run] = Process(process, said)
+
+    def own(self, run: str) -> Process | None:
+        """The process of a run that this server started last, whether or not it has ended."""
+        with self._lock:
+            process = self._own.get(run)
+            if process is not None:
+                process.look()
+            return process
+
+    def running(self, run: str) -> bool:
+        """Whether someone searches just now."""
+        process = self.own(run)
+        return (process is not None and process.ended is None) or self.holder(run) is not None
+
+    def elsewhere(self, run: str) -> bool:
+        """Whether a program that this server did not start searches just now."""
+        process = self.own(run)
+        return (process is None or process.ended is not None) and self.holder(run) is not None
+
+    def holder(self, run: str, now: bool = False) -> Holder | None:
+        """Who writes the folder of a run; not looked up at every call, unless `now`."""
+        path = self.folder / run
+        if stamp(path / LOCK) is None:
+            return None
+        with self._lock:
+            seen = self._seen.setdefault(run, _Seen(0.0, None))
+            if now or time.monotonic() >= seen.at + _LOOK:
+                seen.holder, seen.at = holder(path), time.monotonic()
+            return seen.holder
+
+    def asked(self, run: str) -> Asked | None:
+        """What the search that runs, or ran last, was asked."""
+        process = self.own(run)
+        if process is not None and (process.ended is None or not self.elsewhere(run)):
+            return process.asked
+        seen, who = self._seen.get(run), self.holder(run)
+        return seen.asked.get(who.pid) if seen and who and who.pid is not None else None
+
+    def ask(self, run: str, what: Asked) -> None:
+        """Ask a search to end, once; asked again, only what it is called changes."""
+        with self._lock:
+            process = self.own(run)
+            if process is not None and process.ended is None:
+                process.asked = what
+                self._signal(run, process)
+                return
+            self._ask_holder(run, what)
+
+    def _ask_holder(self, run: str, what: Asked) -> None:
+        who = self.holder(run, now=True)
+        if who is None:
+            raise Refused(409, f"the run {run} is not being searched")
+        if who.pid is None or who.host != socket.gethostname() or who.pid in (0, 1, os.getpid()):
+            raise Refused(409, f"the run {run} is searched by {who}, and can be stopped only there")
+        asked = self._seen[run].asked
+        if who.pid not in asked and who.pid > 0:
+            try:
+                os.kill(who.pid, signal.SIGINT)
+            except OSError as error:
+                why = error.strerror or error
+                raise Refused(409, f"{who} cannot be asked to stop: {why}") from None
+        asked[who.pid] = what
+
+    def tick(self) -> bool:
+        """Look after the processes; whether any of them runs."""
+        with self._lock:
+            for run, process in self._own.items():
+                process.look()
+                if process.ended is None and process.asked and not process.signalled:
+                    self._signal(run, process)
+            return any(each.ended is None for each in self._own.values())
+
+    def _signal(self, run: str, process: Process) -> None:
+        """Send the signal, if the search has come so far that it can keep something."""
+        begun = stamp(self.folder / run / "settings.json") is not None
+        if process.signalled or not begun or stamp(self.folder / run / LOCK) is None:
+            return
+        process.signalled = True
+        process.process.send_signal(signal.SIGINT)
+
+    def unborn(self) -> list[str]:
+        """The runs that were started and have written nothing yet, or never will, newest first."""
+        with self._lock:
+            return [
+                run
+                for run in reversed(self._own)
+                if stamp(self.folder / run / "settings.json") is None
+            ]
+
+    @property
+    def busy(self) -> bool:
+        """Whether a search that this server started may be running; asks nothing of it."""
+        return any(each.ended is None for each in list(self._own.values()))
+
+    def remove_empty(self) -> None:
+        """Remove the folders of searches that never began."""
+        for run in self.unborn():
+            with suppress(OSError):
+                os.rmdir(self.folder / run)
+
+    def end_all(self) -> list[str]:
+        """Ask all that this server started to pause, and name them."""
+        with self._lock:
+            going = [run for run, each in self._own.items() if self.running(run) and not each.ended]
+            for run in going:
+                if self._own[run].asked is None:
+                    self.ask(run, "pause")
+            return going

@@ -1,0 +1,263 @@
+"""A run as the page sees it: a line for the list of runs, and everything for its own view."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from symseek.cli.settings import fit_command
+from symseek.errors import InputError
+from symseek.files.records import parse_json, read_file
+from symseek.model import Formula, Model
+from symseek.notation.mathml import mathml
+from symseek.notation.typeset import readable, tidied
+from symseek.programs import Program
+from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.lock import LOCK
+from symseek.runs.recorder import PROGRESS as UNFINISHED
+from symseek.studio.answers import Refused
+from symseek.studio.caches import FileCache, Stamp, stamp
+from symseek.studio.progress import DISCOVERIES, PROGRESS, read_discoveries, read_progress
+from symseek.studio.searches import Searches
+from symseek.studio.standing import Standing, standing
+from symseek.studio.wording import told
+from symseek.studio.workspace import Workspace
+
+__all__ = ["Front", "Runs"]
+
+_WATCHED = ("settings.json", "front.json", DISCOVERIES, "report.html")
+
+
+class Front:
+    """A front that was read: the model, and whether the search was under way."""
+
+    def __init__(self, model: Model, unfinished: dict[str, Any] | None) -> None:
+        self.model = model
+        self.unfinished = unfinished
+        self.formulas = [_formula(model, row) for row in range(len(model.formulas))]
+
+
+class Runs:
+    """The runs of a folder, each file read once for each of its states."""
+
+    def __init__(self, workspace: Workspace, searches: Searches) -> None:
+        self.workspace = workspace
+        self.searches = searches
+        self._request = FileCache(_read_request, most=200)
+        self._front = FileCache(_read_front, most=32)
+        self._line = FileCache(self._read_line, most=2000)
+        self._progress = FileCache(read_progress, most=200)
+        self._discoveries = FileCache(_read_discoveries, most=32)
+
+    # --- the parts of a run
+
+    def request(self, run: str) -> FitRequest:
+        """What is fitted."""
+        return self._request(self.workspace.file(run, "settings.json"))
+
+    def front(self, run: str) -> Front:
+        """The formulas; an `InputError` where there are none."""
+        path = self.workspace.file(run, "front.json")
+        if stamp(path) is None:
+            raise InputError(f"the run {run!r} has no formulas yet; look again in a few seconds")
+        return self._front(path)
+
+    def progress(self, run: str) -> dict[str, Any] | None:
+        """How far the search is, if it says so."""
+        return self._progress(self.workspace.file(run, PROGRESS))
+
+    def standing(self, run: str) -> Standing:
+        """How the run stands."""
+        path = self.workspace.run(run)
+        taken = stamp(path / LOCK)
+        best = self._line(self.workspace.file(run, "front.json"))
+        return standing(
+            run,
+            self.searches,
+            self._settings_error(run) is None,
+            self.progress(run),
+            None if best is None else best["unfinished"],
+            None if taken is None else taken[0] / 1e9,
+        )
+
+    def key(self, run: str) -> tuple[Any, ...]:
+        """What changes when the snapshot does, but for the progress in it."""
+        path = self.workspace.folder / run
+        files: list[Stamp | None] = [stamp(path / name) for name in _WATCHED]
+        return *files, self.standing(run)
+
+    def progress_stamp(self, run: str) -> Stamp | None:
+        """What changes when the search has said something of itself."""
+        return stamp(self.workspace.folder / run / PROGRESS)
+
+    # --- what the page is told
+
+    def names(self) -> list[str]:
+        """The runs that are there or about to be, the newest first."""
+        there = self.workspace.runs()
+        return [*(run for run in self.searches.unborn() if run not in there), *there]
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The list of the runs."""
+        return [line for run in self.names() if (line := self._run_line(run)) is not None]
+
+    def _run_line(self, run: str) -> dict[str, Any] | None:
+        try:
+            state = self.standing(run)
+            best = self._line(self.workspace.file(run, "front.json")) or {}
+            progress = self.progress(run)
+            table, target = self._asked(run)
+        except Refused:
+            return None
+        files = [stamp(self.workspace.folder / run / name) for name in _WATCHED]
+        times = [each[0] / 1e9 for each in files if each is not None]
+        seconds = progress["seconds"] if progress else best.get("seconds")
+        return {
+            "run": run,
+            "table": table,
+            "target": target,
+            "status": state.status,
+            "best": best.get("best"),
+            "r2": best.get("r2"),
+            "seconds": None if seconds is None else round(seconds, 1),
+            "modified": max(times, default=None),
+        }
+
+    def snapshot(self, run: str) -> dict[str, Any]:
+        """Everything about a run."""
+        state, wrong = self.standing(run), self._settings_error(run)
+        front = None
+        try:
+            front = self.front(run)
+        except InputError as error:
+            if stamp(self.workspace.folder / run / "front.json") is not None:
+                wrong = wrong or self.told(error)
+        table, target = self._asked(run)
+        request = None if self._settings_error(run) else self.request(run)
+        model = None if front is None else front.model
+        return {
+            "run": run,
+            "status": state.status,
+            "why": state.why,
+            "can_resume": state.can_resume,
+            "elsewhere": state.elsewhere,
+            "settings": {} if request is None else request.settings.to_dict(),
+            "table": table,
+            "target": target,
+            "features": self._features(request, model),
+            "command": None if request is None else self._command(request),
+            "picked": None if model is None else model.picked,
+            "rule": None if model is None else model.rule,
+            "spread": None if model is None else model.spread,
+            "progress": self.progress(run),
+            "discoveries": self._discoveries(self.workspace.file(run, DISCOVERIES)),
+            "error": (None if state.error is None else self.told(state.error)) or wrong,
+            "report": stamp(self.workspace.folder / run / "report.html") is not None,
+            "formulas": [] if front is None else front.formulas,
+        }
+
+    def told(self, error: InputError | str) -> str:
+        """A sentence in the words of the command line."""
+        return told(error, self.workspace.folder, "resume")
+
+    def _asked(self, run: str) -> tuple[str | None, str | None]:
+        """The table and the target, as far as they are known."""
+        if self._settings_error(run) is not None:
+            return None, None
+        request = self.request(run)
+        return _text(request.data.name), request.target
+
+    def _settings_error(self, run: str) -> str | None:
+        try:
+            self.request(run)
+        except (InputError, Refused) as error:
+            return self.told(str(error))
+        return None
+
+    def _features(self, request: FitRequest | None, model: Model | None) -> list[str] | None:
+        if model is not None:
+            return list(model.features)
+        return list(request.features) if request is not None and request.features else None
+
+    def _command(self, request: FitRequest) -> str:
+        path = request.data
+        if path.parent == self.workspace.folder and not path.name.startswith("-"):
+            request = replace(request, data=Path(path.name))
+        return _text(fit_command(request))
+
+    @staticmethod
+    def _read_line(path: Path) -> dict[str, Any] | None:
+        """What the list of runs says of a front, without all of the model."""
+        try:
+            record = parse_json(read_file(path))
+            best = record["formulas"][record["picked"]]
+            text, r2, unfinished = best["expression"], best["r2"], record.get(UNFINISHED)
+        except (OSError, ValueError, LookupError, TypeError):
+            return {"best": None, "r2": None, "unfinished": False} if stamp(path) else None
+        seconds: Any = unfinished.get("seconds") if isinstance(unfinished, dict) else None
+        return {
+            "best": text[:500] if isinstance(text, str) else None,
+            "r2": r2 if type(r2) in (int, float) else None,
+            "unfinished": unfinished is not None,
+            "seconds": seconds if type(seconds) in (int, float) and abs(seconds) < 1e12 else None,
+        }
+
+
+def _read_request(path: Path) -> FitRequest:
+    return RunFolder.open(path.parent).request
+
+
+def _read_front(path: Path) -> Front:
+    try:
+        record = parse_json(read_file(path))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(f"{path} is damaged ({error}); run `fit` again") from None
+    unfinished = record.pop(UNFINISHED, None) if isinstance(record, dict) else None
+    return Front(Model.from_dict(record), unfinished)
+
+
+def _read_discoveries(path: Path) -> list[dict[str, Any]]:
+    return [{**each, "mathml": _typeset(each["text"])} for each in read_discoveries(path)]
+
+
+def _formula(model: Model, row: int) -> dict[str, Any]:
+    formula = model.formulas[row]
+    return {
+        "row": row,
+        "complexity": formula.complexity,
+        "nrmse": formula.nrmse,
+        "rmse": model.rmse(row),
+        "r2": formula.r2,
+        "validation_r2": formula.validation_r2,
+        "exact": formula.exact,
+        "seeds": None if formula.seeds is None else list(formula.seeds),
+        "text": formula.text,
+        "mathml": _typeset_formula(formula),
+    }
+
+
+@lru_cache(maxsize=4096)
+def _typeset_formula(formula: Formula) -> str | None:
+    try:
+        return mathml(readable(formula))
+    except (InputError, RecursionError):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _typeset(text: str) -> str | None:
+    """A formula of which there is only the text; its names are the columns."""
+    try:
+        return mathml(tidied(Program.parse(text)))
+    except (InputError, RecursionError):
+        return None
+
+
+def _text(value: str) -> str:
+    """A name for the page; bytes that are no text are shown as such."""
+    return os.fsencode(value).decode(errors="replace")

@@ -1,0 +1,97 @@
+"""How a run stands: being searched, paused, finished or dead, told from its process and files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from symseek.studio.searches import INTERRUPTED, Process, Searches
+
+__all__ = ["Standing", "standing"]
+
+_FINAL = ("EXACT", "REWARD")  # there is nothing better to find
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The state of a run in a word, and what to say about it."""
+
+    status: str
+    why: str | None = None  # it ended
+    error: str | None = None  # what the last process complained of
+    can_resume: bool = False
+    elsewhere: bool = False
+
+    @property
+    def running(self) -> bool:
+        """Whether it is being searched."""
+        return self.status in ("starting", "searching", "telling", "pausing", "stopping")
+
+
+def standing(
+    run: str,
+    searches: Searches,
+    readable: bool,
+    progress: dict[str, Any] | None,
+    unfinished: bool | None,
+    begun: float | None,
+) -> Standing:
+    """How a run stands.
+
+    `readable` says whether its settings are, `unfinished` whether its front is one of a search
+    under way (None: there is no front), `begun` when the lock was taken.
+    """
+    process, elsewhere = searches.own(run), searches.elsewhere(run)
+    if elsewhere or (process is not None and process.ended is None):
+        since = begun if process is None or elsewhere else process.started
+        return _going(searches.asked(run), progress, unfinished, since, elsewhere)
+    if not readable:
+        if process is not None and process.code is not None:
+            asked_early = process.code == INTERRUPTED
+            return Standing("stopped" if asked_early else "died", error=process.sentence)
+        return Standing("damaged")
+    return _ended(process, searches.asked(run), progress, unfinished)
+
+
+def _going(
+    asked: str | None,
+    progress: dict[str, Any] | None,
+    unfinished: bool | None,
+    since: float | None,
+    elsewhere: bool,
+) -> Standing:
+    if asked is not None:
+        status = "pausing" if asked == "pause" else "stopping"
+    elif progress is not None:
+        old = since is not None and progress["at"] < since
+        state = progress["state"]
+        status = "starting" if old else "telling" if state == "ended" else state
+    else:
+        status = "starting" if unfinished is None else "searching"
+    return Standing(status, elsewhere=elsewhere)
+
+
+def _ended(
+    process: Process | None,
+    asked: str | None,
+    progress: dict[str, Any] | None,
+    unfinished: bool | None,
+) -> Standing:
+    """What has become of a run that nobody searches."""
+    sentence = None if process is None else process.sentence
+    ended = None if process is None else process.ended
+    if progress is not None and ended is not None and progress["at"] > ended + 1:
+        sentence = asked = process = None  # another program has gone on with it since
+    kept = "stopped" if asked == "stop" else "paused"
+    code = None if process is None else process.code
+    if progress is not None and progress["state"] == "ended":
+        if progress["ended"] == "INTERRUPTED":
+            return Standing(kept, progress["why"], sentence, can_resume=True)
+        final = progress["ended"] in _FINAL
+        return Standing("finished", progress["why"], sentence, can_resume=not final)
+    if code == INTERRUPTED:
+        return Standing(kept, "interrupted; the best so far is kept", can_resume=True)
+    if progress is None and unfinished is False:
+        return Standing("finished", None, sentence, can_resume=True)
+    why = "its process ended before the search did; what it had saved is kept"
+    return Standing("died", why, sentence, can_resume=True)

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from run_helpers import Capture, fit, write_table
+from studio_helpers import Served, serving
 from symseek.runs.folder import RunFolder
 
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -55,3 +56,11 @@ def folder(here: Path, capsys: Capture, tmp_path_factory: pytest.TempPathFactory
     record["data"] = str(here / "data.csv")
     Path("run/settings.json").write_text(json.dumps(record, indent=2) + "\n")
     return Path("run")
+
+
+@pytest.fixture
+def studio(tmp_path: Path) -> Iterator[Served]:
+    """A studio in a folder with a table."""
+    write_table(tmp_path / "data.csv")
+    with serving(tmp_path) as served:
+        yield served

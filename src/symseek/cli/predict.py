@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
 from pathlib import Path
 
 from symseek.cli.options import (
@@ -40,37 +39,16 @@ def add_predict(commands: Commands) -> None:
 
 
 def _predict(options: argparse.Namespace) -> int:
-    import numpy as np
-    import pandas
-
-    from symseek.files.tables import read_all, read_inputs
+    from symseek.files.predictions import predictions
 
     check_writable(options.out)
     model = read_model(options)
-    formula = model.formula(options.row)
-    inputs = read_inputs(options.data, model.features, options.delimiter, options.drop_missing)
-    for note in inputs.notes:
+    found = predictions(
+        model, options.row, options.data, options.delimiter, options.drop_missing, options.keep
+    )
+    for note in found.notes:
         say(note)
-    values = formula.program.evaluate(inputs.X)
-    undefined = ~np.isfinite(values)
-    if options.keep:
-        frame = read_all(options.data, options.delimiter).iloc[inputs.rows]
-    else:
-        frame = pandas.DataFrame(inputs.X, columns=list(model.features))
-    predicted = np.where(undefined, np.nan, values)
-    frame = frame.assign(**{_unused_name(model.target, frame.columns): predicted})
-    write_text(frame.to_csv(index=False), options.out)
-    if undefined.any():
-        first = int(np.argmax(undefined))
-        say(
-            f"{formula.text} is undefined in {undefined.sum():,} of {len(values):,} rows,"
-            f" the first of them row {first + 1}; their cells are empty"
-        )
+    write_text(found.frame.to_csv(index=False), options.out)
+    if found.complaint is not None:
+        say(found.complaint)
     return 0
-
-
-def _unused_name(name: str, used: Collection[str]) -> str:
-    """A name for the prediction that no column has."""
-    while name in used:
-        name += "_predicted"
-    return name

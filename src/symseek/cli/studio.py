@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import threading
 from pathlib import Path
 
@@ -46,6 +47,9 @@ def _studio(options: argparse.Namespace) -> int:
         raise InputError(
             f"the studio needs {error.name}; run: pip install 'symseek[studio]'"
         ) from None
+    # Where a shell has started this in the background, Ctrl-C is ignored, and a search inherits
+    # that; it could not be paused.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     server = Server(Studio(folder, table, run), options.port)
     ends = "(Ctrl-C ends it; searches are paused and kept)"
     print(f"symseek studio: {server.address}  {ends}", flush=True)

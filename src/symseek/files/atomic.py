@@ -65,7 +65,7 @@ def write_new(path: str | os.PathLike[str], data: bytes) -> None:
     target = Path(path)
     part = target.with_name(f"{_start(target)}{secrets.token_hex(_MARK)}{_END}")
     try:
-        _write_through(part, data, None)
+        _write_through(part, data, None, lasting=True)
         try:
             os.link(part, target)  # unlike a renaming, this never takes another file's place
         except FileExistsError:

@@ -9,10 +9,10 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -24,13 +24,15 @@ from starlette.routing import Route
 from symseek.cli.settings import CHANGEABLE, option_words
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.contents import Contents, read_contents
-from symseek.files.records import Record, parse_json
+from symseek.files.records import Record, parse_json, read_file
 from symseek.regression.settings import cores
 from symseek.runs.folder import new_folder
 from symseek.studio.answers import Answer, Refused
 from symseek.studio.caches import FileCache
+from symseek.studio.desktop import show_folder
 from symseek.studio.events import Events
-from symseek.studio.guard import MOST_JSON, MOST_TABLE, Guard, read_body
+from symseek.studio.formulas import Formulas
+from symseek.studio.guard import MOST_JSON, MOST_TABLE, REPORT_POLICY, Guard, read_body
 from symseek.studio.options import options
 from symseek.studio.preview import preview, unreadable
 from symseek.studio.question import Considered, Question, consider, read_settings
@@ -62,6 +64,7 @@ class Studio:
         self.runs = Runs(self.workspace, self.searches)
         self.events = Events(self.runs, self.searches)
         self.contents: FileCache[Contents] = FileCache(read_contents, most=4)
+        self.formulas = Formulas(self.runs, self.contents)
         self.previews: FileCache[dict[str, Any]] = FileCache(self._read_preview, most=50)
 
     def app(self, token: str, port: int) -> Guard:
@@ -91,9 +94,17 @@ class Studio:
             Route(f"{run}/pause", self.pause, methods=["POST"]),
             Route(f"{run}/stop", self.stop, methods=["POST"]),
             Route(f"{run}/resume", self.resume, methods=["POST"]),
+            Route(f"{run}/pick", self.pick, methods=["POST"]),
+            Route(f"{run}/fit", self.fit),
+            Route(f"{run}/exports", self.exports),
+            Route(f"{run}/tree", self.tree),
+            Route(f"{run}/predict", self.predict, methods=["POST"]),
+            Route(f"{run}/report", self.report),
+            Route(f"{run}/open-folder", self.open_folder, methods=["POST"]),
+            Route("/api/files/{name}", self.file),
             Route("/api/events", self.stream),
             Route("/", self.page),
-            Route("/{name}", self.page),
+            Route("/{path:path}", self.page),
         ]
 
     @asynccontextmanager
@@ -115,7 +126,9 @@ class Studio:
             sentence = what.get(error.status_code, str(error.detail))
             return Answer({"error": sentence}, error.status_code)
         status = error.status if isinstance(error, Refused) else 400
-        return Answer({"error": told(error, self.workspace.folder)}, status)
+        # Of what is too large, the rest is not waited for.
+        headers = {"Connection": "close"} if status == 413 else None
+        return Answer({"error": told(error, self.workspace.folder)}, status, headers)
 
     async def _fail(self, request: Request, error: Exception) -> Response:
         """Something on this machine, such as a full disk."""
@@ -146,11 +159,11 @@ class Studio:
 
     async def page(self, request: Request) -> Response:
         """A file of the page itself."""
-        name = request.path_params.get("name", "index.html")
-        content = await run_in_threadpool(_page, name)
+        path = request.path_params.get("path", "index.html")
+        content = await run_in_threadpool(_page, path)
         if content is None:
             raise Refused(404, "there is nothing at this address")
-        return Response(content, media_type=TYPES[os.path.splitext(name)[1]])
+        return Response(content, media_type=TYPES[os.path.splitext(path)[1]])
 
     # --- tables
 
@@ -200,10 +213,10 @@ class Studio:
         considered = self._consider(body)
         if considered.problems:
             raise Refused(400, considered.problems[0]["sentence"])
-        table = self.workspace.table(Question.read(body).table)
-        folder = new_folder(table, self.workspace.folder)
+        asked = Question.read(body)
+        folder = new_folder(self.workspace.table(asked.table), self.workspace.folder)
         words = [*considered.words, "--out", str(folder), "--quiet"]
-        self.searches.start(folder.name, words)
+        self.searches.start(folder.name, words, (asked.table, asked.target))
         return folder.name
 
     async def pause(self, request: Request) -> Response:
@@ -260,18 +273,96 @@ class Studio:
             raise Refused(503, "too many tabs watch; close some")
         return StreamingResponse(self.events.stream(run), media_type="text/event-stream")
 
-    @cached_property
-    def folder(self) -> Path:
-        """Where everything is."""
-        return self.workspace.folder
+    # --- formulas
+
+    async def pick(self, request: Request) -> Response:
+        """Pick another formula."""
+        body = Record.of("the request", await _json(request), ("row",))
+        row = body.whole("row", 0, _MOST_ROW)
+        await run_in_threadpool(self.formulas.pick, request.path_params["run"], row)
+        return Answer({"ok": True})
+
+    async def fit(self, request: Request) -> Response:
+        """Formulas through the data."""
+        run, rows = request.path_params["run"], _rows(request)
+        return Answer(await run_in_threadpool(self.formulas.fit, run, rows))
+
+    async def exports(self, request: Request) -> Response:
+        """A formula in other languages."""
+        run, row = request.path_params["run"], _row(request)
+        return Answer(await run_in_threadpool(self.formulas.exports, run, row))
+
+    async def tree(self, request: Request) -> Response:
+        """A formula as a tree."""
+        run, row = request.path_params["run"], _row(request)
+        return Answer(await run_in_threadpool(self.formulas.tree, run, row))
+
+    async def predict(self, request: Request) -> Response:
+        """Predict for a file."""
+        data = await read_body(request, MOST_TABLE, "the table")
+        run, row, asked = request.path_params["run"], _row(request), request.query_params
+        drop = asked.get("drop_missing", "") in ("1", "true")
+        name = asked.get("name", "")
+        return Answer(await run_in_threadpool(self.formulas.predict, run, row, name, data, drop))
+
+    async def file(self, request: Request) -> Response:
+        """A file of predictions, to be saved elsewhere."""
+        name = request.path_params["name"]
+        if name not in self.workspace.written:
+            raise Refused(404, "there is no such file of predictions")
+        content = await run_in_threadpool(self.workspace.table(name).read_bytes)
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+        return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
+
+    async def report(self, request: Request) -> Response:
+        """The report of a run; whatever is in that file, no script in it runs."""
+        path = self.workspace.file(request.path_params["run"], "report.html")
+        try:
+            content = await run_in_threadpool(read_file, path)
+        except FileNotFoundError:
+            raise Refused(404, "this run has no report yet") from None
+        headers = {"Content-Security-Policy": REPORT_POLICY}
+        return Response(content, media_type="text/html; charset=utf-8", headers=headers)
+
+    async def open_folder(self, request: Request) -> Response:
+        """Show the folder of a run in a window of the system."""
+        await read_body(request, MOST_JSON, "the request")
+        path = self.workspace.run(request.path_params["run"])
+        return Answer({"ok": await run_in_threadpool(show_folder, path), "path": str(path)})
 
 
-def _page(name: str) -> bytes | None:
-    """The content of a file of the page; None if it has none of that name."""
-    for each in files("symseek.studio").joinpath("pages").iterdir():
-        if each.name == name and each.is_file() and os.path.splitext(name)[1] in TYPES:
-            return each.read_bytes()
-    return None
+_MOST_ROW = 100_000
+
+
+def _rows(request: Request) -> list[int]:
+    """The rows of the front that are asked for."""
+    given = request.query_params.getlist("row")
+    if not all(each.isdecimal() and each.isascii() and len(each) < 6 for each in given):
+        raise InputError("a row is a whole number; give one of the front")
+    return [int(each) for each in given]
+
+
+def _row(request: Request) -> int | None:
+    """The one row that is asked for; None is the picked one."""
+    rows = _rows(request)
+    if len(rows) > 1:
+        raise InputError("give one row")
+    return rows[0] if rows else None
+
+
+def _page(path: str) -> bytes | None:
+    """The content of a file of the page; None if it has none there.
+
+    Each name is looked for among those that are there, and never joined to a path.
+    """
+    place = files("symseek.studio")
+    for name in ("pages", *path.split("/")):
+        there = [each for each in place.iterdir() if each.name == name] if place.is_dir() else []
+        if not there:
+            return None
+        place = there[0]
+    known = place.is_file() and os.path.splitext(path)[1] in TYPES
+    return place.read_bytes() if known else None
 
 
 async def _json(request: Request) -> Any:

@@ -7,6 +7,7 @@ to read misses some progress and costs nothing more.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import AsyncIterator
 from typing import Any
@@ -24,6 +25,8 @@ EVERY = 0.1  # seconds between two looks
 RUNS_EVERY = 1.0  # seconds between two looks at the list of runs
 KEEP_OPEN = 15.0  # seconds after which a silent stream says that it is there
 MOST_TABS = 100
+
+_log = logging.getLogger(__name__)
 
 Message = tuple[str | None, str, bytes]  # the run (None: for all), the kind, what to send
 
@@ -81,10 +84,8 @@ class Events:
             self._tabs.discard(tab)
 
     def close(self) -> None:
-        """End every stream."""
+        """End every stream, at the next look."""
         self._closed = True
-        for tab in self._tabs:
-            tab.wake.set()
 
     def full(self) -> bool:
         """Whether no more tabs can watch."""
@@ -92,16 +93,24 @@ class Events:
 
     async def watch(self) -> None:
         """Look for what has changed, and tell the tabs, for as long as the server runs."""
-        while True:
+        while not self._closed:
             await asyncio.sleep(EVERY)
-            if not self._tabs and not self.searches.busy:
-                continue
+            if self._tabs or self.searches.busy:
+                await self._tell()
+        for tab in self._tabs:
+            tab.wake.set()
+
+    async def _tell(self) -> None:
+        try:
             watched = {tab.run for tab in self._tabs if tab.run is not None}
             messages = await to_thread.run_sync(self._look, watched, limiter=self._thread)
-            for run, kind, data in messages:
-                for tab in self._tabs:
-                    if run is None or tab.run == run:
-                        tab.put(kind, data)
+        except Exception:  # one look that fails must not be the last
+            _log.exception("the runs could not be looked at")
+            return
+        for run, kind, data in messages:
+            for tab in self._tabs:
+                if run is None or tab.run == run:
+                    tab.put(kind, data)
 
     async def _beginning(self, run: str | None) -> list[tuple[str, bytes]]:
         """What a new tab has to know."""

@@ -8,7 +8,7 @@ What does not is refused in one sentence, before anything else looks at it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from starlette.datastructures import MutableHeaders
 from starlette.requests import Request
@@ -127,10 +127,3 @@ async def read_body(request: Request, most: int, what: str) -> bytes:
         limit = f"{most >> 20} MiB"
         raise Refused(413, f"{what} is larger than {limit}, which is the most that is taken here")
     return b"".join(parts)
-
-
-def only(allowed: Collection[str], given: Iterable[str]) -> None:
-    """Refuse a parameter in the address that is not known."""
-    for name in given:
-        if name not in allowed:
-            raise Refused(400, "the address has a parameter that is not known here")

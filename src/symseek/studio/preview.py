@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from symseek.files.contents import Column, Contents
 from symseek.files.tables import column_error
 from symseek.studio.wording import told
 
-__all__ = ["preview", "unreadable"]
+__all__ = ["HEAD", "Reader", "preview", "unreadable"]
+
+Reader = Callable[[Path, str | None], Contents]
 
 HEAD = 8  # rows that are shown
 BINS = 20  # of a histogram

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from symseek.files.records import parse_json, plain_text, read_file
+from symseek.studio.caches import stamp
 
-__all__ = ["DISCOVERIES", "PROGRESS", "read_discoveries", "read_progress"]
-
-PROGRESS, DISCOVERIES = "progress.json", "discoveries.json"
+__all__ = ["read_discoveries", "read_progress"]
 
 STATES = ("searching", "telling", "ended")
 SEED_STATES = ("waiting", "searching", "ended")
@@ -32,9 +31,10 @@ class _Odd(Exception):
 
 
 def read_progress(path: Path) -> dict[str, Any] | None:
-    """How far a search is, or None."""
+    """How far a search is, and `at` what time it said so; or None."""
+    written = stamp(path)
     try:
-        return _object(_json(path), _PROGRESS)
+        return {**_object(_json(path), _PROGRESS), "at": written[0] / 1e9 if written else 0.0}
     except _Odd:
         return None
 
@@ -146,7 +146,6 @@ _PROGRESS: dict[str, Check] = {
     "share": _or_none(_number),
     "left": _or_none(_number),
     "structure": _or_none(_text),
-    "at": _number,
     "seeds": _list_of(lambda value: _object(value, _SEED), _MOST_SEEDS),
     "course": _list_of(_point, _MOST_POINTS),
 }

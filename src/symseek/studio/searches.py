@@ -44,6 +44,7 @@ class Process:
 
     process: subprocess.Popen[bytes]
     said: IO[bytes]  # its output for people
+    about: tuple[str | None, str | None] = (None, None)  # its table and target
     started: float = field(default_factory=time.time)
     asked: Asked | None = None
     signalled: bool = False
@@ -93,8 +94,10 @@ class Searches:
         self._seen: dict[str, _Seen] = {}
         self._lock = threading.RLock()
 
-    def start(self, run: str, words: Sequence[str]) -> None:
-        """Start a process of `symseek` for a run."""
+    def start(
+        self, run: str, words: Sequence[str], about: tuple[str | None, str | None] = (None, None)
+    ) -> None:
+        """Start a process of `symseek` for a run, which is about a table and a target."""
         with self._lock:
             if self.running(run):
                 raise Refused(409, f"the run {run} is being searched already")
@@ -113,7 +116,7 @@ class Searches:
                 said.close()
                 raise InputError(f"the search cannot be started: {error}") from None
             self._own.pop(run, None)  # the newest is the last
-            self._own[run] = Process(process, said)
+            self._own[run] = Process(process, said, about)
 
     def own(self, run: str) -> Process | None:
         """The process of a run that this server started last, whether or not it has ended."""
@@ -126,12 +129,16 @@ class Searches:
     def running(self, run: str) -> bool:
         """Whether someone searches just now."""
         process = self.own(run)
-        return (process is not None and process.ended is None) or self.holder(run) is not None
+        return (process is not None and process.ended is None) or self.elsewhere(run)
 
     def elsewhere(self, run: str) -> bool:
         """Whether a program that this server did not start searches just now."""
-        process = self.own(run)
-        return (process is None or process.ended is not None) and self.holder(run) is not None
+        process, who = self.own(run), self.holder(run)
+        if process is None or who is None:
+            return who is not None
+        if who.pid == process.process.pid and process.ended is not None:
+            who = self.holder(run, now=True)  # it was killed, and could not remove its lock
+        return process.ended is not None and who is not None
 
     def holder(self, run: str, now: bool = False) -> Holder | None:
         """Who writes the folder of a run; not looked up at every call, unless `now`."""

@@ -50,6 +50,10 @@ class Server:
         """Serve until Ctrl-C or SIGTERM."""
         self.server.run(sockets=[self.socket])
 
+    def stop(self) -> None:
+        """Serve no more; whoever runs the server goes on."""
+        self.server.handle_exit(0, None)
+
     def end_searches(self, say: Callable[[str], None]) -> None:
         """Pause the searches that were started here, wait for them, and say how each goes on."""
         searches = self.studio.searches
@@ -78,7 +82,8 @@ class _Uvicorn(uvicorn.Server):
 
 
 def _bound(port: int) -> socket.socket:
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Only where the protocol is named does asyncio send small answers at once.
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if sys.platform != "win32":  # there it would let two servers share a port
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

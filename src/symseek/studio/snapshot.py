@@ -16,11 +16,12 @@ from symseek.notation.mathml import mathml
 from symseek.notation.typeset import readable, tidied
 from symseek.programs import Program
 from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.live import DISCOVERIES, PROGRESS_FILE
 from symseek.runs.lock import LOCK
 from symseek.runs.recorder import PROGRESS as UNFINISHED
 from symseek.studio.answers import Refused
 from symseek.studio.caches import FileCache, Stamp, stamp
-from symseek.studio.progress import DISCOVERIES, PROGRESS, read_discoveries, read_progress
+from symseek.studio.progress import read_discoveries, read_progress
 from symseek.studio.searches import Searches
 from symseek.studio.standing import Standing, standing
 from symseek.studio.wording import told
@@ -67,7 +68,7 @@ class Runs:
 
     def progress(self, run: str) -> dict[str, Any] | None:
         """How far the search is, if it says so."""
-        return self._progress(self.workspace.file(run, PROGRESS))
+        return self._progress(self.workspace.file(run, PROGRESS_FILE))
 
     def standing(self, run: str) -> Standing:
         """How the run stands."""
@@ -91,7 +92,7 @@ class Runs:
 
     def progress_stamp(self, run: str) -> Stamp | None:
         """What changes when the search has said something of itself."""
-        return stamp(self.workspace.folder / run / PROGRESS)
+        return stamp(self.workspace.folder / run / PROGRESS_FILE)
 
     # --- what the page is told
 
@@ -166,7 +167,8 @@ class Runs:
     def _asked(self, run: str) -> tuple[str | None, str | None]:
         """The table and the target, as far as they are known."""
         if self._settings_error(run) is not None:
-            return None, None
+            process = self.searches.own(run)
+            return (None, None) if process is None else process.about
         request = self.request(run)
         return _text(request.data.name), request.target
 

@@ -92,7 +92,6 @@ class Workspace:
 
         A file of that name and content that is there already will do.
         """
-        checked_name(name)
         for other in _numbered(name):
             path = self.folder / other
             if self._is(other, stat.S_ISREG) and path.stat().st_size == len(data):

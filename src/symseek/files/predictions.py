@@ -1,0 +1,66 @@
+"""The values of a formula on the rows of a file, as the table that is written of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from symseek.files.tables import read_all, read_inputs
+from symseek.model import Model
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+__all__ = ["Predictions", "predictions"]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a formula predicts."""
+
+    frame: DataFrame  # the columns it needs, or all, and the prediction: empty where undefined
+    undefined: int  # rows
+    notes: tuple[str, ...]  # what was done that the user may not expect, a sentence each
+    complaint: str | None  # where the formula is undefined, in a sentence
+
+
+def predictions(
+    model: Model,
+    row: int | None,
+    path: Path,
+    delimiter: str | None = None,
+    drop_missing: bool = False,
+    keep: bool = False,
+) -> Predictions:
+    """Predict with a row of the front; `keep` all columns of the file, as they are."""
+    import pandas
+
+    formula = model.formula(row)
+    inputs = read_inputs(path, model.features, delimiter, drop_missing)
+    values = formula.program.evaluate(inputs.X)
+    undefined = ~np.isfinite(values)
+    if keep:
+        frame = read_all(path, delimiter).iloc[inputs.rows]
+    else:
+        frame = pandas.DataFrame(inputs.X, columns=list(model.features))
+    predicted = np.where(undefined, np.nan, values)
+    frame = frame.assign(**{_unused_name(model.target, frame.columns): predicted})
+    complaint = None
+    if undefined.any():
+        first = int(np.argmax(undefined))
+        complaint = (
+            f"{formula.text} is undefined in {undefined.sum():,} of {len(values):,} rows,"
+            f" the first of them row {first + 1}; their cells are empty"
+        )
+    return Predictions(frame, int(undefined.sum()), inputs.notes, complaint)
+
+
+def _unused_name(name: str, used: Collection[str]) -> str:
+    """A name for the prediction that no column has."""
+    while name in used:
+        name += "_predicted"
+    return name

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from studio_helpers import Served
+from run_helpers import write_table
+from studio_helpers import Served, serving
 from symseek.studio import guard
 
 HEADERS = {
@@ -21,6 +22,16 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One studio for all of these: whatever it is sent, it goes on."""
+    folder = tmp_path_factory.mktemp("guarded")
+    write_table(folder / "data.csv")
+    with serving(folder) as served:
+        yield served
+        assert still_answers(served)
 
 
 def answered(served: Served, path: str, method: str = "GET", **headers: str) -> httpx.Response:
@@ -125,8 +136,10 @@ def test_no_name_leads_out_of_the_folder(studio: Served) -> None:
     paths = [*climbing(), "api/tables/link.csv", "api/runs/linked-run-1"]
     statuses = Counter(studio.client.get(path).status_code for path in paths)
     assert statuses == {404: len(paths)}
-    assert studio.get("api/state")["tables"] == ["data.csv"]
-    assert studio.get("api/state")["runs"] == []
+    state = studio.get("api/state")
+    assert (state["tables"], state["runs"]) == (["data.csv"], [])
+    for name in ("link.csv", "linked-run-1"):
+        (studio.folder / name).unlink()
 
 
 def test_a_table_that_is_too_large_is_refused_while_it_is_read(

@@ -42,10 +42,11 @@ def _studio(options: argparse.Namespace) -> int:
         from symseek.studio.app import Studio
         from symseek.studio.server import Server
     except ModuleNotFoundError as error:
-        if error.name not in ("starlette", "uvicorn", "anyio"):
+        package = str(error.name).partition(".")[0]
+        if package not in ("starlette", "uvicorn", "anyio"):
             raise
         raise InputError(
-            f"the studio needs {error.name}; run: pip install 'symseek[studio]'"
+            f"the studio needs {package}; run: pip install 'symseek[studio]'"
         ) from None
     # Where a shell has started this in the background, Ctrl-C is ignored, and a search inherits
     # that; it could not be paused.

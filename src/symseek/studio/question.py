@@ -6,7 +6,7 @@ Every complaint is the command line's own sentence, with the field of the page t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -225,7 +225,7 @@ def _table(
         table = training_table(contents, *columns, question.drop_missing)
         _check_search(question, table, settings)
     except InputError as error:
-        return None, [_problem(_field(question, str(error)), error, folder)]
+        return None, [_problem(_field(question, contents.names, str(error)), error, folder)]
     return table, []
 
 
@@ -244,7 +244,7 @@ def _listed(name: str) -> str:
     return f"`{name}`" if "," in name or name.startswith("`") else name
 
 
-def _field(question: Question, message: str) -> str | None:
+def _field(question: Question, names: Sequence[str], message: str) -> str | None:
     """The field of the page that a complaint about the whole table belongs to."""
     if "`validation`" in message:
         return "validation"
@@ -252,10 +252,9 @@ def _field(question: Question, message: str) -> str | None:
         return "weights"
     if f"target {question.target!r}" in message or f"no column {question.target!r}" in message:
         return "target"
-    if "`features`" in message or "feature" in message:
+    if "`features`" in message or "feature" in message or "has no column" in message:
         return "features"
-    named = re.search(r"column ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")", message)
-    if named is not None:
-        inner = named[1][1:-1]
-        return f"column:{inner}"
+    for name in names:
+        if f"column {name!r}" in message:
+            return f"column:{name}"
     return "target" if message.startswith("y ") else None

@@ -88,6 +88,7 @@ def _bound(port: int) -> socket.socket:
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((HOST, port))
+        found.listen()  # who comes before the server is up waits a little
     except (OSError, OverflowError) as error:
         found.close()
         if getattr(error, "errno", None) == errno.EADDRINUSE:

@@ -70,14 +70,25 @@ export const api = {
 
 const RETRY = 2000; // milliseconds between two attempts to reach a server that is gone
 const PATIENCE = 1200; // milliseconds without a stream before that is said
+const UNSEEN = 3000; // milliseconds that a hidden tab keeps its stream
 
-/** The event stream of this tab. It comes back by itself; `lost` and `back` say so. */
+/**
+ * The event stream of this tab. It comes back by itself; `lost` and `back` say so. A tab that
+ * nobody sees has none: browsers open only a few connections to a server, for all tabs together.
+ */
 export class Stream {
   constructor(handlers) {
     this.handlers = handlers; // {runs, progress, front, lost, back}
     this.run = null;
     this.source = null;
     this.isLost = false;
+    document.addEventListener("visibilitychange", () => this.seen());
+  }
+
+  seen() {
+    clearTimeout(this.unseen);
+    if (document.hidden) this.unseen = setTimeout(() => this.close(), UNSEEN);
+    else if (!this.source) this.open();
   }
 
   /** Follow a run, or with null only the list of runs. */
@@ -89,6 +100,7 @@ export class Stream {
 
   open() {
     this.close();
+    if (document.hidden) return;
     const source = new EventSource(this.run === null ? "api/events" : `api/events?run=${safe(this.run)}`);
     this.source = source;
     source.onopen = () => this.opened();

@@ -11,7 +11,7 @@ export class Banner {
 
   /** The server is gone; `unfinished` is the run that is shown, if it has not come to its end. */
   lost(unfinished) {
-    const command = unfinished ? `symseek resume ${quoted(unfinished.run)}` : "symseek studio";
+    const command = unfinished ? `symseek resume ${quoted(unfinished)}` : "symseek studio";
     const goes = unfinished ? " goes on. " : " starts it again. ";
     this.show(
       "lost",
@@ -21,6 +21,10 @@ export class Banner {
       copyButton(() => command, { what: "the command" }),
       el("span", { class: "muted" }, " Trying to reach it again."),
     );
+  }
+
+  crowded() {
+    this.show("lost", "Too many tabs watch. Close some, and this one moves again.");
   }
 
   back() {

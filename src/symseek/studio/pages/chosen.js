@@ -118,7 +118,7 @@ function numbers(formula) {
 
 function noteText(isPicked, rule, busy) {
   const by = rule === "by hand" ? "by hand" : `by the rule “${rule}”`;
-  if (isPicked) return `This row is picked ${by}: predictions, exports and the report use it.`;
+  if (isPicked) return `This row is picked ${by}: it is the one to use unless another is asked for.`;
   if (busy) return "To use this row instead of the picked one, pause or stop the search first.";
   return "Use this row, and the command line uses it too.";
 }

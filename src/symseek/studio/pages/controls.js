@@ -8,11 +8,12 @@ import { isBusy, statusSentence } from "./status.js";
 import { duration, sentence, whole } from "./text.js";
 
 export class Controls {
-  constructor(run, options) {
+  constructor(run, options, beginWith) {
     this.run = run;
+    this.anew = el("button", { type: "button", id: "begin-with" }, "New run that begins with these formulas");
+    this.anew.addEventListener("click", beginWith);
     this.fields = options.settings.filter((each) => each.while_paused).map((each) => new Field(each));
     this.status = el("p", { class: "status", id: "status" });
-    this.structure = el("p", { class: "muted structure", id: "structure" });
     this.pause = this.button("pause", "Pause", () => api.pause(run));
     this.stop = this.button("stop", "Stop", () => api.stop(run));
     this.goOn = this.button("go-on", "Go on", () => this.resumed(), "primary");
@@ -25,7 +26,6 @@ export class Controls {
       el("div", { class: "bar" }, this.status, el("div", { class: "buttons" }, this.pause, this.goOn, this.stop)),
       this.problem,
       this.meter.element,
-      this.structure,
       this.budgets,
     );
   }
@@ -58,6 +58,7 @@ export class Controls {
       el("summary", {}, "Change the budgets and go on"),
       el("div", { class: "fields" }, this.fields.map((field) => field.element)),
       this.more,
+      el("div", { class: "bar other" }, el("span", { class: "muted" }, "To change anything else:"), this.anew),
     );
   }
 
@@ -78,6 +79,7 @@ export class Controls {
     this.toggle(this.goOn, canResume && ["paused", "stopped", "died"].includes(status), false);
     setText(this.goOn, status === "died" ? "Resume" : "Go on");
     setHidden(this.budgets, !canResume || isBusy(status));
+    setHidden(this.anew.parentElement, !snapshot.formulas.length);
     if (snapshot.progress) this.progress(snapshot.progress, status);
     else this.meter.clear(snapshot);
   }
@@ -107,7 +109,6 @@ export class Controls {
 
   progress(progress, status = this.shown) {
     this.meter.show(progress, status);
-    setText(this.structure, progress.structure ? sentence(progress.structure) : "");
   }
 }
 

@@ -19,6 +19,13 @@ export function copyButton(text, { label = "Copy", what = "" } = {}) {
   return button;
 }
 
+/** A command to read and to copy: {element, code}. */
+export function commandBox(id) {
+  const code = el("code", { id, tabindex: "0", role: "group", "aria-label": "The command" });
+  const copy = copyButton(() => code.textContent, { what: "the command" });
+  return { code, element: el("div", { class: "command" }, code, copy) };
+}
+
 async function copied(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,22 +1,26 @@
 // The log: each formula that made the error much smaller, newest first.
 
-import { el, fill, setHidden, typeset } from "./dom.js";
+import { el, fill, setHidden, setText, typeset } from "./dom.js";
 import { panel } from "./panel.js";
-import { brief, duration, improvement } from "./text.js";
+import { brief, duration, improvement, sentence } from "./text.js";
 
 export class Discoveries {
   constructor() {
     this.list = el("ol", { class: "discoveries", reversed: true });
     this.empty = el("p", { class: "muted" }, "Nothing yet.");
-    const box = el("div", { class: "scroll log", tabindex: "0", role: "group", "aria-label": "Log" }, this.empty, this.list);
+    this.structure = el("p", { id: "structure", hidden: true });
+    const box = el("div", { class: "scroll log", tabindex: "0", role: "group", "aria-label": "Log" }, this.structure, this.empty, this.list);
     this.element = panel("discoveries", "Discoveries", box);
   }
 
-  show(discoveries) {
-    const key = JSON.stringify(discoveries);
+  /** `structure` is what the rows tell before the search. */
+  show(discoveries, structure) {
+    const key = JSON.stringify([discoveries, structure]);
     if (key === this.key) return;
     this.key = key;
     setHidden(this.empty, discoveries.length > 0);
+    setText(this.structure, structure ? sentence(structure) : "");
+    setHidden(this.structure, !structure);
     fill(this.list, [...discoveries].reverse().map(line));
   }
 }

@@ -21,12 +21,14 @@ const LABELS = {
   structure: "Structure",
   threads: "Threads",
   engine: "Engine",
+  guesses: "Formulas to begin with",
 };
 
 export class Field {
   constructor(setting, changed = () => {}) {
     this.setting = setting;
     this.name = setting.name;
+    this.isList = Array.isArray(setting.default);
     this.id = newId(setting.name);
     this.problem = el("p", { class: "problem", id: `${this.id}-problem`, hidden: true });
     this.control = this.made();
@@ -42,6 +44,7 @@ export class Field {
     if (this.setting.choices) {
       return el("select", common, this.setting.choices.map((each) => el("option", { value: each }, each)));
     }
+    if (this.isList) return el("textarea", { rows: 3, spellcheck: "false", ...common });
     const numeric = { whole: "numeric", number: "decimal" }[this.setting.kind] ?? "text";
     return el("input", { type: "text", inputmode: numeric, autocomplete: "off", spellcheck: "false", ...common });
   }
@@ -70,6 +73,7 @@ export class Field {
 
   set(value) {
     if (this.setting.kind === "flag") this.control.checked = Boolean(value);
+    else if (this.isList) this.control.value = value.join("\n");
     else if (value !== null) this.control.value = this.setting.kind === "whole" && Number.isInteger(value) ? whole(value) : value;
     if (this.none) this.none.checked = this.control.disabled = value === null;
   }
@@ -79,6 +83,7 @@ export class Field {
     if (this.setting.kind === "flag") return this.control.checked;
     if (this.none?.checked) return null;
     const text = this.control.value.trim();
+    if (this.isList) return text.split(/[;\n]/).map((each) => each.trim()).filter(Boolean);
     if (!["whole", "number"].includes(this.setting.kind)) return text;
     const number = Number(text.replaceAll(",", "").replaceAll("_", ""));
     return text && Number.isFinite(number) && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : text;

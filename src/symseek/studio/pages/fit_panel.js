@@ -20,7 +20,7 @@ export class FitPanel {
     this.note = el("p", { class: "muted small", id: "fit-note" });
     const against = el("div", { class: "bar" }, el("label", { for: "against" }, "Against"), this.select);
     this.fit = panel("fit", "The fit", against, this.fitPicture.element, this.legend);
-    this.residuals = panel("residuals", "Residuals", this.residualPicture.element, this.note);
+    this.residuals = panel("residuals", "Residuals", el("p", { class: "bar muted" }, "Measured minus predicted, row by row."), this.residualPicture.element, this.note);
   }
 
   /** Ask for the rows shown, unless it is they that are drawn. */

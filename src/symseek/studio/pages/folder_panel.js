@@ -1,7 +1,7 @@
 // The files of a run: its report, its folder, and the command that repeats it.
 
 import { api } from "./api.js";
-import { copyButton } from "./copy.js";
+import { commandBox, copyButton } from "./copy.js";
 import { el, fill, setHidden, setText } from "./dom.js";
 import { panel, problemLine, showProblem } from "./panel.js";
 import { sentence } from "./text.js";
@@ -20,22 +20,22 @@ export class FolderPanel {
     this.again.addEventListener("click", askAgain);
     this.path = el("p", { id: "folder-path", hidden: true });
     this.problem = problemLine("folder-problem");
-    this.command = el("code", { id: "run-command" });
+    this.command = commandBox("run-command");
     this.element = panel(
       "files",
       "Report and folder",
-      el("div", { class: "bar" }, this.report, open, this.again),
+      el("div", { class: "bar" }, open, this.again, this.report),
       this.path,
       this.problem,
       el("h3", {}, "The same on the command line"),
-      el("div", { class: "command" }, this.command, copyButton(() => this.command.textContent, { what: "the command" })),
+      this.command.element,
     );
   }
 
   show(snapshot) {
     setHidden(this.report, !snapshot.report);
     setHidden(this.again, !snapshot.table || snapshot.features === null);
-    setText(this.command, snapshot.command ?? "");
+    setText(this.command.code, snapshot.command ?? "");
   }
 
   async openFolder() {

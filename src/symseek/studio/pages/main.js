@@ -9,7 +9,6 @@ import { NewView } from "./new_view.js";
 import { newAddress, place } from "./routes.js";
 import { RunView } from "./run_view.js";
 import { Sidebar } from "./sidebar.js";
-import { isBusy } from "./status.js";
 import { bindTheme } from "./theme.js";
 import { sentence } from "./text.js";
 
@@ -26,7 +25,7 @@ class App {
       runs: (data) => this.arrived("runs", data),
       progress: (data) => this.arrived("progress", data),
       front: (data) => this.arrived("front", data),
-      lost: () => this.banner.lost(this.unfinishedRun()),
+      lost: () => this.lost(),
       back: () => this.back(),
     });
     bindTheme(document.getElementById("theme"));
@@ -102,10 +101,20 @@ class App {
     if (progress && progress.run === this.view.run) this.view.progress?.(progress);
   }
 
+  /** There is no stream: the server is gone, or has as many tabs as it can have. */
+  async lost() {
+    try {
+      await api.state();
+      if (this.stream.isLost) this.banner.crowded();
+    } catch {
+      if (this.stream.isLost) this.banner.lost(this.unfinishedRun());
+    }
+  }
+
   /** The run to name when the server is gone. */
   unfinishedRun() {
     const { run, status } = this.view ?? {};
-    return run && status !== "finished" ? { run, busy: isBusy(status) } : null;
+    return run && status !== "finished" ? run : null;
   }
 
   async back() {

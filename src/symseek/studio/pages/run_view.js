@@ -36,7 +36,7 @@ export class RunView {
 
   make() {
     const choose = (row) => this.chosen(row);
-    this.controls = new Controls(this.run, this.app.options);
+    this.controls = new Controls(this.run, this.app.options, () => this.beginWith());
     this.front_ = new FrontChart(choose);
     this.formulas = new Formulas(choose);
     this.chosenPanel = new Chosen(this.run, (row) => this.compared(row));
@@ -63,8 +63,7 @@ export class RunView {
       this.discoveries.element,
       this.seeds.element,
       this.exports.element,
-      this.predict.element,
-      this.files.element,
+      el("div", { class: "stack" }, this.predict.element, this.files.element),
     );
   }
 
@@ -84,6 +83,7 @@ export class RunView {
   }
 
   missing(message) {
+    this.app.stream.watch(null);
     fill(this.element, el("h1", {}, this.run), el("p", { class: "problem" }, sentence(message)));
   }
 
@@ -95,7 +95,7 @@ export class RunView {
     setText(this.heading, asked ? `${snapshot.target} from ${snapshot.table}` : snapshot.run);
     setText(this.about, asked ? snapshot.run : "");
     this.controls.show(snapshot);
-    this.discoveries.show(snapshot.discoveries ?? []);
+    this.discoveries.show(snapshot.discoveries ?? [], snapshot.progress?.structure);
     this.files.show(snapshot);
     this.seeds.show(snapshot.progress?.seeds);
     this.course.show(snapshot.progress, true);
@@ -135,10 +135,16 @@ export class RunView {
   }
 
   /** The question of this run, to be changed and asked as another. */
-  askAgain() {
+  askAgain(changes = {}) {
     const { table, target, features, settings, weights, drop_missing: dropMissing, delimiter } = this.snapshot;
-    this.app.draft = { table, target, features, settings, weights, drop_missing: dropMissing, delimiter };
+    const asked = { ...settings, ...changes };
+    this.app.draft = { table, target, features, settings: asked, weights, drop_missing: dropMissing, delimiter };
     this.app.go(newAddress(table));
+  }
+
+  /** The same, with the formulas found so far to begin with. */
+  beginWith() {
+    this.askAgain({ guesses: this.snapshot.formulas.map((each) => each.text) });
   }
 
   /** What a file that is dropped on this view may be for. */

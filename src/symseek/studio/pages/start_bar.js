@@ -1,6 +1,6 @@
 // The bar at the foot of a question: the same as a command, and the button that starts it.
 
-import { copyButton } from "./copy.js";
+import { commandBox } from "./copy.js";
 import { el, setText } from "./dom.js";
 import { problemLine, showProblem } from "./panel.js";
 import { counted, sentence } from "./text.js";
@@ -8,7 +8,7 @@ import { counted, sentence } from "./text.js";
 export class StartBar {
   constructor(start) {
     this.problems = 0;
-    this.command = el("code", { id: "command" });
+    this.command = commandBox("command");
     this.note = el("p", { class: "muted", id: "question-note" });
     this.problem = problemLine("question-problem");
     this.start = el("button", { type: "button", class: "primary large", id: "start" }, "Start");
@@ -19,7 +19,7 @@ export class StartBar {
       el(
         "div",
         { class: "start-text" },
-        el("div", { class: "command" }, this.command, copyButton(() => this.command.textContent, { what: "the command" })),
+        this.command.element,
         this.note,
         this.problem,
       ),
@@ -30,7 +30,7 @@ export class StartBar {
   /** `rest` is what is wrong and has no place of its own; of the others it is said how many. */
   show(answer, rest, beside) {
     this.problems = answer.problems.length;
-    setText(this.command, answer.command ?? "");
+    setText(this.command.code, answer.command ?? "");
     const words = beside > 0 ? `${counted(beside, "problem")} above.` : `${counted(answer.rows, "row")} to learn from.`;
     setText(this.note, [words, ...answer.notes.map(sentence)].join(" "));
     showProblem(this.problem, rest.join(" "));

@@ -65,8 +65,8 @@ export function improvement(before, now) {
   return times < 2.5 ? "error halved" : `error ${brief(times, 2)} times smaller`;
 }
 
-/** A sentence: its first letter large and a full stop at its end. */
+/** A sentence: a full stop at its end, and its first letter large unless it begins with a name. */
 export function sentence(text) {
-  const begun = text.charAt(0).toUpperCase() + text.slice(1);
+  const begun = /^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
   return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }

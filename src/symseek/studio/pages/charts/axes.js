@@ -19,7 +19,9 @@ export class Axis {
 
   /** About so many values, each with its text. */
   ticks(count = 5) {
-    const { values, digits } = this.log ? this.decades(count) : this.steps(count);
+    const decades = this.log ? this.decades(count) : null;
+    // Within a decade, powers of ten are too few.
+    const { values, digits } = decades && decades.values.length > 2 ? decades : this.steps(count);
     return values.map((value) => ({ value, text: brief(value, digits) }));
   }
 

@@ -35,7 +35,7 @@ export class FrontChart {
     this.frame = frame({
       width,
       height,
-      x: spanning(sizes, { whole: true }),
+      x: spanning([1, 10, ...sizes], { whole: true }),
       y: spanning(errors, { log: true, room: 0.06 }),
       xLabel: "complexity",
       yLabel: "error (NRMSE)",
@@ -101,8 +101,9 @@ export class FrontChart {
       el("div", { class: "muted" }, `row ${formula.row}, complexity ${formula.complexity}, error ${brief(formula.nrmse)}`),
     );
     this.tip.hidden = false;
+    this.tip.style.left = "0"; // where it has all the room to be as wide as its formula
     const { left, top } = this.frame;
-    const room = this.element.clientWidth;
+    const room = document.documentElement.clientWidth - this.element.getBoundingClientRect().left - 16;
     const wide = this.tip.offsetWidth;
     this.tip.style.left = `${Math.max(0, Math.min(left + x - wide / 2, room - wide))}px`;
     const above = top + y - this.tip.offsetHeight - 16;

@@ -40,7 +40,9 @@ addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
 window.layoutShift = 0;
 new PerformanceObserver((list) => {
-  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.layoutShift += entry.value;
+  for (const { value, hadRecentInput } of list.getEntries()) {
+    if (!hadRecentInput) window.layoutShift += value;
+  }
 }).observe({ type: "layout-shift", buffered: true });
 """
 
@@ -169,7 +171,9 @@ def symseek(folder: Path, *words: object, code: int = 0) -> subprocess.Completed
 def options(settings: dict[str, Any]) -> list[str]:
     """Settings as options of the command line."""
     given = [(f"--{name.replace('_', '-')}", value) for name, value in settings.items()]
-    return [str(word) for name, value in given for word in (name, "none" if value is None else value)]
+    return [
+        str(word) for name, value in given for word in (name, "none" if value is None else value)
+    ]
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:

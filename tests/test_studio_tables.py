@@ -203,6 +203,8 @@ def test_names_that_are_markup_are_names(studio: Served) -> None:
         ({"features": ["a"], "settings": {"operators": []}}, ["operators"]),
         ({"features": ["a"], "settings": {"pick": "validation"}}, ["pick"]),
         ({"features": ["a"], "settings": {"no_such": 1}}, [None]),
+        ({"features": ["a"], "settings": {"guesses": ["a*"]}}, ["guesses"]),
+        ({"features": ["a"], "settings": {"guesses": "a"}}, ["guesses"]),
         ({"features": ["a"], "delimiter": "abc"}, ["delimiter"]),
     ],
 )
@@ -248,6 +250,17 @@ def test_the_command_is_that_of_a_terminal(tmp_path: Path) -> None:
         " --threads 2"
     )
     assert found.words[:2] == ["fit", str(path)]
+
+
+def test_formulas_to_begin_with_are_left_out_where_they_cannot_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("x,y\n1,2\n2,3\n3,5\n4,5\n")
+    settings = {"guesses": ["2*x", "log(x - 9)", "x + 1", "nonsense("]}
+    asked = Question.read({"table": path.name, "target": "y", "settings": settings})
+    found = consider(asked, path, lambda: read_contents(path))
+    assert found.problems == []
+    assert found.notes == ["left out 2 formulas to begin with that cannot be used"]
+    assert found.command == "symseek fit data.csv --target y --guesses '2*x; x + 1'"
 
 
 def test_files_that_cannot_be_named_are_not_listed(tmp_path: Path) -> None:

@@ -130,7 +130,7 @@ class Regression:
         if not self.settings.guesses:
             return None
         columns = self.full, self.library, self.train.X, self.scales
-        return guessed(self.settings.guesses, *columns, self._longest)
+        return guessed(self.settings.guesses, *columns, self.longest)
 
     def _engine(self) -> str | Engine:
         """What computes; all searches of a fit share one device."""
@@ -189,13 +189,13 @@ class Regression:
         return Proposals(
             self.library,
             rows,
-            self._longest * (_UNSIMPLIFIED if self._longest > settings.max_length else 1),
+            self.longest * (_UNSIMPLIFIED if self.longest > settings.max_length else 1),
             partial(self._search_some_rows, seed=seed),
             settings.threads,
         )
 
     @property
-    def _longest(self) -> int:
+    def longest(self) -> int:
         """The most tokens of a formula: linear algebra may take more than the search, unless asked.
 
         Who asks for formulas shorter than usual gets them.
@@ -302,7 +302,7 @@ class Regression:
             # How short these are shows once their numbers are neat, so none is left out before.
             tightened = dict.fromkeys([*self.telling.tightened([*programs, *proposed]), *proposed])
             programs = self.telling.refitted(list(tightened), self.train.scaled(self.scales))
-        programs = [each for each in programs if len(each) <= max(self._longest, _LINE)]
+        programs = [each for each in programs if len(each) <= max(self.longest, _LINE)]
         if self.settings.constants or not programs:
             programs = [self.telling.number(), *programs]
         programs = [self.telling.in_units(each) for each in programs]

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from symseek.cli.options import names as read_names
 from symseek.cli.options import shell_words
 from symseek.cli.settings import fit_words, option_words
-from symseek.data import Data
-from symseek.errors import InputError, shown
+from symseek.engines.choice import NATIVE
+from symseek.errors import InputError, shown, unknown_name
 from symseek.files.contents import Contents
 from symseek.files.records import Record, plain_text
 from symseek.files.tables import TrainingTable, column_error, training_table
-from symseek.model import full_library
+from symseek.regression.guesses import guessed
+from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest
 from symseek.studio.wording import told
@@ -29,6 +30,7 @@ __all__ = ["Considered", "Question", "consider", "read_settings"]
 Problems = list[dict[str, Any]]
 
 _MOST_NAMES = 10_000
+_LISTS = ("operators", "guesses")  # settings that are lists
 _FIELDS = ("features", "weights", "drop_missing", "delimiter", "settings")
 
 
@@ -74,7 +76,7 @@ class Considered:
     words: list[str]  # of the command, with the whole path of the table, behind `symseek`
     problems: Problems  # each with its field
     rows: int
-    notes: tuple[str, ...]
+    notes: list[str]
 
     def to_dict(self) -> dict[str, Any]:
         """What the page is told."""
@@ -82,7 +84,7 @@ class Considered:
             "command": self.command,
             "problems": self.problems,
             "rows": self.rows,
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
 
 
@@ -94,25 +96,30 @@ def consider(question: Question, path: Path, read: Callable[[], Contents]) -> Co
     """Check a question; `read` gives the table, or says what is wrong with it."""
     folder = path.parent
     settings, problems = read_settings(question.settings, folder)
-    table = None
+    rows, notes = 0, list[str]()
     try:
         contents = read()
     except InputError as error:
-        problems.append(
-            _problem("delimiter" if "`delimiter`" in str(error) else None, error, folder)
-        )
+        field = "delimiter" if "`delimiter`" in str(error) else None
+        problems.append(_problem(field, error, folder))
     else:
         wrong = _column_problems(question, contents, folder)
-        if not wrong:
-            table, wrong = _table(question, contents, settings, folder)
         problems += wrong
+        try:
+            if not wrong:
+                table, usable = _searched(question, contents, settings)
+                rows, notes = len(table.y), [*table.notes, *_left_out(settings, usable)]
+                settings = usable
+        except InputError as error:
+            field = _field(question, contents.names, str(error))
+            problems.append(_problem(field, error, folder))
     threads = option_words("threads", settings.threads) if "threads" in question.settings else []
     return Considered(
         command=shell_words(fit_words(_request(question, _shown(path), settings)) + threads),
         words=fit_words(_request(question, path, settings))[1:] + threads,
         problems=problems,
-        rows=0 if table is None else len(table.y),
-        notes=() if table is None else table.notes,
+        rows=rows,
+        notes=notes,
     )
 
 
@@ -164,8 +171,6 @@ def _plain(name: str, value: Any) -> Any:
     """A setting as JSON may give it: a number, a text, true or false, none, or a list of these."""
     known = [each for each in Settings.__dataclass_fields__ if each != "config"]
     if name not in known:
-        from symseek.errors import unknown_name
-
         raise unknown_name("setting", name, known)
     listed = tuple(value) if isinstance(value, list) else (value,)
     for each in listed:
@@ -175,7 +180,7 @@ def _plain(name: str, value: Any) -> Any:
             raise InputError(f"`{name}` is {shown(value)}; give a plain value")
     if name == "operators" and any(each is None or isinstance(each, bool) for each in listed):
         raise InputError(f"`{name}` is {shown(value)}; give a list of operators and numbers")
-    if isinstance(value, list) and (name != "operators" or len(value) > 1000):
+    if isinstance(value, list) and (name not in _LISTS or len(value) > 1000):
         raise InputError(f"`{name}` is {shown(value)}; give a plain value")
     return listed if isinstance(value, list) else value
 
@@ -215,29 +220,45 @@ def _column_problems(question: Question, contents: Contents, folder: Path) -> Pr
     return problems
 
 
-def _table(
-    question: Question, contents: Contents, settings: Settings, folder: Path
-) -> tuple[TrainingTable | None, Problems]:
-    """The table that the search would get, or why there is none."""
+def _searched(
+    question: Question, contents: Contents, settings: Settings
+) -> tuple[TrainingTable, Settings]:
+    """The table that the search would get, and its settings; whatever it refuses is refused here.
+
+    Formulas to begin with that cannot be used are left out, as long as one of them can.
+    """
     assert question.target is not None
-    columns = question.target, question.features, question.weights
-    try:
-        table = training_table(contents, *columns, question.drop_missing)
-        _check_search(question, table, settings)
-    except InputError as error:
-        return None, [_problem(_field(question, contents.names, str(error)), error, folder)]
-    return table, []
-
-
-def _check_search(question: Question, table: TrainingTable, settings: Settings) -> None:
-    """What the search itself would refuse when it begins."""
-    given = question.features
-    if given is not None and read_names(",".join(_listed(each) for each in given)) != list(given):
+    columns, given = (question.target, question.features, question.weights), question.features
+    table = training_table(contents, *columns, question.drop_missing)
+    if given is not None and read_names(",".join(map(_listed, given))) != list(given):
         raise InputError("`features` has a name with a backquote; rename that column")
-    full_library(table.features, settings.operators)
-    data = Data.checked(table.X, table.y, table.features, table.weights)
-    data.refuse_extreme_target()
-    data.split(settings.validation, settings.seed)
+    # As the search itself begins, but for what takes long and refuses nothing.
+    plain = replace(settings, guesses=(), seeds=1, engine=NATIVE)
+    regression = Regression(
+        table.X, table.y, table.features, plain, target=table.target, weights=table.weights
+    )
+    return table, replace(settings, guesses=_usable(settings.guesses, regression))
+
+
+def _usable(guesses: Sequence[str], regression: Regression) -> tuple[str, ...]:
+    """The formulas that the search can begin with."""
+    usable, wrong = [], None
+    about = regression.full, regression.library, regression.train.X, regression.scales
+    for guess in guesses:
+        try:
+            guessed([guess], *about, regression.longest)
+            usable.append(guess)
+        except InputError as error:
+            wrong = wrong or error
+    if wrong is not None and not usable:
+        raise wrong
+    return tuple(usable)
+
+
+def _left_out(asked: Settings, usable: Settings) -> list[str]:
+    count = len(asked.guesses) - len(usable.guesses)
+    many = "one formula" if count == 1 else f"{count} formulas"
+    return [f"left out {many} to begin with that cannot be used"] if count else []
 
 
 def _listed(name: str) -> str:
@@ -246,8 +267,9 @@ def _listed(name: str) -> str:
 
 def _field(question: Question, names: Sequence[str], message: str) -> str | None:
     """The field of the page that a complaint about the whole table belongs to."""
-    if "`validation`" in message:
-        return "validation"
+    for name in ("validation", "guesses"):
+        if f"`{name}`" in message:
+            return name
     if question.weights is not None and f"column {question.weights!r}" in message:
         return "weights"
     if f"target {question.target!r}" in message or f"no column {question.target!r}" in message:

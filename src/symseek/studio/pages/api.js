@@ -25,7 +25,10 @@ async function answer(path, options = {}) {
     if (response.ok) throw new Refusal("the studio gave an answer that cannot be read");
   }
   if (!response.ok) {
-    throw new Refusal(data?.error ?? `the studio refused this (${response.status})`, response.status);
+    throw new Refusal(
+      data?.error ?? `the studio refused this (${response.status})`,
+      response.status,
+    );
   }
   return data;
 }
@@ -36,7 +39,10 @@ function posted(path, data) {
 }
 
 function sent(path, body) {
-  return answer(path, { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body });
+  return answer(
+    path,
+    { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body },
+  );
 }
 
 const safe = encodeURIComponent;
@@ -101,7 +107,9 @@ export class Stream {
   open() {
     this.close();
     if (document.hidden) return;
-    const source = new EventSource(this.run === null ? "api/events" : `api/events?run=${safe(this.run)}`);
+    const source = new EventSource(
+      this.run === null ? "api/events" : `api/events?run=${safe(this.run)}`,
+    );
     this.source = source;
     source.onopen = () => this.opened();
     source.onerror = () => this.failed();

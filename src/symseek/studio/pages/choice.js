@@ -24,7 +24,8 @@ export class Choice {
   rows({ formulas, picked }) {
     if (!formulas.length) return { chosen: null, second: null };
     const row = (text) => formulas.find((each) => each.text === text)?.row ?? null;
-    const usual = formulas.some((each) => each.row === picked) ? picked : formulas[formulas.length - 1].row;
+    const isThere = formulas.some((each) => each.row === picked);
+    const usual = isThere ? picked : formulas[formulas.length - 1].row;
     const chosen = row(this.chosen) ?? usual;
     const second = row(this.second);
     return { chosen, second: second === chosen ? null : second };

@@ -10,14 +10,20 @@ import { brief, r2Text, sentence, shortened } from "./text.js";
 export class Chosen {
   constructor(run, compare) {
     this.run = run;
-    this.formula = el("div", { class: "big", tabindex: "0", role: "group", "aria-label": "The chosen formula" });
+    this.formula = el(
+      "div",
+      { class: "big", tabindex: "0", role: "group", "aria-label": "The chosen formula" },
+    );
     this.facts = el("dl", { class: "numbers", id: "chosen-facts" });
     this.use = el("button", { type: "button", id: "use" }, "Use this row");
     this.use.addEventListener("click", () => this.pick());
     this.note = el("p", { class: "muted", id: "pick-note" });
     this.problem = problemLine("pick-problem");
     this.select = el("select", { id: "compare" });
-    this.select.addEventListener("change", () => compare(this.select.value === "" ? null : Number(this.select.value)));
+    this.select.addEventListener(
+      "change",
+      () => compare(this.select.value === "" ? null : Number(this.select.value)),
+    );
     this.second = el("div", { class: "compared", hidden: true, id: "compared" });
     this.element = panel(
       "chosen",
@@ -29,8 +35,7 @@ export class Chosen {
         { class: "bar" },
         this.use,
         copyButton(() => this.text, { label: "Copy as text", what: "the formula" }),
-        el("label", { for: "compare" }, "Compare with"),
-        this.select,
+        el("span", { class: "pair" }, el("label", { for: "compare" }, "Compare with"), this.select),
       ),
       this.note,
       this.problem,
@@ -41,7 +46,10 @@ export class Chosen {
   show(snapshot, { chosen, second }) {
     const { formulas, picked, rule, status } = snapshot;
     const formula = formulas.find((each) => each.row === chosen);
-    if (!formula) return fill(this.formula, el("p", { class: "muted" }, "There is no formula yet."));
+    if (!formula) {
+      this.emptied();
+      return;
+    }
     this.row = chosen;
     this.drawn(snapshot, formula);
     const isPicked = chosen === picked;
@@ -50,7 +58,13 @@ export class Chosen {
     setText(this.note, noteText(isPicked, rule, busy));
     this.options(formulas, chosen, second);
     this.comparison(snapshot, formulas.find((each) => each.row === second));
-    return undefined;
+  }
+
+  emptied() {
+    this.text = this.factsShown = null;
+    fill(this.formula, el("span", { class: "muted" }, "There is no formula yet."));
+    fill(this.facts);
+    this.use.setAttribute("aria-disabled", "true");
   }
 
   drawn(snapshot, formula) {
@@ -72,7 +86,9 @@ export class Chosen {
     fill(
       this.select,
       el("option", { value: "" }, "no other row"),
-      others.map((each) => el("option", { value: each.row }, `row ${each.row}: ${shortened(each.text, 60)}`)),
+      others.map(
+        (each) => el("option", { value: each.row }, `row ${each.row}: ${shortened(each.text, 60)}`),
+      ),
     );
     this.select.value = second ?? "";
   }
@@ -82,9 +98,17 @@ export class Chosen {
     const key = formula ? JSON.stringify(formula) : "";
     if (!formula || key === this.secondShown) return;
     this.secondShown = key;
-    const math = el("div", { class: "big", tabindex: "0", role: "group", "aria-label": "The other formula" });
+    const math = el(
+      "div",
+      { class: "big", tabindex: "0", role: "group", "aria-label": "The other formula" },
+    );
     fill(math, equation(snapshot.target, formula));
-    fill(this.second, el("h3", {}, `Beside it: row ${formula.row}`), math, el("dl", { class: "numbers" }, numbers(formula)));
+    fill(
+      this.second,
+      el("h3", {}, `Beside it: row ${formula.row}`),
+      math,
+      el("dl", { class: "numbers" }, numbers(formula)),
+    );
   }
 
   async pick() {
@@ -118,7 +142,7 @@ function numbers(formula) {
 
 function noteText(isPicked, rule, busy) {
   const by = rule === "by hand" ? "by hand" : `by the rule “${rule}”`;
-  if (isPicked) return `This row is picked ${by}: it is the one to use unless another is asked for.`;
+  if (isPicked) return `Picked ${by}: the row to use, unless another is asked for.`;
   if (busy) return "To use this row instead of the picked one, pause or stop the search first.";
   return "Use this row, and the command line uses it too.";
 }

@@ -10,20 +10,33 @@ import { duration, sentence, whole } from "./text.js";
 export class Controls {
   constructor(run, options, beginWith) {
     this.run = run;
-    this.anew = el("button", { type: "button", id: "begin-with" }, "New run that begins with these formulas");
+    this.anew = el(
+      "button",
+      { type: "button", id: "begin-with" },
+      "New run that begins with these formulas",
+    );
     this.anew.addEventListener("click", beginWith);
-    this.fields = options.settings.filter((each) => each.while_paused).map((each) => new Field(each));
+    const changeable = options.settings.filter((each) => each.while_paused);
+    this.fields = changeable.map((each) => new Field(each));
     this.status = el("p", { class: "status", id: "status" });
     this.pause = this.button("pause", "Pause", () => api.pause(run));
     this.stop = this.button("stop", "Stop", () => api.stop(run));
     this.goOn = this.button("go-on", "Go on", () => this.resumed(), "primary");
-    this.problem = problemLine("run-problem");
+    this.problem = problemLine("run-problem"); // what was refused
+    this.error = problemLine("run-error"); // what is wrong with the run
     this.meter = new Meter();
     this.budgets = this.budgetForm();
+    this.buttons = [this.pause, this.stop, this.goOn, this.more];
     this.element = el(
       "section",
       { class: "controls", "aria-label": "The search" },
-      el("div", { class: "bar" }, this.status, el("div", { class: "buttons" }, this.pause, this.goOn, this.stop)),
+      el(
+        "div",
+        { class: "bar" },
+        this.status,
+        el("div", { class: "buttons" }, this.pause, this.goOn, this.stop),
+      ),
+      this.error,
       this.problem,
       this.meter.element,
       this.budgets,
@@ -50,7 +63,12 @@ export class Controls {
   }
 
   budgetForm() {
-    this.more = this.button("go-on-with", "Go on with these budgets", () => this.resumed(), "primary");
+    this.more = this.button(
+      "go-on-with",
+      "Go on with these budgets",
+      () => this.resumed(),
+      "primary",
+    );
     this.more.hidden = false;
     return el(
       "details",
@@ -58,13 +76,21 @@ export class Controls {
       el("summary", {}, "Change the budgets and go on"),
       el("div", { class: "fields" }, this.fields.map((field) => field.element)),
       this.more,
-      el("div", { class: "bar other" }, el("span", { class: "muted" }, "To change anything else:"), this.anew),
+      el(
+        "div",
+        { class: "bar other" },
+        el("span", { class: "muted" }, "To change anything else:"),
+        this.anew,
+      ),
     );
   }
 
   resumed() {
     const changed = this.fields.filter((field) => field.isChanged());
-    return api.resume(this.run, Object.fromEntries(changed.map((field) => [field.name, field.value()])));
+    return api.resume(
+      this.run,
+      Object.fromEntries(changed.map((field) => [field.name, field.value()])),
+    );
   }
 
   show(snapshot) {
@@ -73,6 +99,9 @@ export class Controls {
     const elsewhere = snapshot.elsewhere && isBusy(status) ? " It was started in a terminal." : "";
     setText(this.status, statusSentence(snapshot) + elsewhere);
     this.status.dataset.status = status;
+    const error = status === "damaged" ? null : snapshot.error; // the status has said that one
+    if (error !== this.wrong) showProblem(this.error, error && sentence(error));
+    this.wrong = error;
     const running = ["starting", "searching", "telling"].includes(status);
     this.toggle(this.pause, running || status === "pausing", !running);
     this.toggle(this.stop, running || status === "stopping" || status === "pausing", !running);
@@ -86,11 +115,11 @@ export class Controls {
 
   /** A new state is said once; the budgets start from what the run has. */
   changed(snapshot) {
-    const focused = [this.pause, this.stop, this.goOn, this.more].includes(document.activeElement);
+    const focused = this.buttons.includes(document.activeElement);
     if (this.shown) announce(statusSentence(snapshot));
     this.shown = snapshot.status;
     this.budgets.open = snapshot.status === "paused";
-    for (const button of [this.pause, this.stop, this.goOn, this.more]) button.removeAttribute("aria-disabled");
+    for (const button of this.buttons) button.removeAttribute("aria-disabled");
     for (const field of this.fields) field.start(snapshot.settings[field.name]);
     if (focused) queueMicrotask(() => this.keepFocus());
   }
@@ -115,9 +144,17 @@ export class Controls {
 /** The bar and the numbers beneath it: an update touches nothing else. */
 class Meter {
   constructor() {
-    this.bar = el("progress", { max: 1, value: 0, "aria-label": "Share of the budget that is used", id: "progress" });
+    this.bar = el(
+      "progress",
+      { max: 1, value: 0, "aria-label": "Share of the budget that is used", id: "progress" },
+    );
     this.numbers = {};
-    const names = { expressions: "expressions", seconds: "time", rate: "a second", left: "time left" };
+    const names = {
+      expressions: "expressions",
+      seconds: "time",
+      rate: "a second",
+      left: "time left",
+    };
     const cells = Object.entries(names).map(([name, words]) => {
       this.numbers[name] = el("dd", { id: `progress-${name}` }, "–");
       return el("div", {}, el("dt", {}, words), this.numbers[name]);

@@ -8,7 +8,10 @@ const EVERY = 1000; // milliseconds
 
 export class CoursePanel {
   constructor() {
-    this.picture = new Picture(drawCourse, { height: 280, empty: "This run has no record of its course." });
+    this.picture = new Picture(
+      drawCourse,
+      { height: 280, empty: "This run has no record of its course." },
+    );
     this.element = panel("course", "Error over time", this.picture.element);
     this.drawn = -EVERY;
   }
@@ -17,7 +20,8 @@ export class CoursePanel {
     if (!progress?.course?.length) return;
     const due = performance.now() - this.drawn >= EVERY;
     if (!due && !now) return;
-    const key = `${progress.course.length} ${progress.seconds} ${progress.course[progress.course.length - 1]}`;
+    const { course, seconds } = progress;
+    const key = `${course.length} ${seconds} ${course[course.length - 1]}`;
     if (key === this.key) return;
     this.key = key;
     this.drawn = performance.now();

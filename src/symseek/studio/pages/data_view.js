@@ -2,21 +2,35 @@
 
 import { histogram } from "./charts/histogram.js";
 import { el, fill, setText } from "./dom.js";
-import { Field } from "./field.js";
+import { Field, labelled } from "./field.js";
 import { panel, problemLine, showProblem } from "./panel.js";
 import { headTable } from "./predict.js";
 import { brief, counted, sentence } from "./text.js";
 
-const DELIMITERS = [["", "found by itself"], [",", "comma"], [";", "semicolon"], ["\t", "tab"], [" ", "blank"], ["|", "bar"]];
+const DELIMITERS = [
+  ["", "found by itself"],
+  [",", "comma"],
+  [";", "semicolon"],
+  ["\t", "tab"],
+  [" ", "blank"],
+  ["|", "bar"],
+];
 
 export class DataView {
   constructor(preview, draft, options, { changed, reread }) {
     Object.assign(this, { preview, draft, changed, reread });
     this.target = this.columnSelect("target", null);
     this.weights = this.columnSelect("weights", "every row counts the same");
-    this.validation = this.settingField(options.settings.find((each) => each.name === "validation"));
+    this.validation = this.settingField(
+      options.settings.find((each) => each.name === "validation"),
+    );
     this.dropMissing = this.missingBox();
-    this.problems = { target: problemLine("target-problem"), weights: problemLine("weights-problem"), features: problemLine("features-problem"), delimiter: problemLine("delimiter-problem") };
+    this.problems = {
+      target: problemLine("target-problem"),
+      weights: problemLine("weights-problem"),
+      features: problemLine("features-problem"),
+      delimiter: problemLine("delimiter-problem"),
+    };
     this.lines = preview.columns.map((column) => new ColumnLine(column, draft, changed));
     this.element = this.laidOut();
     this.show();
@@ -27,10 +41,14 @@ export class DataView {
     return panel(
       "data",
       "Data",
-      el("p", { class: "muted" }, `${counted(preview.rows, "row")}, ${counted(preview.columns.length, "column")}.`),
-      preview.error ? el("p", { class: "problem", id: "table-problem" }, sentence(preview.error)) : null,
+      el(
+        "p",
+        { class: "muted" },
+        `${counted(preview.rows, "row")}, ${counted(preview.columns.length, "column")}.`,
+      ),
+      preview.error && el("p", { class: "problem", id: "table-problem" }, sentence(preview.error)),
       preview.notes.map((note) => el("p", { class: "muted" }, sentence(note))),
-      el("div", { class: "field" }, el("div", { class: "line" }, el("label", { for: "target" }, "Find a formula for"), this.target), this.problems.target),
+      labelled("Find a formula for", this.target, this.problems.target),
       el("h3", { id: "columns-heading" }, "From these columns"),
       this.problems.features,
       columnTable(this.lines),
@@ -41,12 +59,20 @@ export class DataView {
         { class: "scroll", tabindex: "0", role: "group", "aria-label": "The first rows" },
         headTable(preview.columns.map((each) => each.name), preview.head),
       ),
-      el("div", { class: "fields" }, this.validation?.element, this.weightsField(), this.delimiterField()),
+      el(
+        "div",
+        { class: "fields" },
+        this.validation?.element,
+        this.weightsField(),
+        this.delimiterField(),
+      ),
     );
   }
 
   columnSelect(name, none) {
-    const usable = this.preview.columns.filter((each) => each.kind === "number" || each.name === this.draft[name]);
+    const usable = this.preview.columns.filter(
+      (each) => each.kind === "number" || each.name === this.draft[name],
+    );
     const first = none ?? (this.draft[name] === null ? "choose a column" : null);
     const select = el(
       "select",
@@ -68,17 +94,23 @@ export class DataView {
       this.draft.set(setting.name, field.value(), setting.default);
       this.changed();
     });
-    field.set(setting.name in this.draft.settings ? this.draft.settings[setting.name] : setting.default);
+    field.set(
+      setting.name in this.draft.settings ? this.draft.settings[setting.name] : setting.default,
+    );
     return field;
   }
 
   weightsField() {
     const help = el("p", { class: "help" }, "a column that says how much each row counts");
-    return el("div", { class: "field" }, el("div", { class: "line" }, el("label", { for: "weights" }, "Weights"), this.weights), help, this.problems.weights);
+    return labelled("Weights", this.weights, help, this.problems.weights);
   }
 
   delimiterField() {
-    const select = el("select", { id: "delimiter" }, DELIMITERS.map(([value, words]) => el("option", { value }, words)));
+    const select = el(
+      "select",
+      { id: "delimiter" },
+      DELIMITERS.map(([value, words]) => el("option", { value }, words)),
+    );
     select.value = this.draft.delimiter ?? "";
     select.addEventListener("change", () => {
       this.draft.delimiter = select.value || null;
@@ -86,7 +118,7 @@ export class DataView {
       this.reread(select.value || null);
     });
     const help = el("p", { class: "help" }, "the character between columns");
-    return el("div", { class: "field" }, el("div", { class: "line" }, el("label", { for: "delimiter" }, "Delimiter"), select), help, this.problems.delimiter);
+    return labelled("Delimiter", select, help, this.problems.delimiter);
   }
 
   missingBox() {
@@ -97,7 +129,16 @@ export class DataView {
       this.draft.drop_missing = box.checked;
       this.changed();
     });
-    return el("div", { class: "field flag" }, el("div", { class: "line" }, box, el("label", { for: "drop-missing" }, "Leave out rows with missing values")));
+    return el(
+      "div",
+      { class: "field flag" },
+      el(
+        "div",
+        { class: "line" },
+        box,
+        el("label", { for: "drop-missing" }, "Leave out rows with missing values"),
+      ),
+    );
   }
 
   show() {
@@ -109,13 +150,21 @@ export class DataView {
     for (const [name, line] of Object.entries(this.problems)) showProblem(line, by.get(name));
     this.validation?.refuse(by.get("validation") ?? null);
     for (const line of this.lines) line.refuse(by.get(`column:${line.column.name}`));
-    return [...Object.keys(this.problems), "validation", ...this.lines.map((line) => `column:${line.column.name}`)];
+    return [
+      ...Object.keys(this.problems),
+      "validation",
+      ...this.lines.map((line) => `column:${line.column.name}`),
+    ];
   }
 }
 
 function columnTable(lines) {
   const names = ["column", "kind", "range", "mean", "missing", "spread"];
-  const head = el("tr", { role: "row" }, names.map((name) => el("th", { scope: "col", class: name, role: "columnheader" }, name)));
+  const head = el(
+    "tr",
+    { role: "row" },
+    names.map((name) => el("th", { scope: "col", class: name, role: "columnheader" }, name)),
+  );
   return el(
     "table",
     { class: "columns", id: "columns", role: "table", "aria-labelledby": "columns-heading" },
@@ -135,22 +184,31 @@ class ColumnLine {
     this.role = el("span", { class: "badge" });
     this.problem = el("p", { class: "problem", hidden: true });
     const cell = (name, ...children) => el("td", { class: name, role: "cell" }, children);
-    const range = column.min === null ? "–" : `${brief(column.min, 4)} to ${brief(column.max, 4)}`;
+    const ends = [column.min, column.max].map((value) => brief(value, 4));
+    const range = column.min === null ? "–" : ends.join(" to ");
     this.element = el(
       "tr",
       { role: "row", "data-column": column.name },
-      cell("column", el("label", {}, this.box, el("span", {}, column.name)), this.role, this.problem),
+      cell(
+        "column",
+        el("label", {}, this.box, el("span", {}, column.name || "(no name)")),
+        this.role,
+        this.problem,
+      ),
       cell("kind", column.kind),
       cell("range", range),
       cell("mean", brief(column.mean)),
       cell("missing", column.missing ? String(column.missing) : "none"),
-      cell("spread", column.histogram ? histogram(column.histogram, `How ${column.name} is spread`) : ""),
+      cell(
+        "spread",
+        column.histogram ? histogram(column.histogram, `How ${column.name} is spread`) : "",
+      ),
     );
   }
 
   show() {
     const { name } = this.column;
-    const taken = name === this.draft.target ? "target" : name === this.draft.weights ? "weights" : "";
+    const taken = ["target", "weights"].find((role) => this.draft[role] === name) ?? "";
     this.box.checked = this.draft.uses(name);
     this.box.disabled = taken !== "";
     setText(this.role, taken);

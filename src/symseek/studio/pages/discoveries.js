@@ -9,7 +9,13 @@ export class Discoveries {
     this.list = el("ol", { class: "discoveries", reversed: true });
     this.empty = el("p", { class: "muted" }, "Nothing yet.");
     this.structure = el("p", { id: "structure", hidden: true });
-    const box = el("div", { class: "scroll log", tabindex: "0", role: "group", "aria-label": "Log" }, this.structure, this.empty, this.list);
+    const box = el(
+      "div",
+      { class: "scroll log", tabindex: "0", role: "group", "aria-label": "Log" },
+      this.structure,
+      this.empty,
+      this.list,
+    );
     this.element = panel("discoveries", "Discoveries", box);
   }
 

@@ -3,7 +3,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 const MATH = "http://www.w3.org/1998/Math/MathML";
 
-/** An HTML element: `on...` attributes are listeners, true is an empty attribute, null is left out. */
+/** An HTML element. `on...` are listeners, true is an empty attribute, and null is left out. */
 export function el(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
@@ -51,7 +51,10 @@ export function setHidden(node, hidden) {
  */
 export function typeset(markup, text) {
   const parsed = new DOMParser().parseFromString(markup ?? "", "text/html").body.firstElementChild;
-  if (!parsed || parsed.localName !== "math" || ![parsed, ...parsed.querySelectorAll("*")].every(harmless)) {
+  if (!parsed || parsed.localName !== "math" || ![
+    parsed,
+    ...parsed.querySelectorAll("*"),
+  ].every(harmless)) {
     return el("code", {}, text);
   }
   const math = document.importNode(parsed, true);
@@ -61,7 +64,9 @@ export function typeset(markup, text) {
 
 function harmless(node) {
   const names = node.getAttributeNames();
-  return node.namespaceURI === MATH && !names.some((name) => /^(on.*|.*href|style|src)$/i.test(name));
+  return node.namespaceURI === MATH && !names.some(
+    (name) => /^(on.*|.*href|style|src)$/i.test(name),
+  );
 }
 
 /** Say a sentence to those who listen to the page. */

@@ -5,7 +5,8 @@ import { remember, remembered } from "./routes.js";
 
 export class Draft {
   constructor(record) {
-    Object.assign(this, record); // table, target, features (a list), weights, drop_missing, delimiter, settings
+    // table, target, features (a list), weights, drop_missing, delimiter, settings
+    Object.assign(this, record);
   }
 
   /** What a reload finds for this table. */
@@ -19,7 +20,8 @@ export class Draft {
     const given = app.draft?.table === preview.name ? app.draft : null;
     app.draft = null;
     const fresh = Draft.fresh(preview);
-    const record = given ? { ...fresh, ...known(given), settings: changedOnly(given.settings, app.options) } : Draft.kept(preview.name);
+    const settings = changedOnly(given?.settings, app.options);
+    const record = given ? { ...fresh, ...known(given), settings } : Draft.kept(preview.name);
     const draft = new Draft(record && fits(record, preview) ? record : fresh);
     if (delimiter) draft.delimiter = delimiter;
     draft.columns = preview.columns.map((each) => each.name);
@@ -28,7 +30,8 @@ export class Draft {
 
   /** Every column of numbers but the target is a feature. */
   static fresh(preview) {
-    const usable = preview.columns.filter((each) => ["number", "constant"].includes(each.kind));
+    const named = preview.columns.filter((each) => each.name !== ""); // one without counts the rows
+    const usable = named.filter((each) => ["number", "constant"].includes(each.kind));
     return {
       table: preview.name,
       target: preview.suggested_target,
@@ -50,7 +53,9 @@ export class Draft {
   }
 
   use(name, used) {
-    this.features = this.columns.filter((each) => (each === name ? used : this.features.includes(each)));
+    this.features = this.columns.filter(
+      (each) => (each === name ? used : this.features.includes(each)),
+    );
   }
 
   /** Set a setting, or forget it where it is the usual one. */
@@ -65,23 +70,39 @@ export class Draft {
     const others = this.columns.filter((name) => name !== target && name !== weights);
     const features = others.filter((name) => this.features.includes(name));
     const all = features.length === others.length;
-    return { table, target, features: all ? null : features, weights, drop_missing, delimiter, settings };
+    return {
+      table,
+      target,
+      features: all ? null : features,
+      weights,
+      drop_missing,
+      delimiter,
+      settings,
+    };
   }
 }
 
 function known(given) {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
+  return Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined && value !== null),
+  );
 }
 
 function changedOnly(settings, options) {
   const usual = new Map(options.settings.map((each) => [each.name, JSON.stringify(each.default)]));
-  const changed = Object.entries(settings ?? {}).filter(([name, value]) => usual.has(name) && usual.get(name) !== JSON.stringify(value));
+  const changed = Object.entries(settings ?? {}).filter(
+    ([name, value]) => usual.has(name) && usual.get(name) !== JSON.stringify(value),
+  );
   return Object.fromEntries(changed);
 }
 
 /** Whether the columns of a draft are still there. */
 function fits(record, preview) {
   const names = preview.columns.map((each) => each.name);
-  const wanted = [record.target, record.weights, ...record.features].filter((name) => name !== null);
+  const wanted = [
+    record.target,
+    record.weights,
+    ...record.features,
+  ].filter((name) => name !== null);
   return wanted.every((name) => names.includes(name));
 }

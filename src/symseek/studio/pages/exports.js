@@ -16,7 +16,10 @@ export class Exports {
   }
 
   async show(snapshot, { chosen }) {
-    if (chosen === null) return;
+    if (chosen === null) {
+      this.emptied();
+      return;
+    }
     const key = `${chosen} ${snapshot.formulas.find((each) => each.row === chosen).text}`;
     if (key === this.key) return;
     this.key = key;
@@ -29,24 +32,47 @@ export class Exports {
     }
   }
 
+  emptied() {
+    this.key = null;
+    fill(this.list);
+  }
+
   item(target) {
-    const text = el("pre", { tabindex: "0", "aria-label": `${target.label}, the text` }, target.text);
+    const text = el(
+      "pre",
+      { tabindex: "0", "aria-label": `${target.label}, the text` },
+      target.text,
+    );
     const details = el(
       "details",
       { open: this.open.has(target.name) },
       el("summary", {}, target.label),
       text,
     );
-    details.addEventListener("toggle", () => this.open[details.open ? "add" : "delete"](target.name));
-    const save = el("button", { type: "button", class: "quiet small", "aria-label": `Save ${target.label}` }, "Save");
+    details.addEventListener(
+      "toggle",
+      () => this.open[details.open ? "add" : "delete"](target.name),
+    );
+    const save = el(
+      "button",
+      { type: "button", class: "quiet small", "aria-label": `Save ${target.label}` },
+      "Save",
+    );
     save.addEventListener("click", () => saved(target));
     const copy = copyButton(() => target.text, { what: target.label });
-    return el("li", { "data-export": target.name }, details, el("div", { class: "buttons" }, copy, save));
+    return el(
+      "li",
+      { "data-export": target.name },
+      details,
+      el("div", { class: "buttons" }, copy, save),
+    );
   }
 }
 
 function saved({ text, file }) {
-  const address = URL.createObjectURL(new Blob([text.endsWith("\n") ? text : `${text}\n`], { type: "text/plain" }));
+  const address = URL.createObjectURL(
+    new Blob([text.endsWith("\n") ? text : `${text}\n`], { type: "text/plain" }),
+  );
   el("a", { href: address, download: file }).click();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }

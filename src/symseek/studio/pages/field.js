@@ -1,4 +1,5 @@
-// A setting as a labelled control, with the sentence that explains it and a place for what is wrong.
+// A setting as a control with a label, the sentence that explains it, and a place for what is
+// wrong.
 
 import { el, newId } from "./dom.js";
 import { showProblem } from "./panel.js";
@@ -39,14 +40,25 @@ export class Field {
   }
 
   made() {
-    const common = { id: this.id, name: this.name, "aria-describedby": `${this.id}-help ${this.id}-problem` };
+    const common = {
+      id: this.id,
+      name: this.name,
+      "aria-describedby": `${this.id}-help ${this.id}-problem`,
+    };
     if (this.setting.kind === "flag") return el("input", { type: "checkbox", ...common });
     if (this.setting.choices) {
-      return el("select", common, this.setting.choices.map((each) => el("option", { value: each }, each)));
+      return el(
+        "select",
+        common,
+        this.setting.choices.map((each) => el("option", { value: each }, each)),
+      );
     }
     if (this.isList) return el("textarea", { rows: 3, spellcheck: "false", ...common });
     const numeric = { whole: "numeric", number: "decimal" }[this.setting.kind] ?? "text";
-    return el("input", { type: "text", inputmode: numeric, autocomplete: "off", spellcheck: "false", ...common });
+    return el(
+      "input",
+      { type: "text", inputmode: numeric, autocomplete: "off", spellcheck: "false", ...common },
+    );
   }
 
   /** A limit that may be left out has a box for that. */
@@ -60,9 +72,18 @@ export class Field {
     const words = LABELS[this.name] ?? this.name.replaceAll("_", " ");
     const label = el("label", { for: this.id }, words);
     const none = this.none && el("label", { class: "none" }, this.none, "no limit");
-    const row = this.setting.kind === "flag" ? [this.control, label] : [label, el("span", { class: "entry" }, this.control, none)];
+    const row = this.setting.kind === "flag" ? [this.control, label] : [
+      label,
+      el("span", { class: "entry" }, this.control, none),
+    ];
     const help = el("p", { class: "help", id: `${this.id}-help` }, this.setting.help);
-    return el("div", { class: `field ${this.setting.kind}`, "data-field": this.name }, el("div", { class: "line" }, row), help, this.problem);
+    return el(
+      "div",
+      { class: `field ${this.setting.kind}`, "data-field": this.name },
+      el("div", { class: "line" }, row),
+      help,
+      this.problem,
+    );
   }
 
   /** Begin with a value; `isChanged` compares with it. */
@@ -74,7 +95,7 @@ export class Field {
   set(value) {
     if (this.setting.kind === "flag") this.control.checked = Boolean(value);
     else if (this.isList) this.control.value = value.join("\n");
-    else if (value !== null) this.control.value = this.setting.kind === "whole" && Number.isInteger(value) ? whole(value) : value;
+    else if (value !== null) this.control.value = Number.isInteger(value) ? whole(value) : value;
     if (this.none) this.none.checked = this.control.disabled = value === null;
   }
 
@@ -86,7 +107,7 @@ export class Field {
     if (this.isList) return text.split(/[;\n]/).map((each) => each.trim()).filter(Boolean);
     if (!["whole", "number"].includes(this.setting.kind)) return text;
     const number = Number(text.replaceAll(",", "").replaceAll("_", ""));
-    return text && Number.isFinite(number) && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : text;
+    return text && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : text;
   }
 
   isChanged() {
@@ -98,4 +119,10 @@ export class Field {
     if (text) this.control.setAttribute("aria-invalid", "true");
     else this.control.removeAttribute("aria-invalid");
   }
+}
+
+/** A control under its label, and what stands beneath it. */
+export function labelled(words, control, ...beneath) {
+  const label = el("label", { for: control.id }, words);
+  return el("div", { class: "field" }, el("div", { class: "line" }, label, control), beneath);
 }

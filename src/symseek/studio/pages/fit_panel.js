@@ -18,16 +18,31 @@ export class FitPanel {
     this.select.addEventListener("change", () => this.draw());
     this.legend = el("p", { class: "legend" });
     this.note = el("p", { class: "muted small", id: "fit-note" });
-    const against = el("div", { class: "bar" }, el("label", { for: "against" }, "Against"), this.select);
+    const against = el(
+      "div",
+      { class: "bar" },
+      el("span", { class: "pair" }, el("label", { for: "against" }, "Against"), this.select),
+    );
     this.fit = panel("fit", "The fit", against, this.fitPicture.element, this.legend);
-    this.residuals = panel("residuals", "Residuals", el("p", { class: "bar muted" }, "Measured minus predicted, row by row."), this.residualPicture.element, this.note);
+    this.residuals = panel(
+      "residuals",
+      "Residuals",
+      el("p", { class: "bar muted" }, "Measured minus predicted, row by row."),
+      this.residualPicture.element,
+      this.note,
+    );
   }
 
   /** Ask for the rows shown, unless it is they that are drawn. */
   async show(snapshot, { chosen, second }) {
-    if (chosen === null) return;
+    if (chosen === null) {
+      this.emptied();
+      return;
+    }
     const rows = [chosen, ...(second === null ? [] : [second])];
-    const key = JSON.stringify(rows.map((row) => [row, snapshot.formulas.find((each) => each.row === row).text]));
+    const key = JSON.stringify(
+      rows.map((row) => [row, snapshot.formulas.find((each) => each.row === row).text]),
+    );
     if (key === this.key) return;
     this.key = key;
     try {
@@ -39,14 +54,20 @@ export class FitPanel {
     }
   }
 
+  emptied() {
+    this.key = null;
+    this.fitPicture.say("There is no formula yet.");
+    this.residualPicture.say("There is no formula yet.");
+  }
+
   take(fit) {
     const first = this.data === undefined;
     this.data = fit;
     if (first) this.choices();
-    const sampled = fit.rows_shown < fit.rows ? `${whole(fit.rows_shown)} of ${counted(fit.rows, "row")} are drawn.` : "";
-    const undefinedRows = fit.formulas[0].predicted.filter((value) => value === null).length;
-    const holes = undefinedRows ? ` On ${counted(undefinedRows, "row")} the formula is undefined.` : "";
-    setText(this.note, sampled + holes);
+    const shown = `${whole(fit.rows_shown)} of ${counted(fit.rows, "row")} are drawn.`;
+    const holes = fit.formulas[0].predicted.filter((value) => value === null).length;
+    const undefinedText = ` The formula is undefined on ${counted(holes, "row")}.`;
+    setText(this.note, (fit.rows_shown < fit.rows ? shown : "") + (holes ? undefinedText : ""));
     this.draw();
   }
 
@@ -71,5 +92,7 @@ export class FitPanel {
 function legend(fit, against) {
   const keys = against === null ? [["same", "predicted = measured"]] : [["rows", "measured"]];
   fit.formulas.forEach((each, at) => keys.push([at ? "second" : "chosen", `row ${each.row}`]));
-  return keys.map(([kind, words]) => el("span", { class: "key" }, el("span", { class: `swatch ${kind}` }), words));
+  return keys.map(
+    ([kind, words]) => el("span", { class: "key" }, el("span", { class: `swatch ${kind}` }), words),
+  );
 }

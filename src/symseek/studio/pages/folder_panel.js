@@ -11,7 +11,14 @@ export class FolderPanel {
     this.run = run;
     this.report = el(
       "a",
-      { id: "report", class: "button", href: api.reportAddress(run), target: "_blank", rel: "noopener", hidden: true },
+      {
+        id: "report",
+        class: "button",
+        href: api.reportAddress(run),
+        target: "_blank",
+        rel: "noopener",
+        hidden: true,
+      },
       "Open the report",
     );
     const open = el("button", { type: "button", id: "open-folder" }, "Open the folder");
@@ -43,7 +50,13 @@ export class FolderPanel {
     try {
       const { ok, path } = await api.openFolder(this.run);
       const words = ok ? "Opened: " : "The folder could not be opened here. It is ";
-      fill(this.path, words, el("code", {}, path), " ", copyButton(() => path, { what: "the path" }));
+      fill(
+        this.path,
+        words,
+        el("code", {}, path),
+        " ",
+        copyButton(() => path, { what: "the path" }),
+      );
       this.path.hidden = false;
     } catch (error) {
       showProblem(this.problem, sentence(error.message));

@@ -2,6 +2,7 @@
 // neither the focus nor the place of the page is lost.
 
 import { el, setHidden, setText, typeset } from "./dom.js";
+import { isBusy } from "./status.js";
 import { brief, r2Text } from "./text.js";
 
 const HEADS = [
@@ -12,6 +13,8 @@ const HEADS = [
   ["validation", "validation"],
   ["seeds", "seeds"],
 ];
+
+const NRMSE = "NRMSE: the root of the mean squared error, over the standard deviation";
 
 export class Formulas {
   constructor(choose) {
@@ -25,7 +28,7 @@ export class Formulas {
       el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, HEADS.map(head), this.target)),
       this.body,
     );
-    this.empty = el("p", { class: "muted empty" }, "The first formulas come after a moment.");
+    this.empty = el("p", { class: "muted empty" });
     this.element = el("div", { class: "formulas-box", id: "formulas" }, this.table, this.empty);
   }
 
@@ -33,6 +36,7 @@ export class Formulas {
   show(snapshot, marks) {
     const { formulas, target } = snapshot;
     setHidden(this.empty, formulas.length > 0);
+    setText(this.empty, noFormulas(snapshot.status));
     setText(this.target, target === null ? "formula" : `${target} =`);
     this.table.classList.toggle("validated", formulas.some((each) => each.validation_r2 !== null));
     this.table.classList.toggle("seeded", formulas.some((each) => each.seeds !== null));
@@ -44,7 +48,10 @@ export class Formulas {
       }
     }
     rows.forEach((row, at) => {
-      if (this.body.children[at] !== row.line) this.body.insertBefore(row.line, this.body.children[at] ?? null);
+      if (this.body.children[at] !== row.line) this.body.insertBefore(
+        row.line,
+        this.body.children[at] ?? null,
+      );
       row.show(formulas[at], marks);
     });
     this.reveal(rows[formulas.findIndex((each) => each.row === marks.chosen)]?.line);
@@ -54,8 +61,9 @@ export class Formulas {
   reveal(line) {
     if (!line || line === this.revealed) return;
     this.revealed = line;
-    const above = line.offsetTop - this.table.tHead.offsetHeight - this.element.scrollTop;
-    const below = line.offsetTop + line.offsetHeight - this.element.scrollTop - this.element.clientHeight;
+    const head = this.table.tHead.offsetHeight;
+    const above = line.offsetTop - head - this.element.scrollTop;
+    const below = above + head + line.offsetHeight - this.element.clientHeight;
     if (above < 0) this.element.scrollTop += above;
     else if (below > 0) this.element.scrollTop += below;
   }
@@ -66,9 +74,18 @@ export class Formulas {
   }
 }
 
+/** What to say where there are none. */
+export function noFormulas(status) {
+  return isBusy(status) ? "The first formulas come after a moment." : "There are no formulas.";
+}
+
 function head([name, words]) {
-  const title = name === "error" ? "NRMSE: the root of the mean squared error, over the standard deviation" : null;
-  return el("th", { scope: "col", class: name, role: "columnheader", title }, words || el("span", { class: "unseen" }, "row"));
+  const title = name === "error" ? NRMSE : null;
+  return el(
+    "th",
+    { scope: "col", class: name, role: "columnheader", title },
+    words || el("span", { class: "unseen" }, "row"),
+  );
 }
 
 class Row {
@@ -80,7 +97,11 @@ class Row {
     this.mark = el("span", { class: "mark", hidden: true }, "picked");
     this.cells = Object.fromEntries(HEADS.slice(1).map(([name]) => [name, cell(name)]));
     const choice = el("label", {}, this.radio, this.number);
-    const math = el("div", { class: "clip", title: formula.text }, typeset(formula.mathml, formula.text));
+    const math = el(
+      "div",
+      { class: "clip", title: formula.text },
+      typeset(formula.mathml, formula.text),
+    );
     this.line = el(
       "tr",
       { role: "row", "data-text": formula.text },
@@ -97,12 +118,19 @@ class Row {
     this.formula = formula;
     const { row } = formula;
     this.line.dataset.row = row;
-    this.line.className = [row === picked && "picked", row === chosen && "chosen", row === second && "second"]
+    this.line.className = [
+      row === picked && "picked",
+      row === chosen && "chosen",
+      row === second && "second",
+    ]
       .filter(Boolean)
       .join(" ");
     this.radio.checked = row === chosen;
     setText(this.number, String(row));
-    this.radio.setAttribute("aria-label", `row ${row}${row === picked ? ", picked" : ""}: ${formula.text}`);
+    this.radio.setAttribute(
+      "aria-label",
+      `row ${row}${row === picked ? ", picked" : ""}: ${formula.text}`,
+    );
     setHidden(this.mark, row !== picked);
     setText(this.cells.complexity, String(formula.complexity));
     setText(this.cells.error, formula.exact ? "exact" : brief(formula.nrmse, 3, true));

@@ -16,7 +16,10 @@ export function pastedFile(text) {
 
 /** A button that lets the user choose a file. */
 export function fileButton(label, id, take) {
-  const input = el("input", { type: "file", id, class: "unseen", accept: ".csv,.tsv,.txt,.dat,.parquet" });
+  const input = el(
+    "input",
+    { type: "file", id, class: "unseen", accept: ".csv,.tsv,.txt,.dat,.parquet" },
+  );
   input.addEventListener("change", () => {
     const [file] = input.files;
     input.value = ""; // so that the same file can be chosen again

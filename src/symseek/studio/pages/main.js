@@ -36,7 +36,11 @@ class App {
     try {
       [this.state, this.options] = await Promise.all([api.state(), api.options()]);
     } catch (error) {
-      fill(this.main, el("h1", {}, "The studio does not answer"), el("p", {}, sentence(error.message)));
+      fill(
+        this.main,
+        el("h1", {}, "The studio does not answer"),
+        el("p", {}, sentence(error.message)),
+      );
       setTimeout(() => this.start(), 2000);
       return;
     }

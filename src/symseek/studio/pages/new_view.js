@@ -27,7 +27,10 @@ export class NewView {
   async load(delimiter) {
     fill(this.element, el("h1", {}, this.table), el("p", { class: "muted" }, "Reading the table."));
     try {
-      this.read(await api.table(this.table, delimiter ?? Draft.kept(this.table)?.delimiter), delimiter);
+      this.read(
+        await api.table(this.table, delimiter ?? Draft.kept(this.table)?.delimiter),
+        delimiter,
+      );
     } catch (error) {
       this.refused(error.message);
     }
@@ -93,7 +96,9 @@ export class NewView {
   async start() {
     clearTimeout(this.timer);
     await this.ask();
-    if (this.bar.problems) return this.element.querySelector(".problem:not([hidden])")?.scrollIntoView({ block: "center" });
+    if (this.bar.problems) return this.element.querySelector(
+      ".problem:not([hidden])",
+    )?.scrollIntoView({ block: "center" });
     try {
       const { run } = await api.start(this.draft.question());
       this.app.go(`#/run/${encodeURIComponent(run)}`);

@@ -16,7 +16,11 @@ export class Operators {
       "fieldset",
       { class: "operators", id: "operators", "data-field": "operators" },
       el("legend", {}, "Operators"),
-      el("p", { class: "help" }, "what formulas are made of; the small number is the complexity of each"),
+      el(
+        "p",
+        { class: "help" },
+        "what formulas are made of; the small number is the complexity of each",
+      ),
       el("div", { class: "toggles" }, common),
       this.problem,
       guarded.length ? this.rest(guarded) : null,
@@ -26,7 +30,11 @@ export class Operators {
   rest(guarded) {
     return el(
       "details",
-      { open: guarded.some((button) => button.getAttribute("aria-pressed") === "true") || this.numbers.input.value !== "" },
+      {
+        open: guarded.some(
+          (button) => button.getAttribute("aria-pressed") === "true",
+        ) || this.numbers.input.value !== "",
+      },
       el("summary", {}, "Protected operators, and numbers of your own"),
       el("p", { class: "help" }, "protected: with a number for what is undefined"),
       el("div", { class: "toggles" }, guarded),
@@ -57,17 +65,35 @@ export class Operators {
 
   numberField(chosen) {
     const id = newId("numbers");
-    const input = el("input", { type: "text", id, autocomplete: "off", spellcheck: "false", "data-numbers": true });
+    const input = el(
+      "input",
+      { type: "text", id, autocomplete: "off", spellcheck: "false", "data-numbers": true },
+    );
     input.value = chosen.join(", ");
     input.addEventListener("input", () => this.changed());
-    const help = el("p", { class: "help" }, "numbers that formulas may contain as they are, with commas between, such as 1, 3.14");
-    return { input, element: el("div", { class: "field" }, el("div", { class: "line" }, el("label", { for: id }, "Numbers of your own"), input), help) };
+    const help = el(
+      "p",
+      { class: "help" },
+      "numbers that formulas may contain as they are, with commas between, such as 1, 3.14",
+    );
+    return {
+      input,
+      element: el(
+        "div",
+        { class: "field" },
+        el("div", { class: "line" }, el("label", { for: id }, "Numbers of your own"), input),
+        help,
+      ),
+    };
   }
 
   value() {
     const on = this.buttons.filter((button) => button.getAttribute("aria-pressed") === "true");
     const numbers = this.numbers.input.value.split(",").map((text) => text.trim());
-    return [...on.map((button) => button.dataset.operator), ...numbers.filter((text) => text !== "")];
+    return [
+      ...on.map((button) => button.dataset.operator),
+      ...numbers.filter((text) => text !== ""),
+    ];
   }
 
   refuse(text) {

@@ -5,7 +5,12 @@ import { el, newId } from "./dom.js";
 /** A section; `id` names it for links and tests. */
 export function panel(id, heading, ...children) {
   const label = newId("heading");
-  return el("section", { class: "panel", id, "aria-labelledby": label }, el("h2", { id: label }, heading), children);
+  return el(
+    "section",
+    { class: "panel", id, "aria-labelledby": label },
+    el("h2", { id: label }, heading),
+    children,
+  );
 }
 
 /** A place for sentences about what went wrong, read out when they come. */

@@ -41,13 +41,28 @@ export class Predict {
 
   shown(result, row) {
     const { names, cells } = result.head;
-    const summary = `${counted(result.rows, "row")} predicted by row ${row}${result.undefined ? `, ${result.undefined} of them undefined` : ""}.`;
+    const undefinedRows = result.undefined ? `, ${result.undefined} of them undefined` : "";
+    const summary = `${counted(result.rows, "row")} predicted by row ${row}${undefinedRows}.`;
     announce(summary);
     fill(
       this.result,
-      el("p", {}, summary, " ", el("a", { href: api.fileAddress(result.file), download: result.file }, `Download ${result.file}`)),
+      el(
+        "p",
+        {},
+        summary,
+        " ",
+        el(
+          "a",
+          { href: api.fileAddress(result.file), download: result.file },
+          `Download ${result.file}`,
+        ),
+      ),
       result.notes.map((note) => el("p", { class: "muted" }, sentence(note))),
-      el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "The first rows" }, headTable(names, cells)),
+      el(
+        "div",
+        { class: "scroll", tabindex: "0", role: "group", "aria-label": "The first rows" },
+        headTable(names, cells),
+      ),
     );
   }
 }

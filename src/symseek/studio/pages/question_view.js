@@ -7,7 +7,13 @@ import { Operators } from "./operators.js";
 import { panel } from "./panel.js";
 
 const ELSEWHERE = ["operators", "validation"]; // settings with places of their own
-const FIRST = ["constants", "max_length", "seeds", "max_seconds", "max_expressions"]; // in this order
+const FIRST = [
+  "constants",
+  "max_length",
+  "seeds",
+  "max_seconds",
+  "max_expressions",
+]; // in this order
 
 export class QuestionView {
   constructor(draft, options, changed) {
@@ -16,12 +22,27 @@ export class QuestionView {
     this.operators = new Operators(options.operators, this.current("operators"), () =>
       this.set("operators", this.operators.value()),
     );
-    const plain = options.settings.filter((each) => !ELSEWHERE.includes(each.name)).sort((a, b) => turn(a) - turn(b));
+    const plain = options.settings.filter(
+      (each) => !ELSEWHERE.includes(each.name),
+    ).sort((a, b) => turn(a) - turn(b));
     this.fields = new Map(plain.map((each) => [each.name, this.field(each)]));
-    const level = (wanted) => plain.filter((each) => each.level === wanted).map((each) => this.fields.get(each.name).element);
-    this.more = el("details", { class: "more", id: "more" }, el("summary", {}, "More"), el("div", { class: "fields" }, level("more")));
+    const level = (wanted) => plain.filter((each) => each.level === wanted).map(
+      (each) => this.fields.get(each.name).element,
+    );
+    this.more = el(
+      "details",
+      { class: "more", id: "more" },
+      el("summary", {}, "More"),
+      el("div", { class: "fields" }, level("more")),
+    );
     this.more.open = plain.some((each) => each.level === "more" && each.name in draft.settings);
-    this.element = panel("question", "Question", this.operators.element, el("div", { class: "fields" }, level("main")), this.more);
+    this.element = panel(
+      "question",
+      "Question",
+      this.operators.element,
+      el("div", { class: "fields" }, level("main")),
+      this.more,
+    );
   }
 
   current(name) {

@@ -4,7 +4,10 @@
 export function place() {
   const [, kind, ...rest] = location.hash.split("/");
   const name = decoded(rest.join("/")) || null;
-  return kind === "run" && name ? { kind, name } : { kind: "new", name: kind === "new" ? name : null };
+  return kind === "run" && name ? { kind, name } : {
+    kind: "new",
+    name: kind === "new" ? name : null,
+  };
 }
 
 function decoded(text) {

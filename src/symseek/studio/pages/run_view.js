@@ -11,7 +11,7 @@ import { el, fill, setText } from "./dom.js";
 import { Exports } from "./exports.js";
 import { FitPanel } from "./fit_panel.js";
 import { FolderPanel } from "./folder_panel.js";
-import { Formulas } from "./formulas.js";
+import { Formulas, noFormulas } from "./formulas.js";
 import { panel } from "./panel.js";
 import { Predict } from "./predict.js";
 import { newAddress } from "./routes.js";
@@ -30,14 +30,21 @@ export class RunView {
     this.heading = el("h1", {}, run);
     this.about = el("p", { class: "muted about" });
     this.make();
-    this.element = el("div", { class: "run", id: "run-view", "data-run": run }, this.heading, this.about, this.controls.element, this.grid);
+    this.element = el(
+      "div",
+      { class: "run", id: "run-view", "data-run": run },
+      this.heading,
+      this.about,
+      this.controls.element,
+      this.grid,
+    );
     this.reload();
   }
 
   make() {
     const choose = (row) => this.chosen(row);
     this.controls = new Controls(this.run, this.app.options, () => this.beginWith());
-    this.front_ = new FrontChart(choose);
+    this.frontChart = new FrontChart(choose);
     this.formulas = new Formulas(choose);
     this.chosenPanel = new Chosen(this.run, (row) => this.compared(row));
     this.fit = new FitPanel(this.run);
@@ -48,13 +55,12 @@ export class RunView {
     this.exports = new Exports(this.run);
     this.predict = new Predict(this.run);
     this.files = new FolderPanel(this.run, () => this.askAgain());
-    const list = panel("formula-list", "Formulas", this.formulas.element);
-    list.classList.add("broad");
+    this.ofChosen = [this.chosenPanel, this.fit, this.tree, this.exports, this.predict];
     this.grid = el(
       "div",
       { class: "grid" },
-      panel("front", "Front", this.front_.element),
-      list,
+      panel("front", "Front", this.frontChart.element),
+      panel("formula-list", "Formulas", this.formulas.element),
       this.chosenPanel.element,
       this.fit.fit,
       this.fit.residuals,
@@ -83,6 +89,7 @@ export class RunView {
   }
 
   missing(message) {
+    if (this.app.view !== this) return; // another one is shown by now
     this.app.stream.watch(null);
     fill(this.element, el("h1", {}, this.run), el("p", { class: "problem" }, sentence(message)));
   }
@@ -114,10 +121,9 @@ export class RunView {
     const rows = this.choice.rows(snapshot);
     const marks = { ...rows, picked: snapshot.picked };
     this.formulas.show(snapshot, marks);
-    const key = JSON.stringify([snapshot.formulas.map((each) => [each.row, each.text, each.nrmse]), marks]);
-    if (key !== this.frontKey && snapshot.formulas.length) this.front_.show({ formulas: snapshot.formulas, ...marks });
-    this.frontKey = key;
-    for (const part of [this.chosenPanel, this.fit, this.tree, this.exports, this.predict]) part.show(snapshot, rows);
+    if (snapshot.formulas.length) this.frontChart.show({ formulas: snapshot.formulas, ...marks });
+    else this.frontChart.picture.say(noFormulas(snapshot.status));
+    for (const part of this.ofChosen) part.show(snapshot, rows);
   }
 
   chosen(row) {
@@ -136,9 +142,9 @@ export class RunView {
 
   /** The question of this run, to be changed and asked as another. */
   askAgain(changes = {}) {
-    const { table, target, features, settings, weights, drop_missing: dropMissing, delimiter } = this.snapshot;
-    const asked = { ...settings, ...changes };
-    this.app.draft = { table, target, features, settings: asked, weights, drop_missing: dropMissing, delimiter };
+    const { table, target, features, weights, drop_missing, delimiter } = this.snapshot;
+    const settings = { ...this.snapshot.settings, ...changes };
+    this.app.draft = { table, target, features, weights, drop_missing, delimiter, settings };
     this.app.go(newAddress(table));
   }
 
@@ -151,7 +157,10 @@ export class RunView {
   zones() {
     return [
       { label: "A new question about this table", take: (file) => this.app.addTable(file) },
-      { label: "Predict on this table with the chosen formula", take: (file) => this.predict.take(file) },
+      {
+        label: "Predict on this table with the chosen formula",
+        take: (file) => this.predict.take(file),
+      },
     ];
   }
 }

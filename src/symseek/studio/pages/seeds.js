@@ -4,6 +4,9 @@ import { el, fill, setHidden, setText } from "./dom.js";
 import { panel } from "./panel.js";
 import { brief, duration, whole } from "./text.js";
 
+const NOTE =
+  "Each seed has the whole budget. The front is of all together;" +
+  " “3/4” beside a formula: three of four found it.";
 const NAMES = ["seed", "state", "expressions", "time", "error"];
 
 export class Seeds {
@@ -16,9 +19,17 @@ export class Seeds {
       el("thead", {}, el("tr", {}, NAMES.map((name) => el("th", { scope: "col" }, name)))),
       this.body,
     );
-    const note = "Each seed has the whole budget. The front above is of all together; “3/4” beside a formula: three of four found it.";
-    const box = el("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Seeds" }, table);
-    this.element = panel("seeds", "Seeds side by side", box, el("p", { class: "muted small" }, note));
+    const box = el(
+      "div",
+      { class: "scroll", tabindex: "0", role: "group", "aria-label": "Seeds" },
+      table,
+    );
+    this.element = panel(
+      "seeds",
+      "Seeds side by side",
+      box,
+      el("p", { class: "muted small" }, NOTE),
+    );
     this.element.hidden = true;
   }
 
@@ -28,9 +39,18 @@ export class Seeds {
     if (this.rows.length !== seeds.length) this.made(seeds.length);
     const best = Math.min(...seeds.map((each) => each.nrmse ?? Infinity));
     seeds.forEach((each, at) => {
-      const texts = [String(each.seed), each.state, whole(each.expressions), duration(each.seconds), brief(each.nrmse, 3, true)];
+      const texts = [
+        String(each.seed),
+        each.state,
+        whole(each.expressions),
+        duration(each.seconds),
+        brief(each.nrmse, 3, true),
+      ];
       texts.forEach((text, column) => setText(this.rows[at][column], text));
-      this.rows[at][4].parentElement.classList.toggle("best", each.nrmse !== null && each.nrmse === best);
+      this.rows[at][4].parentElement.classList.toggle(
+        "best",
+        each.nrmse !== null && each.nrmse === best,
+      );
     });
   }
 

@@ -25,7 +25,10 @@ export class Sidebar {
   }
 
   bindDrawer() {
-    this.button.addEventListener("click", () => this.opened(!this.element.classList.contains("open")));
+    this.button.addEventListener(
+      "click",
+      () => this.opened(!this.element.classList.contains("open")),
+    );
     this.backdrop.addEventListener("click", () => this.opened(false));
     this.element.addEventListener("keydown", (event) => {
       if (event.key !== "Escape" || !this.element.classList.contains("open")) return;
@@ -46,11 +49,14 @@ export class Sidebar {
     const shown = JSON.stringify([runs, current]);
     if (shown === this.shown) return;
     this.shown = shown;
-    const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.run : null;
+    const active = document.activeElement;
+    const focused = this.list.contains(active) ? active.dataset.run : null;
     const newest = [...runs].sort((a, b) => b.modified - a.modified || a.run.localeCompare(b.run));
     fill(this.list, newest.map((run) => line(run, current)));
     this.empty.hidden = runs.length > 0;
-    if (focused) [...this.list.querySelectorAll("a")].find((a) => a.dataset.run === focused)?.focus();
+    if (focused) [...this.list.querySelectorAll("a")].find(
+      (a) => a.dataset.run === focused,
+    )?.focus();
   }
 }
 
@@ -61,10 +67,18 @@ function line(run, current) {
     {},
     el(
       "a",
-      { href: runAddress(run.run), "data-run": run.run, "aria-current": run.run === current ? "page" : null },
+      {
+        href: runAddress(run.run),
+        "data-run": run.run,
+        "aria-current": run.run === current ? "page" : null,
+      },
       el("span", { class: "run-name" }, run.run),
       el("span", { class: `badge ${run.status}`, "data-status": run.status }, status),
-      el("span", { class: "run-best" }, run.best === null ? "no formula yet" : `${run.target} = ${run.best}`),
+      el(
+        "span",
+        { class: "run-best" },
+        run.best === null ? "no formula yet" : `${run.target} = ${run.best}`,
+      ),
       el("span", { class: "run-r2" }, run.best === null ? "" : `R² ${r2Text(run.r2)}`),
     ),
   );

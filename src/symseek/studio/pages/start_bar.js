@@ -31,7 +31,8 @@ export class StartBar {
   show(answer, rest, beside) {
     this.problems = answer.problems.length;
     setText(this.command.code, answer.command ?? "");
-    const words = beside > 0 ? `${counted(beside, "problem")} above.` : `${counted(answer.rows, "row")} to learn from.`;
+    const rows = `${counted(answer.rows, "row")} to learn from.`;
+    const words = beside > 0 ? `${counted(beside, "problem")} above.` : rows;
     setText(this.note, [words, ...answer.notes.map(sentence)].join(" "));
     showProblem(this.problem, rest.join(" "));
     this.start.setAttribute("aria-disabled", String(this.problems > 0));

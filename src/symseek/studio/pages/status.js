@@ -28,14 +28,15 @@ export function isBusy(status) {
   return ["starting", "searching", "telling", "pausing", "stopping"].includes(status);
 }
 
-/** The state of a run in one sentence. */
+/** The state of a run in one sentence, or two. */
 export function statusSentence({ status, why, error }) {
-  if (status === "finished") return why ? `Finished: ${ended(why)}` : "Finished.";
-  if (status === "died") return `The search died${why ? `: ${ended(why)}` : "."} Resume it to go on.`;
-  if (status === "damaged") return `This run cannot be read${error || why ? `: ${ended(error ?? why)}` : "."}`;
+  if (status === "finished") return because("Finished", why);
+  if (status === "died") return `${because("The search died", why)} Resume it to go on.`;
+  if (status === "damaged") return because("This run cannot be read", error ?? why);
   return SENTENCES[status] ?? status;
 }
 
-function ended(text) {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
+function because(what, why) {
+  if (!why) return `${what}.`;
+  return /[.!?]$/.test(why) ? `${what}: ${why}` : `${what}: ${why}.`;
 }

@@ -10,7 +10,9 @@ export function brief(value, digits = 3, padded = false) {
   const power = Number(exponent);
   const cut = (text) => minus(padded ? text : String(Number(text)));
   if (power < -4 || power >= Math.max(6, digits)) return `${cut(mantissa)}×10${raised(power)}`;
-  return power < digits ? cut(value.toPrecision(digits)) : minus(String(Number(value.toPrecision(digits))));
+  return power < digits ? cut(value.toPrecision(digits)) : minus(
+    String(Number(value.toPrecision(digits))),
+  );
 }
 
 function raised(power) {
@@ -53,7 +55,8 @@ export function shortened(text, most) {
   const letters = [...text];
   if (letters.length <= most) return text;
   const tail = Math.floor((most - 1) / 2);
-  return `${letters.slice(0, most - 1 - tail).join("")}…${letters.slice(letters.length - tail).join("")}`;
+  const ends = [letters.slice(0, most - 1 - tail), letters.slice(letters.length - tail)];
+  return ends.map((each) => each.join("")).join("…");
 }
 
 /** What a new best error is, beside the best before it. */

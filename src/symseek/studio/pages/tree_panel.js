@@ -10,12 +10,18 @@ export class TreePanel {
   constructor(run) {
     this.run = run;
     this.key = null;
-    this.box = el("div", { class: "scroll tree-box", tabindex: "0", role: "group", "aria-label": "The tree" });
+    this.box = el(
+      "div",
+      { class: "scroll tree-box", tabindex: "0", role: "group", "aria-label": "The tree" },
+    );
     this.element = panel("tree", "Tree", this.box);
   }
 
   async show(snapshot, { chosen }) {
-    if (chosen === null) return;
+    if (chosen === null) {
+      this.emptied();
+      return;
+    }
     const { text } = snapshot.formulas.find((each) => each.row === chosen);
     const key = `${chosen} ${text}`;
     if (key === this.key) return;
@@ -27,5 +33,10 @@ export class TreePanel {
       if (this.key === key) this.key = null;
       fill(this.box, el("p", { class: "muted" }, sentence(error.message)));
     }
+  }
+
+  emptied() {
+    this.key = null;
+    fill(this.box);
   }
 }

@@ -14,7 +14,7 @@ export class Axis {
     if (value === null || !Number.isFinite(value)) return NaN;
     if (!this.log) return (value - this.low) / (this.high - this.low);
     if (value <= 0) return NaN;
-    return (Math.log10(value) - Math.log10(this.low)) / (Math.log10(this.high) - Math.log10(this.low));
+    return Math.log(value / this.low) / Math.log(this.high / this.low);
   }
 
   /** About so many values, each with its text. */
@@ -28,7 +28,7 @@ export class Axis {
   steps(count) {
     const rough = (this.high - this.low) / count;
     const power = 10 ** Math.floor(Math.log10(rough));
-    let step = [1, 2, 5, 10].map((k) => k * power).find((size) => size >= 0.999 * rough);
+    let step = [1, 2, 5, 10].map((k) => k * power).find((size) => size >= 0.75 * rough);
     if (this.whole) step = Math.max(1, step);
     const first = Math.ceil(this.low / step - 1e-9);
     const last = Math.floor(this.high / step + 1e-9);
@@ -48,7 +48,10 @@ export class Axis {
     for (let power = first - 1; power <= last; power += every) {
       for (const head of heads) values.push(head * 10 ** power);
     }
-    return { values: values.filter((v) => v >= this.low * 0.999 && v <= this.high * 1.001), digits: 3 };
+    return {
+      values: values.filter((v) => v >= this.low * 0.999 && v <= this.high * 1.001),
+      digits: 3,
+    };
   }
 }
 

@@ -9,7 +9,10 @@ export function drawCourse({ course, seconds }, width, height) {
     width,
     height,
     x: new Axis(0, end * 1.02),
-    y: spanning(course.map(([, error]) => (error === null ? null : Math.max(error, 1e-16))), { log: true }),
+    y: spanning(
+      course.map(([, error]) => (error === null ? null : Math.max(error, 1e-16))),
+      { log: true },
+    ),
     xLabel: "seconds",
     yLabel: "error (NRMSE)",
     words: "The smallest error so far, over time",

@@ -37,7 +37,7 @@ function measured(fit, width, height) {
     y: axis,
     xLabel: `measured ${fit.target}`,
     yLabel: `predicted ${fit.target}`,
-    words: `Predicted ${fit.target} against measured; a perfect formula has every point on the line`,
+    words: `Predicted ${fit.target} against measured; a perfect formula has all points on the line`,
   });
   drawn.inside.append(line(places(drawn, [axis.low, axis.high], [axis.low, axis.high]), "same"));
   return withPredictions(drawn, fit, fit.y);

@@ -66,12 +66,18 @@ function bounded(pixels) {
   return Math.min(Math.max(pixels, -1e4), 1e4);
 }
 
+/** Half of a circle, to the right or to the left. */
+function half(radius) {
+  const size = Math.abs(radius);
+  return `a${size} ${size} 0 1 0 ${2 * radius} 0`;
+}
+
 /** Many discs as one path, which is drawn much faster than as many elements. */
 export function discs(places, radius, kind) {
   const parts = [];
   for (const [x, y] of places) {
     if (Number.isNaN(x) || Number.isNaN(y)) continue;
-    parts.push(`M${round(x - radius)} ${round(y)}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0`);
+    parts.push(`M${round(x - radius)} ${round(y)}${half(radius)}${half(-radius)}`);
   }
   return svg("path", { class: kind, d: parts.join("") });
 }
@@ -97,10 +103,16 @@ export class Picture {
   constructor(draw, { height = 300, empty = "Nothing to draw yet." } = {}) {
     this.draw = draw; // (data, width, height) -> element
     this.height = height;
-    this.data = null;
-    this.element = el("div", { class: "picture" }, el("p", { class: "muted empty" }, empty));
+    this.element = el("div", { class: "picture" });
+    this.say(empty);
     this.element.style.height = `${height}px`;
     new ResizeObserver(() => this.resized()).observe(this.element);
+  }
+
+  /** Words instead of a picture. */
+  say(words) {
+    this.data = null;
+    fill(this.element, el("p", { class: "muted empty" }, words));
   }
 
   show(data) {

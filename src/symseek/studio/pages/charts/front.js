@@ -13,14 +13,21 @@ export class FrontChart {
     this.choose = choose;
     this.picture = new Picture((data, width, height) => this.drawn(data, width, height), {
       height: 340,
-      empty: "The first formulas come after a moment.",
     });
     this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-    this.element = el("div", { class: "front-chart", id: "front-chart" }, this.picture.element, this.tip);
+    this.element = el(
+      "div",
+      { class: "front-chart", id: "front-chart" },
+      this.picture.element,
+      this.tip,
+    );
   }
 
   /** `data`: {formulas, picked, chosen, second}, rows by number. */
   show(data) {
+    const key = JSON.stringify(data);
+    if (key === this.key) return;
+    this.key = key;
     const focused = this.element.contains(document.activeElement)
       ? document.activeElement.dataset.text
       : null;
@@ -29,8 +36,8 @@ export class FrontChart {
   }
 
   drawn(data, width, height) {
-    const { formulas, chosen } = data;
-    const errors = formulas.map((each) => shownError(each));
+    const formulas = data.formulas.filter((each) => each.nrmse !== null);
+    const errors = formulas.map((each) => Math.max(each.nrmse, LEAST));
     const sizes = formulas.map((each) => each.complexity);
     this.frame = frame({
       width,
@@ -44,18 +51,17 @@ export class FrontChart {
     });
     const places = formulas.map((each, at) => this.frame.place(sizes[at], errors[at]));
     this.frame.inside.append(line(places, "front-line", true));
-    this.points = formulas.map((each, at) => this.point(data, at, places[at]));
+    this.points = formulas.map((each, at) => this.point(each, data, places[at]));
     const list = svg("g", { role: "listbox", "aria-label": "Formulas of the front" }, this.points);
     list.addEventListener("keydown", (event) => this.moved(event));
     this.frame.over.append(list);
-    const start = this.points.findIndex((point, at) => formulas[at].row === chosen);
+    const start = this.points.findIndex((point, at) => formulas[at].row === data.chosen);
     this.points[Math.max(start, 0)]?.setAttribute("tabindex", "0");
     this.tip.hidden = true;
     return this.frame.picture;
   }
 
-  point(data, at, [x, y]) {
-    const formula = data.formulas[at];
+  point(formula, data, [x, y]) {
     const marks = ["picked", "chosen", "second"].filter((name) => data[name] === formula.row);
     const point = svg(
       "g",
@@ -86,7 +92,14 @@ export class FrontChart {
   /** Arrow keys go from point to point, Enter chooses. */
   moved(event) {
     const at = this.points.indexOf(document.activeElement);
-    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: this.points.length - 1 }[event.key];
+    const to = {
+      ArrowRight: at + 1,
+      ArrowDown: at + 1,
+      ArrowLeft: at - 1,
+      ArrowUp: at - 1,
+      Home: 0,
+      End: this.points.length - 1,
+    }[event.key];
     if (at >= 0 && (event.key === "Enter" || event.key === " ")) {
       this.choose(Number(this.points[at].dataset.row));
     } else if (to === undefined) return;
@@ -98,12 +111,13 @@ export class FrontChart {
     fill(
       this.tip,
       el("div", { class: "tip-formula" }, typeset(formula.mathml, formula.text)),
-      el("div", { class: "muted" }, `row ${formula.row}, complexity ${formula.complexity}, error ${brief(formula.nrmse)}`),
+      el("div", { class: "muted" }, facts(formula)),
     );
     this.tip.hidden = false;
     this.tip.style.left = "0"; // where it has all the room to be as wide as its formula
     const { left, top } = this.frame;
-    const room = document.documentElement.clientWidth - this.element.getBoundingClientRect().left - 16;
+    const begin = this.element.getBoundingClientRect().left;
+    const room = document.documentElement.clientWidth - begin - 16;
     const wide = this.tip.offsetWidth;
     this.tip.style.left = `${Math.max(0, Math.min(left + x - wide / 2, room - wide))}px`;
     const above = top + y - this.tip.offsetHeight - 16;
@@ -111,11 +125,11 @@ export class FrontChart {
   }
 }
 
-function shownError(formula) {
-  return formula.nrmse === null ? null : Math.max(formula.nrmse, LEAST);
-}
-
 function spoken(formula, picked) {
   const mark = picked ? ", picked" : "";
-  return `row ${formula.row}${mark}, complexity ${formula.complexity}, error ${brief(formula.nrmse)}: ${formula.text}`;
+  return `${facts(formula, mark)}: ${formula.text}`;
+}
+
+function facts({ row, complexity, nrmse }, mark = "") {
+  return `row ${row}${mark}, complexity ${complexity}, error ${brief(nrmse)}`;
 }

@@ -6,6 +6,7 @@ import { shortened } from "../text.js";
 const LEVEL = 52; // pixels from one level to the next
 const GAP = 14; // between two neighbours
 const LETTER = 7.6;
+const SMALLEST = 0.65; // of its own size: a wide tree shrinks so far, and is scrolled then
 
 /** The tree as a picture of its own size. */
 export function drawTree(tree, words) {
@@ -14,18 +15,28 @@ export function drawTree(tree, words) {
   const parts = [];
   drawn(root, parts);
   const [wide, high] = [root.wide + 2 * GAP, depth(root) * LEVEL + 8];
-  return svg(
+  const picture = svg(
     "svg",
-    { class: "tree", role: "img", "aria-label": words, viewBox: `0 0 ${wide} ${high}`, width: wide, height: high },
+    {
+      class: "tree",
+      role: "img",
+      "aria-label": words,
+      viewBox: `0 0 ${wide} ${high}`,
+      width: wide,
+      height: high,
+    },
     parts,
   );
+  picture.style.minWidth = `${wide * SMALLEST}px`;
+  return picture;
 }
 
 function measured(node, level) {
   const text = shortened(node.label, 22);
   const children = node.children.map((child) => measured(child, level + 1));
   const own = Math.max(30, [...text].length * LETTER + 16);
-  const below = children.reduce((sum, child) => sum + child.wide, 0) + GAP * Math.max(0, children.length - 1);
+  const gaps = GAP * Math.max(0, children.length - 1);
+  const below = children.reduce((sum, child) => sum + child.wide, gaps);
   return { text, full: node.label, level, children, own, below, wide: Math.max(own, below) };
 }
 
@@ -57,7 +68,10 @@ function drawn(node, parts) {
       "g",
       { class: kind },
       node.text === node.full ? null : svg("title", {}, node.full),
-      svg("rect", { x: node.x - node.own / 2, y: node.y - 15, width: node.own, height: 30, rx: 15 }),
+      svg(
+        "rect",
+        { x: node.x - node.own / 2, y: node.y - 15, width: node.own, height: 30, rx: 15 },
+      ),
       svg("text", { x: node.x, y: node.y + 5, "text-anchor": "middle" }, node.text),
     ),
   );

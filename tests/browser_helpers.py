@@ -19,6 +19,7 @@ from typing import Any
 import httpx
 import pytest
 
+from run_helpers import Capture, answer
 from symseek.runs.lock import holder
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -160,12 +161,11 @@ def kill_search(run: Path) -> None:
             os.kill(who.pid, signal.SIGKILL)
 
 
-def symseek(folder: Path, *words: object, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """A command in a terminal."""
+def symseek(folder: Path, *words: object) -> None:
+    """A command in a terminal, in a process of its own."""
     command = [sys.executable, "-m", "symseek", *map(str, words)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=PATIENCE)
-    assert done.returncode == code, done.stderr
-    return done
+    assert done.returncode == 0, done.stderr
 
 
 def options(settings: dict[str, Any]) -> list[str]:
@@ -176,10 +176,11 @@ def options(settings: dict[str, Any]) -> list[str]:
     ]
 
 
-def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """The sentence with which a command refused something, as the page writes sentences."""
-    text = re.sub(r"^symseek( \w+)?: ", "", done.stderr.strip().splitlines()[-1])
-    return text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
+def complaint(capsys: Capture, *words: object) -> str:
+    """The sentence with which a command refuses something."""
+    said = answer(capsys, *words)
+    assert said.code == 2
+    return re.sub(r"^symseek( \w+)?: ", "", said.err.strip().splitlines()[-1])
 
 
 def progress(run: Path) -> dict[str, Any]:

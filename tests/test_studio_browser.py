@@ -19,9 +19,9 @@ from browser_helpers import (
     expect_status,
     field,
     set_fields,
-    symseek,
     wait_until,
 )
+from run_helpers import Capture, answer
 
 OpenStudio = Callable[..., StudioProcess]
 
@@ -37,7 +37,7 @@ def planets(tmp_path: Path) -> Path:
 
 
 def test_from_a_dropped_table_to_latex(
-    open_studio: OpenStudio, window: Window, planets: Path
+    open_studio: OpenStudio, window: Window, planets: Path, capsys: Capture
 ) -> None:
     studio = open_studio()
     page = window.open(studio.address)
@@ -62,7 +62,7 @@ def test_from_a_dropped_table_to_latex(
     other.click()
     page.locator("#use").click()
     expect(page.locator("#formulas tr.picked")).to_have_attribute("data-row", str(row))
-    latex = symseek(studio.folder, "export", run, "--to", "latex").stdout.rstrip("\n")
+    latex = answer(capsys, "export", studio.folder / run, "--to", "latex").out.rstrip("\n")
     export = page.locator('[data-export="latex"]')
     expect(export.locator("pre")).to_have_text(latex)
     export.locator(".copy").click()

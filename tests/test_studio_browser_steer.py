@@ -28,7 +28,7 @@ from browser_helpers import (
     symseek,
     wait_until,
 )
-from run_helpers import write_table
+from run_helpers import Capture, answer, write_table
 from symseek.runs.lock import holder
 
 OpenStudio = Callable[..., StudioProcess]
@@ -93,13 +93,13 @@ def test_other_budgets_after_a_pause(open_studio: OpenStudio, window: Window) ->
     expect(page.locator("#run-command")).to_contain_text(f"--max-expressions {tried + 5000}")
 
 
-def test_stop_keeps_everything(open_studio: OpenStudio, window: Window) -> None:
+def test_stop_keeps_everything(open_studio: OpenStudio, window: Window, capsys: Capture) -> None:
     studio = open_studio()
     page = watched(studio, window, ENDLESS)
     page.locator("#stop").click()
     expect_status(page, "stopped")
     expect(page.locator("#status")).to_have_text("Stopped. Everything found so far is kept.")
-    shown = symseek(studio.folder, "show", RUN).stdout
+    shown = answer(capsys, "show", studio.folder / RUN).out
     rows = page.locator("#formulas tbody tr")
     assert rows.count() > 1
     for row in rows.all():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import csv
-import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from browser_helpers import (
     expect_status,
     symseek,
 )
-from run_helpers import write_table
+from run_helpers import Capture, answer, write_table
 
 OpenStudio = Callable[..., StudioProcess]
 
@@ -28,20 +27,20 @@ RUN = "data-run-1"
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that has come to its end; not to be changed."""
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioProcess]:
+    """A studio with a run that has come to its end."""
     folder = tmp_path_factory.mktemp("finished")
     write_table(folder / "data.csv")
-    words = ("--max-expressions", 20_000, "--quiet")
-    symseek(folder, "fit", "data.csv", "--target", "y", *words)
-    return folder / RUN
+    symseek(folder, "fit", "data.csv", "--target", "y", "--max-expressions", 20_000, "--quiet")
+    studio = StudioProcess(folder, RUN)
+    yield studio
+    studio.close()
 
 
 @pytest.fixture
-def page(open_studio: OpenStudio, window: Window, finished: Path, tmp_path: Path) -> Page:
-    """A tab that shows a copy of it."""
-    shutil.copytree(finished, tmp_path / RUN)
-    page = window.open(open_studio(RUN).address)
+def page(studio: StudioProcess, window: Window) -> Page:
+    """A tab that shows this run."""
+    page = window.open(studio.address)
     expect_status(page, "finished")
     expect(page.locator('[data-export="latex"]')).to_be_visible()
     return page
@@ -54,13 +53,15 @@ def not_picked(page: Page) -> str:
     return row
 
 
-def test_another_row_is_picked_for_the_command_line_too(page: Page, tmp_path: Path) -> None:
+def test_another_row_is_picked_for_the_command_line_too(
+    page: Page, studio: StudioProcess, capsys: Capture
+) -> None:
     row = not_picked(page)
     page.locator(f'#formulas tr[data-row="{row}"]').click()
     page.locator("#use").click()
     expect(page.locator(f'#formulas tr[data-row="{row}"]')).to_have_class("picked chosen")
-    expect(page.locator("#pick-note")).to_contain_text("picked by hand")
-    lines = symseek(tmp_path, "show", RUN).stdout.splitlines()
+    expect(page.locator("#pick-note")).to_contain_text("by hand")
+    lines = answer(capsys, "show", studio.folder / RUN).out.splitlines()
     assert [line.split()[1] for line in lines if line.startswith(">")] == [row]
 
 
@@ -76,25 +77,24 @@ def test_two_rows_are_compared(page: Page) -> None:
     expect(page.locator("#compared h3")).to_have_text(f"Beside it: row {row}")
 
 
-@pytest.mark.parametrize("way", ["dropped", "chosen"])
-def test_predictions_for_another_file(page: Page, tmp_path: Path, way: str) -> None:
-    new = tmp_path / "elsewhere" / "new.csv"
-    new.parent.mkdir()
+def test_predictions_for_another_file(
+    page: Page, studio: StudioProcess, tmp_path: Path, capsys: Capture
+) -> None:
+    new = tmp_path / "new.csv"
     new.write_text("a,b\n1,2\n2,3\n0.5,0.5\n")
     row = not_picked(page)
     page.locator(f'#formulas tr[data-row="{row}"]').click()
-    if way == "dropped":
-        drop(page, "#predict-drop", new)
-    else:
-        page.locator("#predict-file").set_input_files(new)
+    drop(page, "#predict-drop", new)
     result = page.locator("#predict-result")
     expect(result).to_contain_text(f"3 rows predicted by row {row}")
     with page.expect_download() as download:
         result.locator("a").click()
-    saved = download.value.path().read_text()
-    told = symseek(tmp_path, "predict", RUN, new, "--row", row, "--out", "-").stdout
-    assert saved == told
-    assert len(list(csv.reader(saved.splitlines()))) == 4
+    told = answer(capsys, "predict", studio.folder / RUN, new, "--row", row).out
+    assert download.value.path().read_text() == told
+    assert len(list(csv.reader(told.splitlines()))) == 4
+    new.write_text("a,b\n7,8\n")
+    page.locator("#predict-file").set_input_files(new)
+    expect(result).to_contain_text(f"1 row predicted by row {row}")
 
 
 def test_a_file_that_lacks_a_column_is_not_predicted(
@@ -127,41 +127,37 @@ def serious(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_axe_finds_nothing_serious(
-    page: Page, window: Window, tmp_path: Path, colours: str
-) -> None:
-    studio = page.url.split("#")[0]
-    page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
+def serious_in_both_colours(page: Page) -> list[str]:
+    """The same in light and in dark."""
+    found = []
+    for colours in ("light", "dark"):
+        page.emulate_media(color_scheme=colours)
+        found += [f"{colours}, {each}" for each in serious(page)]
+    return found
+
+
+def test_axe_finds_nothing_serious(page: Page, studio: StudioProcess) -> None:
     page.locator("#compare").select_option(not_picked(page))
     expect(page.locator("#compared")).to_be_visible()
-    found = {"finished": serious(page)}
-    page.goto(f"{studio}#/new")
+    assert serious_in_both_colours(page) == []
+    page.goto(f"{studio.address}#/new")
     expect(page.locator("#paste")).to_be_visible()
-    found["welcome"] = serious(page)
-    page.goto(f"{studio}#/new/data.csv")
+    assert serious_in_both_colours(page) == []
+    page.goto(f"{studio.address}#/new/data.csv")
     expect(page.locator("#command")).to_contain_text("--target y")
     page.locator("#more > summary").click()
-    found["data and question"] = serious(page)
-    assert found == dict.fromkeys(found, [])
+    assert serious_in_both_colours(page) == []
+    page.evaluate("document.body.append(document.createElement('img'))")
+    assert any("image-alt" in each for each in serious(page))  # there is something to be found
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_axe_finds_nothing_serious_in_a_search(
-    open_studio: OpenStudio, window: Window, colours: str
-) -> None:
+def test_axe_finds_nothing_serious_in_a_search(open_studio: OpenStudio, window: Window) -> None:
     studio = open_studio()
     page = window.open(studio.run_address(studio.start(seeds=2, **ENDLESS)))
-    page.emulate_media(color_scheme="dark" if colours == "dark" else "light")
     expect_formulas(page)
     expect(page.locator('[data-export="latex"]')).to_be_visible()
     expect_status(page, "searching")
-    assert serious(page) == []
-
-
-def test_axe_would_find_something(page: Page) -> None:
-    page.evaluate("document.body.append(document.createElement('img'))")
-    assert any(each.startswith("image-alt") for each in serious(page))
+    assert serious_in_both_colours(page) == []
 
 
 def test_the_theme_button(page: Page) -> None:

@@ -170,6 +170,7 @@ def test_a_full_disk_does_not_end_the_search(
 
 def test_a_disk_that_has_room_again(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(recorder, "FRONT_FIRST", 0.0)  # and so the first discoveries
     disk = Disk(monkeypatch, files=1)
     write = RunFolder.finish
 

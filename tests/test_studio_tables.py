@@ -113,6 +113,20 @@ def test_numbers_are_read_once_as_they_are_read_from_the_file(
     assert read(read_contents(path)) == read(open_table(path))
 
 
+@pytest.mark.parametrize("last", ["7", "", "x", "nan", "inf", "1,5"])
+def test_a_large_table_is_read_alike(tmp_path: Path, last: str) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n" + "1.25,2\n" * 80_000 + f"3,{last}\n")
+
+    def told(read: Any) -> str:
+        try:
+            return repr(training_table(read(path), "b").y.sum())
+        except InputError as error:
+            return str(error)
+
+    assert told(read_contents) == told(open_table)
+
+
 def test_a_dropped_table_is_saved_once(studio: Served) -> None:
     first = b"a,b\n1,2\n3,4\n5,7\n"
     assert studio.post("api/tables?name=new.csv", first)["name"] == "new.csv"

@@ -74,6 +74,11 @@ class Delimited:
         """The first row of numbers in a spreadsheet that shows the file."""
         return self.heading.first_row
 
+    @property
+    def small(self) -> bool:
+        """Whether the file is read sooner than pandas is loaded."""
+        return self.path.stat().st_size <= SMALL
+
     def misread(self) -> InputError | None:
         """The error about a wrong delimiter, when that is why there is only one column.
 
@@ -91,7 +96,7 @@ class Delimited:
 
     def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers [N, k] of some columns; nan where one is missing."""
-        if not self.plain or self.path.stat().st_size <= SMALL:
+        if not self.plain or self.small:
             return self._converted(columns, cell_error)
         try:
             with opened(self.path) as text:

@@ -13,7 +13,6 @@ import json
 import math
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +44,7 @@ class Live:
         self._folder = folder
         self._regression = regression
         self._discoveries = _read_discoveries(folder / DISCOVERIES)
+        self._kept = True  # whether all of them are written
         self._errors: dict[Program, float | None] = {}  # of the best programs
         self._course = [[0.0, 1.0]]  # seconds, error; it begins with that of the mean
         self._due = 0.0
@@ -85,7 +85,10 @@ class Live:
             "before": before,
         }
         known.append(found)
-        self._write(DISCOVERIES, known)
+        self._keep_discoveries()
+
+    def _keep_discoveries(self) -> None:
+        self._kept = self._write(DISCOVERIES, self._discoveries)
 
     def telling(self) -> None:
         """The search has ended, and what it found is being told."""
@@ -94,6 +97,8 @@ class Live:
     def ended(self, result: Result, model: Model) -> None:
         """Everything is told and written."""
         self.discovered(model)
+        if not self._kept:  # the disk may have room again
+            self._keep_discoveries()
         self._write_progress("ended", ended=result.stopped.name, why=result.stopped.value)
 
     # --- what is written
@@ -139,10 +144,14 @@ class Live:
             "state": "searching" if turn == 0 else "ended" if turn < 0 else "waiting",
         }
 
-    def _write(self, name: str, record: Any) -> None:
+    def _write(self, name: str, record: Any) -> bool:
+        """Write a file; False on a full disk, with which the search goes on unwatched."""
         text = json.dumps(record, ensure_ascii=False, allow_nan=False)
-        with suppress(OSError):  # a full disk: the search goes on, unwatched
+        try:
             write_whole(self._folder / name, text, lasting=False)
+        except OSError:
+            return False
+        return True
 
     # --- the error over time
 

@@ -95,8 +95,10 @@ class Events:
         """Look for what has changed, and tell the tabs, for as long as the server runs."""
         while not self._closed:
             await asyncio.sleep(EVERY)
-            if self._tabs or self.searches.busy:
+            if self._tabs:
                 await self._tell()
+            elif self.searches.busy:
+                self.searches.tick()  # nobody watches, but a search may wait to be asked to end
         for tab in self._tabs:
             tab.wake.set()
 

@@ -10,9 +10,9 @@ a real Chromium that is already open, and from Start to the first formula on the
 Watching: `symseek fit` tries a fixed number of expressions (method dsr, one thread, 20 rows, so
 that it has news ten times a second) while a studio of the same folder runs: once with nobody
 watching, once with 20 event streams that one process holds open and reads. The order changes from
-pair to pair. Shown are, for each pair, the rate when watched over the rate when not, by the clock of
-the search and by the processor time of its process, and how many events came. The clock counts what
-the studio and the readers take from the same processors too; the processor time does not.
+pair to pair. Shown are, for each pair, the rate when watched over the rate when not, by the clock
+of the search and by the processor time of its process, and how many events came. The clock counts
+what the studio and the readers take from the same processors too; the processor time does not.
 """
 
 from __future__ import annotations

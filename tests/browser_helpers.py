@@ -31,9 +31,15 @@ LIVE = ("starting", "searching", "telling")
 
 # A search that pauses and deaths are tried on: long enough to be met in the middle, and the same
 # numbers whenever it is repeated, as no clock ends it.
-STEADY = {"method": "dsr", "max_seconds": None, "max_expressions": 120_000, "patience": None}
-# One that never ends by itself while a test lasts.
-ENDLESS = {"max_seconds": None, "max_expressions": 1_000_000_000, "patience": None}
+STEADY = {
+    "method": "dsr",
+    "max_seconds": None,
+    "max_expressions": 80_000,
+    "patience": None,
+    "threads": 1,
+}
+# One that does not end by itself while a test lasts.
+ENDLESS = {"max_seconds": 600, "max_expressions": 10**9, "patience": None, "threads": 1}
 
 # What the page must not do is told to the console, whose errors fail a test.
 WATCHERS = """
@@ -142,10 +148,9 @@ class StudioProcess:
 
     def close(self) -> None:
         """End it and all searches in its folder, which are of no use any more."""
+        self.kill()
         for lock in self.folder.glob("*/lock"):
             kill_search(lock.parent)
-        self.process.send_signal(signal.SIGTERM)
-        self._wait()
 
     def _wait(self) -> None:
         assert self.process.stdout is not None

@@ -91,6 +91,19 @@ def window(browser: Browser, open_studio: object) -> Iterator[Window]:
     window.close()
 
 
+@pytest.fixture(scope="module")
+def shared_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioProcess]:
+    """A studio that the tests of a module share, with a table and a run that has ended."""
+    from browser_helpers import StudioProcess, symseek
+
+    folder = tmp_path_factory.mktemp("studio")
+    write_table(folder / "data.csv")
+    symseek(folder, "fit", "data.csv", "--target", "y", "--max-expressions", 20_000, "--quiet")
+    studio = StudioProcess(folder)
+    yield studio
+    studio.close()
+
+
 @pytest.fixture
 def open_studio(tmp_path: Path) -> Iterator[Callable[..., StudioProcess]]:
     """Starts `symseek studio WORDS` in a folder with a table; ended with its searches."""

@@ -70,21 +70,19 @@ def test_from_a_dropped_table_to_latex(
     assert page.evaluate("navigator.clipboard.readText()") == latex
 
 
-def test_the_file_chooser(open_studio: OpenStudio, window: Window, planets: Path) -> None:
-    studio = open_studio()
-    page = window.open(studio.address)
+def test_the_file_chooser(shared_studio: StudioProcess, window: Window, planets: Path) -> None:
+    page = window.open(shared_studio.address)
     with page.expect_file_chooser() as chooser:
         page.locator('label[for="table-file"]').click()
     chooser.value.set_files(planets)
     expect(page.locator("#command")).to_have_text(
         "symseek fit planets.csv --target year --features distance"
     )
-    assert (studio.folder / "planets.csv").read_bytes() == planets.read_bytes()
+    assert (shared_studio.folder / "planets.csv").read_bytes() == planets.read_bytes()
 
 
-def test_paste_from_a_spreadsheet(open_studio: OpenStudio, window: Window) -> None:
-    studio = open_studio()
-    page = window.open(studio.address)
+def test_paste_from_a_spreadsheet(shared_studio: StudioProcess, window: Window) -> None:
+    page = window.open(shared_studio.address)
     cells = [("time of fall", "height"), *((n, 4.9 * n * n) for n in range(1, 9))]
     text = "\r\n".join("\t".join(map(str, row)) for row in cells)
     page.evaluate("text => navigator.clipboard.writeText(text)", text)
@@ -99,8 +97,8 @@ def test_paste_from_a_spreadsheet(open_studio: OpenStudio, window: Window) -> No
     expect(page.locator("h1")).to_have_text("height from pasted.tsv")
 
 
-def test_pasted_text_that_is_no_table(open_studio: OpenStudio, window: Window) -> None:
-    page = window.open(open_studio().address)
+def test_pasted_text_that_is_no_table(shared_studio: StudioProcess, window: Window) -> None:
+    page = window.open(shared_studio.address)
     page.locator("#paste").fill("hello")
     page.locator("#paste-button").click()
     expect(page.locator("#paste-problem")).to_contain_text("Paste a line of names")
@@ -156,8 +154,8 @@ def test_rows_that_arrive_move_nothing(open_studio: OpenStudio, window: Window) 
     wait_until(lambda: page.evaluate("window.layoutShift") > 0.1)  # what jumps is seen
 
 
-def test_a_setting_that_is_wrong_is_said_beside_it(open_studio: OpenStudio, window: Window) -> None:
-    page = window.open(open_studio("data.csv").address)
+def test_a_setting_that_is_wrong_is_said_beside_it(shared_studio: StudioProcess, window: Window) -> None:
+    page = window.open(f"{shared_studio.address}#/new/data.csv")
     set_fields(page, {"max_length": "many"})
     expect(field(page, "max_length").locator(".problem")).to_contain_text("many")
     expect(page.locator("#start")).to_have_attribute("aria-disabled", "true")

@@ -46,15 +46,12 @@ def test_broken_files(
         told = complaint(capsys, "fit", path, "--target", "y").replace(f"{path.parent}/", "")
         problem = page.locator(".problem:visible", has_text=path.name).first
         expect(problem).to_contain_text(told, ignore_case=True)
-    assert not list(tmp_path.glob("*-run-*"))
-
-
-def test_a_file_that_is_no_table(open_studio: OpenStudio, window: Window, tmp_path: Path) -> None:
     window.expected = "status of 400"
-    page = window.open(open_studio().address)
+    page.goto(f"{studio.address}#/new")
     drop(page, "#table-drop", tmp_path / "data.csv", "photo.png")
     expect(page.locator("#banner")).to_contain_text("photo.png")
     assert not (tmp_path / "photo.png").exists()
+    assert not list(tmp_path.glob("*-run-*"))
 
 
 def test_a_column_of_text_is_refused_beside_it(

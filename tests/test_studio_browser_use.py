@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,30 +17,18 @@ from browser_helpers import (
     drop,
     expect_formulas,
     expect_status,
-    symseek,
 )
-from run_helpers import Capture, answer, write_table
+from run_helpers import Capture, answer
 
 OpenStudio = Callable[..., StudioProcess]
 
 RUN = "data-run-1"
 
 
-@pytest.fixture(scope="module")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioProcess]:
-    """A studio with a run that has come to its end."""
-    folder = tmp_path_factory.mktemp("finished")
-    write_table(folder / "data.csv")
-    symseek(folder, "fit", "data.csv", "--target", "y", "--max-expressions", 20_000, "--quiet")
-    studio = StudioProcess(folder, RUN)
-    yield studio
-    studio.close()
-
-
 @pytest.fixture
-def page(studio: StudioProcess, window: Window) -> Page:
+def page(shared_studio: StudioProcess, window: Window) -> Page:
     """A tab that shows this run."""
-    page = window.open(studio.address)
+    page = window.open(shared_studio.run_address(RUN))
     expect_status(page, "finished")
     expect(page.locator('[data-export="latex"]')).to_be_visible()
     return page
@@ -54,14 +42,14 @@ def not_picked(page: Page) -> str:
 
 
 def test_another_row_is_picked_for_the_command_line_too(
-    page: Page, studio: StudioProcess, capsys: Capture
+    page: Page, shared_studio: StudioProcess, capsys: Capture
 ) -> None:
     row = not_picked(page)
     page.locator(f'#formulas tr[data-row="{row}"]').click()
     page.locator("#use").click()
     expect(page.locator(f'#formulas tr[data-row="{row}"]')).to_have_class("picked chosen")
     expect(page.locator("#pick-note")).to_contain_text("by hand")
-    lines = answer(capsys, "show", studio.folder / RUN).out.splitlines()
+    lines = answer(capsys, "show", shared_studio.folder / RUN).out.splitlines()
     assert [line.split()[1] for line in lines if line.startswith(">")] == [row]
 
 
@@ -78,7 +66,7 @@ def test_two_rows_are_compared(page: Page) -> None:
 
 
 def test_predictions_for_another_file(
-    page: Page, studio: StudioProcess, tmp_path: Path, capsys: Capture
+    page: Page, shared_studio: StudioProcess, tmp_path: Path, capsys: Capture
 ) -> None:
     new = tmp_path / "new.csv"
     new.write_text("a,b\n1,2\n2,3\n0.5,0.5\n")
@@ -89,7 +77,7 @@ def test_predictions_for_another_file(
     expect(result).to_contain_text(f"3 rows predicted by row {row}")
     with page.expect_download() as download:
         result.locator("a").click()
-    told = answer(capsys, "predict", studio.folder / RUN, new, "--row", row).out
+    told = answer(capsys, "predict", shared_studio.folder / RUN, new, "--row", row).out
     assert download.value.path().read_text() == told
     assert len(list(csv.reader(told.splitlines()))) == 4
     new.write_text("a,b\n7,8\n")
@@ -136,14 +124,14 @@ def serious_in_both_colours(page: Page) -> list[str]:
     return found
 
 
-def test_axe_finds_nothing_serious(page: Page, studio: StudioProcess) -> None:
+def test_axe_finds_nothing_serious(page: Page, shared_studio: StudioProcess) -> None:
     page.locator("#compare").select_option(not_picked(page))
     expect(page.locator("#compared")).to_be_visible()
     assert serious_in_both_colours(page) == []
-    page.goto(f"{studio.address}#/new")
+    page.goto(f"{shared_studio.address}#/new")
     expect(page.locator("#paste")).to_be_visible()
     assert serious_in_both_colours(page) == []
-    page.goto(f"{studio.address}#/new/data.csv")
+    page.goto(f"{shared_studio.address}#/new/data.csv")
     expect(page.locator("#command")).to_contain_text("--target y")
     page.locator("#more > summary").click()
     assert serious_in_both_colours(page) == []

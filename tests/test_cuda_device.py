@@ -8,13 +8,25 @@ import numpy as np
 import pytest
 
 import host_device
-from symseek import ConstraintSet, Library, paper_constraints, presets, problems
+from symseek import (
+    ConstraintSet,
+    Evolution,
+    Library,
+    Search,
+    SearchConfig,
+    paper_constraints,
+    presets,
+    problems,
+)
 from symseek.data import Data
+from symseek.engines.cuda.breeding import CudaBreeder
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.policy import PolicyKernels
 from symseek.engines.cuda.rules import device_rules
 from symseek.engines.cuda.runs import Runs
 from symseek.engines.native import NativeEngine
+from symseek.policy import PolicyWeights
+from symseek.programs import Programs
 from symseek.rewards import reward_named
 
 pytestmark = [*host_device.needs_gpu]
@@ -68,21 +80,80 @@ def test_tensor_cores_draw_what_plain_ones_and_the_host_draw(
     assert alike.mean() > 0.998
 
 
-def test_the_same_seed_gives_the_same_result(engine: CudaEngine) -> None:
-    problem = problems.load("Nguyen-5")
+def searched(engine: CudaEngine, name: str, config: SearchConfig, slots: int) -> dict[int, Any]:
+    """Searches side by side to their end: front, notes, weights and how each stands, by seed."""
+    problem = problems.load(name)
     data = problem.data()
     table = Data.checked(data.X_train, data.y_train, problem.variables)
     library = problem.library()
-    rules = ConstraintSet(library, paper_constraints())
-    results = []
-    for slots in (1, 40):
-        config = presets.dsr(max_expressions=100_000)
-        reward = reward_named("inverse_nrmse")
-        runs = Runs(engine, library, rules, config, reward, [table], slots, curve=True)
-        for seed in range(slots):
-            runs.start(seed, 0)
-        while not any(each.slot == 0 for each in runs.advance(10)):
-            pass
-        front = [(e.complexity, e.reward, str(e.program)) for e in runs.front(0)]
-        results.append((front, runs.stats(0).tolist(), runs.weights(0).tolist()))
-    assert results[0] == results[1]
+    rules = ConstraintSet(library, paper_constraints(constants=config.max_constants))
+    reward, found = reward_named("inverse_nrmse"), {}
+    runs = Runs(engine, library, rules, config, reward, [table], slots, curve=True)
+    seeds = {runs.start(seed, 0): seed for seed in range(slots)}
+    while runs.busy:
+        for standing in runs.advance(10):
+            slot = standing.slot
+            front = [(e.complexity, e.reward, str(e.program)) for e in runs.front(slot)]
+            notes = runs.stats(slot)[: standing.iterations].tolist()
+            found[seeds[slot]] = front, notes, runs.weights(slot).tolist(), standing.expressions
+            runs.end(slot)
+    return found
+
+
+@pytest.mark.parametrize("method", ["dsr", "hybrid"])
+def test_the_same_seed_gives_the_same_result(engine: CudaEngine, method: str) -> None:
+    config = presets.method(method, max_expressions=100_000)
+    alone, beside = (searched(engine, "Nguyen-5", config, slots) for slots in (1, 40))
+    assert alone[0] == beside[0]
+
+
+@pytest.mark.parametrize("name", ["Nguyen-5", "Nguyen-5c", "Nguyen-12"])
+def test_a_hybrid_begins_as_the_hosts_and_ends_as_well(engine: CudaEngine, name: str) -> None:
+    """Rounding parts the two in time, so rewards are compared over seeds, and budgets exactly."""
+    config = presets.hybrid(max_expressions=60_000)
+    found, problem = searched(engine, name, config, 12), problems.load(name)
+    data = problem.data()
+    given = problem.library(), data.X_train, data.y_train, config
+    best: list[tuple[float, float]] = []
+    for seed in range(12):
+        want = Search(*given, seed=seed, threads=2).run()
+        front, notes, _, expressions = found[seed]
+        assert config.max_expressions - 2 < expressions <= config.max_expressions
+        first = want.history[0]
+        batch = first.mean_reward, first.top_mean_reward, first.best_reward, first.entropy
+        np.testing.assert_allclose(notes[0][:4], batch, rtol=0.02)
+        assert first.best is not None
+        if max(notes[0][5], first.best.reward) < 1 - 1e-9:  # an exact fit ends the evolution
+            assert notes[0][4] == pytest.approx(first.expressions, rel=0.1)
+        assert want.best is not None
+        best.append((front[-1][1], want.best.reward))
+    errors = np.log(np.maximum(1 - np.array(best), 1e-12))  # rewards are all near 1
+    ours, theirs = errors.T
+    chance = np.sqrt((ours.var() + theirs.var()) / len(ours))
+    assert abs(ours.mean() - theirs.mean()) < 4 * chance + 0.2
+
+
+@pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
+def test_children_are_the_very_programs_that_the_host_makes(
+    engine: CudaEngine, library: Library
+) -> None:
+    rules = ConstraintSet(library, paper_constraints(constants=6))
+    host, random = NativeEngine(2), np.random.default_rng(0)
+    made = host.policy(rules, 32)
+    weights = random.normal(0.0, 0.3, PolicyWeights.start(len(library), 32, 0).flat.size)
+    population = made.sample(weights.astype(np.float32), 0, 0, 3000).programs
+    breeders = engine.breeder(rules), host.breeder(rules)
+    assert isinstance(breeders[0], CudaBreeder)
+    for breeder in breeders:
+        breeder.begin(population)
+    for generation in range(10):
+        values = random.normal(size=population.constants.shape)
+        population = Programs(library, population.tokens, population.lengths, values)
+        fitness = random.uniform(size=len(population))
+        draw = (7, 2, generation, Evolution(), 3000)
+        ours, theirs = (breeder.breed(population, fitness, *draw) for breeder in breeders)
+        np.testing.assert_array_equal(ours.tokens, theirs.tokens)
+        np.testing.assert_array_equal(ours.constants, theirs.constants)
+        np.testing.assert_array_equal(*(breeder.admit(population[:50]) for breeder in breeders))
+        assert len(ours) > 1000
+        population = ours

@@ -24,9 +24,10 @@ from symseek import (
 from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.learning import LearningKernels, Rule
+from symseek.engines.cuda.limits import why_not
 from symseek.engines.cuda.policy import PolicyKernels
 from symseek.engines.cuda.rules import device_rules
-from symseek.engines.cuda.runs import Runs, why_not
+from symseek.engines.cuda.runs import Runs
 from symseek.objectives import Novelty, RiskSeeking
 from symseek.rewards import reward_named
 
@@ -94,7 +95,9 @@ def test_each_search_is_that_of_the_native_engine(method: str) -> None:
         np.testing.assert_allclose([r for _, r, _ in front], [e.reward for e in want.front])
         for got, row in zip(stats, want.history, strict=True):
             known = row.mean_reward, row.top_mean_reward, row.best_reward, row.entropy
-            np.testing.assert_allclose(got, known, rtol=1e-3)
+            np.testing.assert_allclose(got[:4], known, rtol=1e-3)
+            assert row.best is not None
+            np.testing.assert_allclose(got[4:], (row.expressions, row.best.reward), rtol=1e-6)
 
 
 def test_a_priority_queue_learns_to_write_its_programs() -> None:
@@ -176,15 +179,15 @@ def test_weights_are_those_of_automatic_differentiation_after_a_step() -> None:
 def test_what_cannot_run_on_a_device_is_said() -> None:
     reward, allowed = reward_named("inverse_nrmse"), rules()
     plain = config("dsr")
-    assert why_not(plain, reward, allowed) is None
-    assert "evolution" in str(why_not(presets.hybrid(), reward, allowed))
+    assert why_not(plain, reward, allowed, 20) is None
     novel = replace(plain, objective=Novelty(RiskSeeking()))
-    assert "Novelty" in str(why_not(novel, reward, allowed))
-    assert "multiple" in str(why_not(replace(plain, max_expressions=BATCH + 1), reward, allowed))
+    assert "Novelty" in str(why_not(novel, reward, allowed, 20))
+    uneven = replace(plain, max_expressions=BATCH + 1)
+    assert "multiple" in str(why_not(uneven, reward, allowed, 20))
     custom = reward_named(lambda y, predictions, weights: predictions.sum(axis=1))
-    assert "function" in str(why_not(plain, custom, allowed))
+    assert "function" in str(why_not(plain, custom, allowed, 20))
     with pytest.raises(InputError, match="cannot run wholly on a GPU"):
-        made(presets.hybrid(), 1)
+        made(uneven, 1)
 
 
 def test_constants_are_fitted_on_the_device() -> None:

@@ -20,12 +20,13 @@ from run_helpers import Capture, answer
 from symseek import InputError
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.experiments import Counts, Listener, Outcome, Record, Spec, Store, run
-from symseek.experiments.runs import gpu
+from symseek.experiments.runs import gpu, kinds
 from symseek.experiments.runs.execute import execute
 from symseek.experiments.runs.gpu import GpuPool
 from symseek.experiments.runs.perform import EXECUTE
 from symseek.experiments.runs.plan import on_engine
 from symseek.experiments.runs.runner import drive
+from symseek.structure.proposals import Proposals
 
 pytestmark = host_device.needs_compiler
 
@@ -74,10 +75,40 @@ def test_a_formula_is_recovered_where_the_native_engine_recovers_it(method: str)
     assert {native(each).recovered for each in specs} == {"yes", "no"}  # both were compared
 
 
+@pytest.mark.parametrize("problem", ["Nguyen-1", "Nguyen-10", "Nguyen-8c"])
+def test_a_hybrid_is_that_of_the_host(problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same kernels under it: found by linear algebra, not found, and with constants."""
+    use_device(monkeypatch)
+    for record in done([spec(seed, problem, "hybrid", curve=True) for seed in (0, 5)]):
+        other = execute(record.spec)
+        assert (record.recovered, record.evaluations) == (other.recovered, other.evaluations)
+        assert (record.front, record.reward) == (other.front, other.reward)
+        assert record.curve["expressions"] == other.curve["expressions"]
+        for name in ("mean", "top", "best"):
+            assert record.curve[name] == pytest.approx(other.curve[name], rel=1e-5)
+
+
+def test_hybrids_share_the_device_unless_there_is_a_search_in_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = pool()
+    for seed in range(3):
+        made.start(spec(seed, method="hybrid"))
+    made.start(spec(0, "feynman_I_6_2a", "hybrid"))  # has so many rows that programs race
+    monkeypatch.setattr(Proposals, "searches", True)
+    made.start(spec(0, "Nguyen-9", "hybrid"))
+    assert [len(group.waiting) for _, group in made._groups] == [3]
+    assert [each.problem for each in made._others] == ["feynman_I_6_2a", "Nguyen-9"]
+    made.close()
+    kinds._kind.cache_clear()
+
+
 def test_a_run_does_not_depend_on_what_runs_beside_it() -> None:
     ours = [spec(0), spec(5), spec(0, noise=0.1), spec(0, "Nguyen-8", "pqt")]
+    ours += [spec(3, "Nguyen-5", "hybrid"), spec(0, "Nguyen-12", "hybrid")]
     alone = [repeatable(done([each])[0]) for each in ours]
     beside = [spec(seed, problem) for problem in ("Nguyen-11", "Nguyen-1") for seed in range(9, 13)]
+    beside += [spec(seed, "Nguyen-7", "hybrid") for seed in range(3)]
     together = done([*beside, *ours])[len(beside) :]
     assert [repeatable(each) for each in together] == alone
 
@@ -191,7 +222,7 @@ def test_ctrl_c_in_a_run_of_the_host_is_no_failure(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("symseek.experiments.runs.execute.execute", interrupted)
     with Store() as store:
-        outcome = drive([spec(0, method="hybrid")], store, pool, Listener())
+        outcome = drive([spec(0, halfway=True)], store, pool, Listener())
         assert outcome.interrupted
         assert outcome.counts == Counts(missing=1)
 

@@ -86,6 +86,40 @@ inline float fast_exp(float x) { return std::exp(x); }
 inline float fast_divide(float a, float b) { return a / b; }
 inline int __ffsll(unsigned long long bits) { return __builtin_ffsll((long long)bits); }
 inline int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
+inline double bits_as_double(unsigned long long bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline unsigned long long double_as_bits(double value) {
+  unsigned long long bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+constexpr auto ORDER = __ATOMIC_SEQ_CST;
+template <class N>
+N atomicCAS(N* at, N expected, N value) {
+  __atomic_compare_exchange_n(at, &expected, value, false, ORDER, ORDER);
+  return expected;
+}
+template <class N>
+N atomicAdd(N* at, N value) {
+  return __atomic_fetch_add(at, value, ORDER);
+}
+template <class N>
+N atomicMin(N* at, N value) {
+  N found = __atomic_load_n(at, ORDER);
+  while (value < found && !__atomic_compare_exchange_n(at, &found, value, false, ORDER, ORDER)) {
+  }
+  return found;
+}
+template <class N>
+N atomicMax(N* at, N value) {
+  N found = __atomic_load_n(at, ORDER);
+  while (found < value && !__atomic_compare_exchange_n(at, &found, value, false, ORDER, ORDER)) {
+  }
+  return found;
+}
 inline int __double2hiint(double value) {
   uint64_t bits;
   memcpy(&bits, &value, sizeof bits);

@@ -30,12 +30,22 @@ from symseek.evaluation import Graded
 from symseek.programs import Programs
 from symseek.tokens import EMPTY, Library
 
-__all__ = ["Evolution", "Evolver", "Population", "Recombiner", "fitness"]
+__all__ = [
+    "PARTS",
+    "RECENT",
+    "WHOLES",
+    "Evolution",
+    "Evolver",
+    "Population",
+    "Recombiner",
+    "compared_rows",
+    "fitness",
+]
 
-_RECENT = 24  # generations whose programs a recombination may use
-_ROWS = 64  # rows on which programs are compared: enough to tell them apart
-_WHOLES = 100  # the best programs, which are completed
-_PARTS = 2000  # the shortest programs, with which they are
+RECENT = 24  # generations whose programs a recombination may use
+ROWS = 64  # rows on which programs are compared: enough to tell them apart
+WHOLES = 100  # the best programs, which are completed
+PARTS = 2000  # the shortest programs, with which they are
 
 
 @dataclass(frozen=True)
@@ -113,7 +123,7 @@ class Evolver:
         config, population = self.config, batch
         size = len(batch.programs) if before is None else before.children
         self.breeder.begin(batch.programs)
-        recent: deque[Graded] = deque(maxlen=_RECENT)
+        recent: deque[Graded] = deque(maxlen=RECENT)
         best: list[Graded] = []  # the best children so far, as one group
         continues = config.continues
         for generation in range(config.generations):
@@ -191,11 +201,16 @@ def merged(groups: list[Graded]) -> Graded:
     )
 
 
+def compared_rows(count: int) -> NDArray[np.intp]:
+    """On which of so many rows the values of programs are compared."""
+    return np.unique(np.linspace(0, count - 1, ROWS).astype(np.intp))
+
+
 class Recombiner:
     """Joins programs of one search on its data."""
 
     def __init__(self, library: Library, data: Data, max_length: int, engine: Engine) -> None:
-        rows = np.unique(np.linspace(0, len(data.y) - 1, _ROWS).astype(np.intp))
+        rows = compared_rows(len(data.y))
         self.library = library
         self.max_length = max_length
         self.engine = engine
@@ -237,7 +252,7 @@ class Recombiner:
         best = valid[np.argsort(-graded.rewards[valid], kind="stable")]
         short = valid[lengths[valid] <= self.max_length // 2 - 1]
         order = np.argsort(lengths[short], kind="stable")
-        return best[:_WHOLES], short[order][:_PARTS]
+        return best[:WHOLES], short[order][:PARTS]
 
     def _joined(self, programs: Programs, children: list[tuple[int, int, int]]) -> Programs:
         """The pairs as programs: an operator, then one program, then the other."""

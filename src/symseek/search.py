@@ -310,6 +310,19 @@ class Search(Looped):
         allowed = short[self.engine.permits(self.rules, proposed[short])]
         return merged([batch, part(graded, allowed)])
 
+    def first_proposals(self) -> tuple[Graded, Front, int]:
+        """What is proposed to the first iteration, if its sample is not exact.
+
+        The programs that the constraints allow, the front of all, and the expressions they take. No
+        seed changes it, so that searches on the same data can share it.
+        """
+        tally = self.tally(Clock(self.state))
+        tally.expressions = sampled = self.config.batch_size
+        none = Programs.from_list([], self.library)
+        nothing = Graded(none, np.zeros(0), np.zeros(0, dtype=bool), 0)
+        batch, _ = self._with_proposals(nothing, self.state, tally, self._room(tally))
+        return batch, tally.front, tally.expressions - sampled
+
     def _sample(self, state: SearchState, batch: int) -> Sample:
         """A batch from the policy or, for a share of the iterations, from one that never learns."""
         share, number = self.config.fresh, state.iteration

@@ -44,6 +44,7 @@ __all__ = [
     "TrainingTable",
     "column_error",
     "names_table",
+    "no_rows",
     "open_table",
     "read_all",
     "read_inputs",
@@ -359,7 +360,7 @@ def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) 
     columns = _columns(source, names)
     values = source.floats(columns, cell_error)
     if not len(values):
-        raise _no_rows(source, "column names but no rows")
+        raise no_rows(source)
     return values
 
 
@@ -373,7 +374,7 @@ def _whole_rows(
         if name:  # the count of the rows has its own check
             refuse_non_finite(source, name, values[:, i], rows)
     if not len(rows):
-        raise _no_rows(source, "a missing value in every row")
+        raise no_rows(source, "a missing value in every row")
     if len(rows) == len(values):
         return rows, ()
     many = "one row" if gone.sum() == 1 else f"{gone.sum():,} of {len(values):,} rows"
@@ -381,6 +382,7 @@ def _whole_rows(
     return rows, (f"left out {many} with missing values, the first in {where}",)
 
 
-def _no_rows(source: Source, what: str) -> InputError:
+def no_rows(source: Source, what: str = "column names but no rows") -> InputError:
+    """The sentence about a table without a row that can be used."""
     why = " beside the lines that begin with #, which are comments" if source.comments else ""
     return InputError(f"{source.path} has {what}{why}; add some")

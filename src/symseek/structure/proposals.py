@@ -81,6 +81,11 @@ class Proposals:
         view: View | None = vars(self).get("_reduced")
         return view
 
+    @property
+    def searches(self) -> bool:
+        """Whether the columns of the view are searched in every iteration."""
+        return self._reduced is not None and bool(self._reduced.columns)
+
     def __call__(self, iteration: int, tally: Tally) -> Iterator[Programs]:
         """Programs over the table's library, in groups that are to be graded one after another."""
         if iteration == 0:
@@ -91,7 +96,7 @@ class Proposals:
             with self._limited(tally):
                 near = self._affordable(tally)
             yield self._written(near)
-        if self._reduced is not None and self._reduced.columns:
+        if self.searches:
             yield self._written(self._evolved(iteration, tally))
 
     def share(self, other: object) -> None:

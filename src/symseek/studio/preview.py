@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 from symseek.files.contents import Column, Contents
-from symseek.files.tables import column_error
+from symseek.files.tables import column_error, no_rows
 from symseek.studio.wording import told
 
 __all__ = ["HEAD", "Reader", "preview", "unreadable"]
@@ -36,7 +36,7 @@ def preview(contents: Contents, folder: Path) -> dict[str, Any]:
         "name": contents.path.name,
         "rows": contents.rows,
         "notes": list(contents.notes),
-        "error": None if contents.rows else told(f"{contents.path} has no rows; add some", folder),
+        "error": None if contents.rows else told(no_rows(contents), folder),
         "columns": columns,
         "head": [[cell[:_CELL] for cell in row] for row in contents.file.head(HEAD)],
         "suggested_target": numbers[-1] if numbers else None,

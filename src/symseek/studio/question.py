@@ -217,7 +217,7 @@ def _column_problems(question: Question, contents: Contents, folder: Path) -> Pr
         gaps = contents.columns[at].text is None and "`drop_missing`" in str(error)
         if error is not None and not (gaps and question.drop_missing):
             problems.append(_problem(role or f"column:{name}", error, folder))
-    return problems
+    return [each for at, each in enumerate(problems) if each not in problems[:at]]
 
 
 def _searched(

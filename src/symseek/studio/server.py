@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import secrets
 import socket
 import sys
@@ -78,6 +79,8 @@ class _Uvicorn(uvicorn.Server):
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Take a signal; unlike the parent, do not raise it again afterwards."""
         self.should_exit = True
+        # That requests end with the server is no news to the user.
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
         self._close_streams()
 
 

@@ -1,7 +1,7 @@
 """The CUDA engine behind the interface that all engines have.
 
-What a GPU does not do better is left to the native engine: children are bred there, and a policy
-under constraints that are Python functions, or with very many units, runs there too.
+What a GPU does not do better is left to the native engine: a policy under constraints that are
+Python functions, or with very many units, and children of very long programs.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from symseek.constraints import ConstraintSet
 from symseek.constraints.tables import RuleTables
+from symseek.engines.cuda.breeding import LONGEST, BreedingKernels, CudaBreeder
 from symseek.engines.cuda.device import Device, GpuDevice
 from symseek.engines.cuda.evaluator import CudaEvaluator
 from symseek.engines.cuda.pairing import pair
@@ -40,6 +41,7 @@ class CudaEngine:
         self.host = NativeEngine(threads)
         self._kernels: WeakKeyDictionary[RuleTables, dict[int, PolicyKernels | None]]
         self._kernels = WeakKeyDictionary()
+        self._breeding: WeakKeyDictionary[RuleTables, BreedingKernels | None] = WeakKeyDictionary()
 
     def policy(self, rules: ConstraintSet, hidden: int) -> Policy:
         """A network with `hidden` units."""
@@ -78,7 +80,17 @@ class CudaEngine:
 
     def breeder(self, rules: ConstraintSet) -> Breeder:
         """A maker of children."""
-        return self.host.breeder(rules)
+        kernels = self.breeding_kernels(rules)
+        return self.host.breeder(rules) if kernels is None else CudaBreeder(rules, kernels)
+
+    def breeding_kernels(self, rules: ConstraintSet) -> BreedingKernels | None:
+        """The kernels for rules, made once; None where the device cannot have them."""
+        if rules.tables not in self._breeding:
+            tables = device_rules(rules.tables) if rules.max_length <= LONGEST else None
+            constant = rules.library.constant_id
+            made = None if tables is None else BreedingKernels(self.device, tables, constant)
+            self._breeding[rules.tables] = made
+        return self._breeding[rules.tables]
 
     def pair(
         self,

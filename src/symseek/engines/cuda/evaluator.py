@@ -169,6 +169,10 @@ class CudaEvaluator:
         self.table.check_resident()
         self._all_errors(batch, sums)
 
+    def launch_predict(self, batch: Batch, values: Array, ok: Array) -> None:
+        """Put the values [P, N] of the programs of active runs; ok [P] becomes 0 where invalid."""
+        self._predict(batch, self.table.check_resident(), values, ok)
+
     def launch_fit(
         self,
         batch: Batch,

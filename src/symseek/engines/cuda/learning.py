@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,12 +103,20 @@ class LearningKernels:
         self._launch("grade", blocks, 0, (*arrays, *sizes, rewards), spread=True)
 
     def keep(
-        self, arrays: tuple[Array, ...], batch: int, ask: float, kept: tuple[Array, ...]
+        self,
+        arrays: tuple[Array, ...],  # tokens, lengths, constants, ok, rewards, active
+        clock: tuple[Array, int],  # [R] int32, and how much later it is
+        complexity: Array,
+        counts: Array | None,  # [R] int32: programs of each run; None: `batch`
+        batch: int,
+        ask: float,
+        kept: tuple[Array, ...],  # the front: reward, tokens, constants, found, source; asks
     ) -> None:
         """The best of each complexity."""
         runs, rows = arrays[1].shape
-        sizes = (np.int32(rows), np.int32(batch), np.float64(ask))
-        self._launch("keep", runs, self.complexities * 12, (*arrays, *sizes, *kept))
+        when = (clock[0], np.int32(clock[1]), complexity)
+        sizes = (np.int32(rows), counts, np.int32(batch), np.float64(ask))
+        self._launch("keep", runs, self.complexities * 12, (*arrays, *when, *sizes, *kept))
 
     def choose(
         self,
@@ -122,19 +129,21 @@ class LearningKernels:
         memory: tuple[Array, ...],  # baseline, queue_reward, queue_tokens, queue_size
         chosen: tuple[Array, ...],  # chosen, weight, share, counts
         stats: Array,
+        counted: tuple[Array | None, ...],  # offered, shown, samples, expressions
+        front: Array,  # its rewards
     ) -> None:
         """What to learn from."""
         runs, rows = given[0].shape
-        rank = math.ceil((1.0 - self.rule.epsilon) * (batch - 1))
-        sizes = (np.int32(rows), np.int32(batch), np.int32(rank))
+        sizes = (np.int32(rows), np.int32(batch), *counted, front)
         numbers = (
+            np.float64(self.rule.epsilon),
             np.float32(entropy_weight),
             np.float64(noise),
             np.float64(self.rule.beta),
             np.float32(self.rule.imitation),
         )
         given = (*given, *sizes, *numbers, entropy, tokens, *memory, *chosen, stats)
-        shared = (batch + 33) * 8 + _THREADS * 4
+        shared = (rows + 33) * 8 + _THREADS * 4
         self._launch("choose_programs", runs, shared, (*given, np.int32(stats.shape[1])))
 
     def plan(

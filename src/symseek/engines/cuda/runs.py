@@ -4,6 +4,9 @@ All searches of a `Runs` share library, constraints, settings and number of rows
 seed, weights and data. One that ends leaves its slot to the next. Nothing is exchanged between
 slots, so what a search finds does not depend on what runs beside it. The host sees a search when
 its best program is good enough to ask about, or when its budget is spent.
+
+An iteration is that of `symseek.search`. With evolution in it, `evolving` has the steps between the
+batch and what is learnt.
 """
 
 from __future__ import annotations
@@ -18,10 +21,15 @@ from numpy.typing import NDArray
 
 from symseek.constraints import ConstraintSet
 from symseek.data import Data
+from symseek.engines.cuda.arrays import Sizes, arrays
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.evaluator import Batch, CudaEvaluator, Sums
+from symseek.engines.cuda.evolving import Evolving, Stage
 from symseek.engines.cuda.learning import LearningKernels, reward_number, rule_of
+from symseek.engines.cuda.limits import most_constants, why_not
 from symseek.engines.cuda.policy import CHUNK, WARPS
+from symseek.engines.cuda.proposed import Proposed
+from symseek.engines.cuda.rules import device_rules
 from symseek.errors import InputError
 from symseek.front import Front
 from symseek.programs import Programs
@@ -30,28 +38,9 @@ from symseek.search import SearchConfig
 from symseek.start import first_weights
 from symseek.tokens import Library
 
-__all__ = ["Runs", "Standing", "why_not"]
+__all__ = ["Runs", "Standing"]
 
 _NO_ASKING = 2.0  # more than any reward
-
-
-def why_not(config: SearchConfig, reward: Reward, rules: ConstraintSet) -> str | None:
-    """Why searches with these settings cannot run wholly on a device; None if they can."""
-    if config.evolution is not None:
-        return "evolution breeds on the host"
-    if rule_of(config.objective) is None:
-        return f"the objective {type(config.objective).__name__} runs on the host"
-    if not isinstance(reward, ErrorReward) or reward_number(reward) is None:
-        return "the reward is a function of the caller's"
-    if rules.library.constant_id is not None and config.constants and reward.curve(1.0) is None:
-        return "the reward does not fall with the squared error, which constants are fitted to"
-    if rules.custom:
-        return "a constraint is a function of the caller's"
-    if config.fresh or config.racing is not None:
-        return "fresh batches and races run on the host"
-    if config.max_expressions % config.batch_size:
-        return "the budget is no multiple of the batch"
-    return None
 
 
 @dataclass(frozen=True)
@@ -61,6 +50,7 @@ class Standing:
     slot: int
     asks: bool  # its best program is new and good enough to ask about
     iterations: int
+    expressions: int  # graded
     ended: bool  # the budget is spent
 
 
@@ -79,8 +69,9 @@ class Runs:
         reward_noise: float = 0.0,
         ask: float = _NO_ASKING,  # the reward from which on a new best program is asked about
         curve: bool = False,
+        proposed: Sequence[Proposed | None] | None = None,  # for each table, by its structure
     ) -> None:
-        reason = why_not(config, reward, rules)
+        reason = why_not(config, reward, rules, len(tables[0].y))
         if reason is not None:
             raise InputError(f"these searches cannot run wholly on a GPU: {reason}")
         rule, number = rule_of(config.objective), reward_number(reward)
@@ -93,17 +84,29 @@ class Runs:
         self.reward, self.noise, self.ask, self.slots = reward, reward_noise, ask, slots
         self.device, self.policy, self.rule = engine.device, policy, rule
         self._number = number
-        self.last = config.max_expressions // config.batch_size  # iterations of a whole search
+        evolves = config.evolution is not None
+        self.last = config.max_expressions // config.batch_size + evolves  # iterations at most
         self.seconds = np.zeros(slots)  # of the device that each search has had
         self._free = list(range(slots))[::-1]
         self._busy: set[int] = set()
         self._going: set[int] = set()  # those that do not wait for an answer
-        width, batch = rules.max_length, config.batch_size
-        self._constants = self._most_constants(width)
-        highest = int(library.complexity.max()) * width + 1
+        self._proposed = [None] * len(tables) if proposed is None else list(proposed)
+        width, self._constants = rules.max_length, most_constants(rules)
+        entries = [e.complexity for each in self._proposed if each for e in each.front]
+        highest = max([int(library.complexity.max()) * width, *entries]) + 1
         self._learning = LearningKernels(self.device, rule, width, self._constants, highest)
         self._load(tables)
-        self._allocate(slots, batch, batch + rule.extra, width, highest, self.last if curve else 1)
+        self._evolving = self._made_evolving(tables, highest) if evolves else None
+        self._offers = self._evolving.rows if self._evolving else config.batch_size
+        self._allocate(slots, self._offers + rule.extra, width, highest, self.last if curve else 1)
+
+    def _made_evolving(self, tables: Sequence[Data], complexities: int) -> Evolving:
+        """The part of the iterations that breeds."""
+        breeding, rules = self.engine.breeding_kernels(self.rules), device_rules(self.rules.tables)
+        assert breeding is not None
+        assert rules is not None
+        given = (self.device, breeding, rules, self.library, self.config, tables, self._proposed)
+        return Evolving(*given, self.slots, self._constants, complexities)
 
     def _load(self, tables: Sequence[Data]) -> None:
         """The data sets, and of each the sum of its weights and the spread of its target."""
@@ -153,66 +156,49 @@ class Runs:
         """Roughly the memory that one search takes."""
         tokens, hidden, batch = len(library), config.policy.hidden, config.batch_size
         weights = 4 * hidden * (2 * (tokens + 1) + hidden + 1) + (hidden + 1) * tokens
-        return 4 * weights * (4 + WARPS * -(-batch // CHUNK)) + batch * (2 * rules.max_length + 100)
+        needed = 4 * weights * (4 + WARPS * -(-batch // CHUNK))
+        needed += batch * (2 * rules.max_length + 100)
+        if config.evolution is None:
+            return needed
+        most = most_constants(rules)
+        return needed + 8 * weights + Evolving.bytes_for(config, rules.max_length, most)
 
-    def iterations(self, slot: int) -> int:
-        """Iterations that a search has done."""
-        return int(self.device.get(self._on["iterations"][slot : slot + 1])[0])
+    def standing(self, slot: int) -> Standing:
+        """How a search stands."""
+        return self._standings([slot])[0]
 
-    def _most_constants(self, width: int) -> int:
-        constant = self.library.constant_id
-        if constant is None:
-            return 0
-        caps, counted = [width], self.rules.tables.max_arity + 1  # the class of a counted terminal
-        for rule in self.rules.tables.counts:
-            if rule.member[constant] and not rule.reachable[:, :, rule.cap, counted].any():
-                caps.append(rule.cap)
-        return min(caps)
+    def _standings(self, slots: Sequence[int]) -> list[Standing]:
+        get, batch = self.device.get, self.config.batch_size
+        asks, iterations = (get(self._on[name]) for name in ("asks", "iterations"))
+        spent = iterations * batch
+        if self._evolving is not None:
+            spent = get(self._evolving.number["expressions"])
+        most = self.config.max_expressions
+        return [
+            Standing(
+                slot,
+                bool(asks[slot]),
+                int(iterations[slot]),
+                int(spent[slot]),
+                most - int(spent[slot]) < 2,
+            )
+            for slot in slots
+        ]
 
-    def _allocate(
-        self, runs: int, batch: int, rows: int, width: int, costs: int, looks: int
-    ) -> None:
-        xp, size = self.device.xp, self.policy.weights
-        shapes: dict[str, tuple[tuple[int, ...], Any]] = {
-            "tokens": ((runs, rows, width), np.int16),
-            "lengths": ((runs, rows), np.int32),
-            "entropy": ((runs, rows), np.float32),
-            "constants": ((runs, rows, self._constants), np.float64),
-            "squared": ((runs, rows), np.float64),
-            "absolute": ((runs, rows), np.float64),
-            "ok": ((runs, rows), np.uint8),
-            "status": ((runs, rows), np.uint8),
-            "rewards": ((runs, rows), np.float64),
-            "chosen": ((runs, rows), np.int32),
-            "weight": ((runs, rows), np.float32),
-            "share": ((runs, rows), np.float32),
-            "counts": ((runs,), np.int32),
-            "first_item": ((runs + 1,), np.int32),
-            "step": ((runs,), np.float32),
-            "partial": ((runs * -(-rows // CHUNK), self.policy.warps, size), np.float32),
-            "gradient": ((runs, size), np.float32),
-            "weights": ((runs, size), np.float32),
-            "mean": ((runs, size), np.float32),
-            "variance": ((runs, size), np.float32),
-            "seeds": ((runs,), np.uint64),
-            "iterations": ((runs,), np.int32),
-            "last": ((runs,), np.int32),
-            "active": ((runs,), np.uint8),
-            "asks": ((runs,), np.uint8),
-            "dataset": ((runs,), np.int32),
-            "baseline": ((runs,), np.float64),
-            "queue_reward": ((runs, self.rule.queue), np.float64),
-            "queue_tokens": ((runs, self.rule.queue, width), np.int16),
-            "queue_size": ((runs,), np.int32),
-            "front_reward": ((runs, costs), np.float64),
-            "front_tokens": ((runs, costs, width), np.int16),
-            "front_constants": ((runs, costs, self._constants), np.float64),
-            "front_found": ((runs, costs), np.int32),
-            "stats": ((runs, looks, 4), np.float32),
-        }
-        self._on: dict[str, Any] = {
-            name: xp.zeros(shape, dtype=dtype) for name, (shape, dtype) in shapes.items()
-        }
+    def _allocate(self, runs: int, rows: int, width: int, costs: int, looks: int) -> None:
+        xp = self.device.xp
+        sizes = Sizes(
+            runs,
+            rows,
+            width,
+            self._constants,
+            costs,
+            looks,
+            self.policy.weights,
+            self.policy.warps,
+            self.rule.queue,
+        )
+        self._on = arrays(self.device, sizes, self._evolving is not None)
         self._complexity = xp.asarray(self.library.complexity.astype(np.int32))
         on, flat = self._on, (runs * rows,)
         on["constants"][...] = 1.0
@@ -222,7 +208,17 @@ class Runs:
             on["constants"].reshape(*flat, self._constants),
             rows,
             on["dataset"],
-            on["active"],
+            self._evolving.evolving if self._evolving else on["active"],
+        )
+        self._stage = Stage(
+            on["tokens"],
+            on["lengths"],
+            on["constants"],
+            on["rewards"],
+            on["ok"],
+            on["dataset"],
+            {name: on[f"front_{name}"] for name in ("reward", "found", "source")},
+            on["asks"],
         )
         self._sums = Sums(*(on[name].reshape(flat) for name in ("squared", "absolute", "ok")))
 
@@ -241,9 +237,10 @@ class Runs:
         slot, on = self._free.pop(), self._on
         self._busy.add(slot)
         self._going.add(slot)
-        on["weights"][slot] = self.device.xp.asarray(
-            first_weights(self.config.policy, self.library, seed).flat
-        )
+        on["weights"][slot] = self._first_weights(seed)
+        if self._evolving is not None:
+            on["untrained"][slot] = self._first_weights(seed ^ (1 << 63))
+            self._evolving.ledger[:, slot] = 0
         for name in ("mean", "variance", "iterations", "asks", "baseline", "queue_size", "stats"):
             on[name][slot] = 0
         on["front_reward"][slot] = -1.0
@@ -253,6 +250,10 @@ class Runs:
         on["active"][slot] = 1
         self.seconds[slot] = 0.0
         return slot
+
+    def _first_weights(self, seed: int) -> Any:
+        first = first_weights(self.config.policy, self.library, seed)
+        return self.device.xp.asarray(first.flat)
 
     def go_on(self, slot: int) -> None:
         """Let a search go on that has asked."""
@@ -272,34 +273,19 @@ class Runs:
         begin, going = time.perf_counter(), sorted(self._going)
         for _ in range(iterations):
             self._step()
-        get, on = self.device.get, self._on
-        active, asks, count = (get(on[name]) for name in ("active", "asks", "iterations"))
+        active = self.device.get(self._on["active"])
         if going:
             self.seconds[going] += (time.perf_counter() - begin) / len(going)
         self._going = {slot for slot in going if active[slot]}
-        return [
-            Standing(slot, bool(asks[slot]), int(count[slot]), int(count[slot]) >= self.last)
-            for slot in sorted(self._busy)
-            if not active[slot]
-        ]
+        return self._standings([slot for slot in sorted(self._busy) if not active[slot]])
 
     def _step(self) -> None:
         """One iteration of Algorithm 1 of every active search."""
-        on, batch, config = self._on, self.config.batch_size, self.config
-        drawn = on["tokens"], on["lengths"], on["entropy"]
-        keyed = on["weights"], on["seeds"], on["iterations"], on["active"]
-        self.policy.sample(*keyed, batch, *drawn)
-        self._evaluate()
-        errors = on["squared"], on["absolute"], on["ok"], on["active"], on["dataset"]
-        learning = self._learning
-        learning.grade((*errors, self._total, self._spread), self._number, batch, on["rewards"])
-        written = on["tokens"], on["lengths"], on["constants"], on["ok"], on["rewards"]
-        kept = (on["active"], on["iterations"], self._complexity)
-        front = [on[f"front_{name}"] for name in ("reward", "tokens", "constants", "found")]
-        learning.keep((*written, *kept), batch, self.ask, (*front, on["asks"]))
+        on, config, learning = self._on, self.config, self._learning
+        numbers = self._write() if self._evolving is None else self._evolve(self._evolving)
         learning.choose(
             (on["rewards"], on["active"], on["seeds"], on["iterations"]),
-            batch,
+            self._offers,
             config.entropy_weight,
             self.noise,
             on["entropy"],
@@ -307,20 +293,66 @@ class Runs:
             (on["baseline"], *(on[f"queue_{name}"] for name in ("reward", "tokens", "size"))),
             (on["chosen"], on["weight"], on["share"], on["counts"]),
             on["stats"],
+            numbers,
+            on["front_reward"],
         )
         rate = config.learning_rate
         learning.plan(on["counts"], on["iterations"], rate, on["first_item"], on["step"])
         if rate > 0:
             self._learn()
-        learning.count(on["active"], on["asks"], on["iterations"], on["last"])
+        if self._evolving is None:
+            learning.count(on["active"], on["asks"], on["iterations"], on["last"])
+        else:
+            self._evolving.close(on["active"], on["asks"], on["iterations"])
+
+    def _write(self) -> tuple[None, ...]:
+        """The batch of every search, graded."""
+        on = self._on
+        self._sample(on["weights"], on["seeds"])
+        self._grade(on["active"], (on["iterations"], 1), None)
+        return (None,) * 4
+
+    def _evolve(self, evolving: Evolving) -> tuple[Any, ...]:
+        """The batch of every search and its best children, graded: see `LearningKernels.choose`."""
+        on, stage, number = self._on, self._stage, evolving.number
+        _, seeds = evolving.begin(stage, on["active"], on["iterations"], on["seeds"])
+        evolving.draw_from(on["active"], on["weights"], on["untrained"], on["now"])
+        self._sample(on["now"], seeds)
+        evolving.trim(stage)
+
+        def grade() -> None:
+            self._grade(evolving.evolving, (number["expressions"], 0), number["staged"])
+
+        grade()
+        evolving.evolve(stage, on["iterations"], on["seeds"], self.ask, grade)
+        evolving.restore(stage, on["active"])
+        return tuple(number[name] for name in ("offered", "size", "sampled", "expressions"))
+
+    def _sample(self, weights: Any, seeds: Any) -> None:
+        """What the policies write, every constant 1."""
+        on = self._on
+        keyed = weights, seeds, on["iterations"], on["active"]
+        drawn = on["tokens"], on["lengths"], on["entropy"]
+        self.policy.sample(*keyed, self.config.batch_size, *drawn)
+        on["constants"][...] = 1.0
+
+    def _grade(self, active: Any, clock: tuple[Any, int], counts: Any | None) -> None:
+        """Rewards for all programs, constants fitted; the fronts keep the best."""
+        on, learning, offers = self._on, self._learning, self._offers
+        self._evaluate()
+        errors = on["squared"], on["absolute"], on["ok"], active, on["dataset"]
+        learning.grade((*errors, self._total, self._spread), self._number, offers, on["rewards"])
+        written = on["tokens"], on["lengths"], on["constants"], on["ok"], on["rewards"], active
+        front = [on[f"front_{e}"] for e in ("reward", "tokens", "constants", "found", "source")]
+        kept = (*front, on["asks"])
+        learning.keep(written, clock, self._complexity, counts, offers, self.ask, kept)
 
     def _evaluate(self) -> None:
-        """The errors of all programs, their constants fitted from 1."""
+        """The errors of all programs, their constants fitted from what they are."""
         fit = self.config.constants
         if fit is None or not self._constants:
             self._evaluator.launch_errors(self._batch, self._sums)
             return
-        self._on["constants"][...] = 1.0
         status = self._on["status"].reshape(-1)
         self._evaluator.launch_fit(self._batch, fit, self._scale, self._power, status, self._sums)
 
@@ -335,18 +367,23 @@ class Runs:
 
     def front(self, slot: int) -> Front:
         """The best programs of a search so far."""
-        names = ("reward", "tokens", "constants", "found")
+        names = ("reward", "tokens", "constants", "found", "source")
         parts = [self.device.get(self._on[f"front_{name}"][slot]) for name in names]
-        reward, tokens, constants, found = parts
-        front = Front()
+        reward, tokens, constants, found, source = parts
+        proposed = self._proposed[int(self.device.get(self._on["dataset"][slot : slot + 1])[0])]
+        front, each = Front(), self.config.batch_size if self._evolving is None else 1
         for cost in np.flatnonzero(reward >= 0):
-            row = tokens[cost : cost + 1]
-            length = np.array([np.count_nonzero(row >= 0)], dtype=np.int32)
-            count = int(np.count_nonzero(row == self.library.constant_id)) if constants.size else 0
-            program = Programs(self.library, row, length, constants[cost : cost + 1, :count])
-            at = int(found[cost]) * self.config.batch_size
-            front = front.updated(program, reward[cost : cost + 1], at)
+            if proposed is not None and source[cost] >= 0:
+                program = Programs.from_list([proposed.front[int(source[cost])].program])
+            else:
+                program = self._program(tokens[cost : cost + 1], constants[cost : cost + 1])
+            front = front.updated(program, reward[cost : cost + 1], int(found[cost]) * each)
         return front
+
+    def _program(self, tokens: NDArray[np.int16], constants: NDArray[np.float64]) -> Programs:
+        length = np.array([np.count_nonzero(tokens >= 0)], dtype=np.int32)
+        count = int(np.count_nonzero(tokens == self.library.constant_id)) if constants.size else 0
+        return Programs(self.library, tokens, length, constants[:, :count])
 
     def weights(self, slot: int) -> NDArray[np.float32]:
         """[P] the policy of a search as it is now."""
@@ -354,6 +391,9 @@ class Runs:
         return found
 
     def stats(self, slot: int) -> NDArray[np.float32]:
-        """[iterations, 4]: mean reward, mean of the best share, best, entropy of each batch."""
+        """[iterations, 6]: mean reward, that of the best share, best reward, entropy of each batch.
+
+        Then the expressions, and the best reward, so far.
+        """
         found: NDArray[np.float32] = self.device.get(self._on["stats"][slot])
         return found

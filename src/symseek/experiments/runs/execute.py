@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symseek import problems
+from symseek.data import Data
 from symseek.experiments.runs.judge import Judge, StopAtRecovery, errors_on_test, readable
 from symseek.experiments.runs.perform import report
 from symseek.experiments.runs.plan import LENGTH, Plan, gp_config, search_config
@@ -38,7 +38,14 @@ if TYPE_CHECKING:
 
     AnySearch: TypeAlias = Search | GeneticProgramming
 
-__all__ = ["Reporter", "execute", "judge_of", "record_of", "training_data"]
+__all__ = [
+    "Reporter",
+    "execute",
+    "judge_of",
+    "proposals_for",
+    "record_of",
+    "training_data",
+]
 
 # Seconds between two reports of a running search: smooth to the eye, free to the search.
 REPORT_EVERY = 0.2
@@ -153,31 +160,28 @@ def _set_up(
         config = replace(config, objective=recorder)
     more["constraints"] = plan.constraints()
     more["engine"] = plan.engine
-    if spec.method == "hybrid":
-        more["proposals"] = _proposals(*given, config, dict(more))
+    rows = Data.checked(data.X_train, data.y_train, given[0].variables)
+    more["proposals"] = proposals_for(spec.method, given[0], rows, config, dict(more))
     return recorder, Search(*given, config, **more)
 
 
-def _proposals(
-    library: Library,
-    X: NDArray[np.float64],
-    y: NDArray[np.float64],
-    config: SearchConfig,
-    options: dict[str, Any],
+def proposals_for(
+    method: str, library: Library, data: Data, config: SearchConfig, options: dict[str, Any]
 ) -> Proposals | None:
-    """What the structure of the data proposes, as for a fit; None for rewards of other errors."""
-    from symseek.data import Data
+    """What the structure of the data proposes to a hybrid, as for a fit.
+
+    None for other methods and for rewards of other errors. `options` are those of the search.
+    """
     from symseek.rewards import reward_named
     from symseek.search import Search
     from symseek.structure.proposals import Proposals
 
-    if not Proposals.suit(reward_named(options["reward"])):
+    if method != "hybrid" or not Proposals.suit(reward_named(options["reward"])):
         return None
 
     def searched(library: Library, data: Data) -> Search:
         return Search(library, data.X, data.y, config, weights=data.weights, **options)
 
-    data = Data.checked(X, y, library.variables)
     return Proposals(library, data, 2 * LENGTH, searched, options["threads"])
 
 

@@ -1,6 +1,6 @@
 """Runs on a GPU: all that are alike advance together, and worker processes judge what they find.
 
-The searches of dsr, vpg and pqt run wholly on the device, hundreds side by side (see
+The searches of dsr, vpg, pqt and hybrid run wholly on the device, hundreds side by side (see
 `symseek.engines.cuda.runs`). Whether a formula is the wanted one takes algebra, so a search waits
 for the answer while the others go on. When these are done, runs of other methods are done one after
 another, with the CUDA engine behind them; runs that do not ask for it are left to the workers.
@@ -10,28 +10,26 @@ A device that fails ends all of it, once what was found before is written.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from symseek import problems
 from symseek.constraints import ConstraintSet, paper_constraints
 from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
-from symseek.engines.cuda.runs import Runs, Standing, why_not
+from symseek.engines.cuda.proposed import Proposed
+from symseek.engines.cuda.runs import Runs, Standing
 from symseek.engines.faults import DeviceFault, faults_told
 from symseek.engines.interface import engine_named
 from symseek.errors import InputError
-from symseek.experiments.runs.execute import judge_of, training_data
-from symseek.experiments.runs.judge import Judge, StopAtRecovery
+from symseek.experiments.runs.execute import judge_of, proposals_for
+from symseek.experiments.runs.judge import StopAtRecovery
 from symseek.experiments.runs.judging import Processes, answer, performed, with_device, written
+from symseek.experiments.runs.kinds import Kind, data_of, kind_of, table_of
 from symseek.experiments.runs.perform import EXECUTE, Terminated, failure, perform, resolve
 from symseek.experiments.runs.plan import Plan, search_config
 from symseek.experiments.runs.pool import Event
@@ -39,6 +37,7 @@ from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec, canonical
 from symseek.experiments.runs.training_curve import TrainingCurve
 from symseek.rewards import reward_named
+from symseek.search import Search
 
 if TYPE_CHECKING:
     from symseek.programs import Program
@@ -48,20 +47,6 @@ __all__ = ["GpuPool"]
 SIZE = 4096  # runs at a time at most: as many as fill any GPU there is
 STEPS = 8  # iterations between two looks at the searches
 MEMORY = 0.6  # the share of the free memory that searches may take
-_NEVER = 2.0  # more than any reward
-
-_METHODS = ("dsr", "pqt", "pqt-whole", "vpg")
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """Runs that can advance together: alike in all but problem data and seed."""
-
-    library: str
-    shape: tuple[int, int]  # rows and columns
-    method: str
-    settings: str
-    asks: float
 
 
 @dataclass
@@ -81,12 +66,12 @@ class _Group:
 
     waiting: list[Spec] = field(default_factory=list)
     runs: Runs | None = None
-    tables: list[tuple[str, int, float]] = field(default_factory=list)  # see `_table_of`
+    tables: list[tuple[str, int, float]] = field(default_factory=list)  # see `table_of`
     running: dict[int, _Running] = field(default_factory=dict)  # by slot
 
     def takes(self, spec: Spec) -> bool:
         """Whether a run can join."""
-        return self.runs is None or _table_of(spec) in self.tables
+        return self.runs is None or table_of(spec) in self.tables
 
 
 class GpuPool:
@@ -105,7 +90,7 @@ class GpuPool:
         assert isinstance(made, CudaEngine)
         self.engine = made
         self._execute = execute
-        self._groups: list[tuple[_Kind, _Group]] = []
+        self._groups: list[tuple[Kind, _Group]] = []
         self._others: list[Spec] = []  # that cannot run wholly on the device
         self._for_host: list[Spec] = []  # that do not ask for it
         self._finishing: dict[Future[Record], Spec] = {}
@@ -134,7 +119,7 @@ class GpuPool:
         if spec.settings.get("engine") != CudaEngine.name:
             self._for_host.append(spec)
             return
-        kind = _kind_of(spec) if self._execute == EXECUTE else None
+        kind = kind_of(spec) if self._execute == EXECUTE else None
         if kind is None:
             self._others.append(spec)
             return
@@ -197,7 +182,7 @@ class GpuPool:
         self._groups = [each for each in self._groups if each[1].waiting or each[1].running]
         return advanced
 
-    def _fill(self, kind: _Kind, group: _Group) -> None:
+    def _fill(self, kind: Kind, group: _Group) -> None:
         """Give free slots to runs that wait."""
         if not group.waiting:
             return
@@ -207,23 +192,35 @@ class GpuPool:
             spec = group.waiting.pop(0)
             plan, problem = Plan.of(spec), problems.load(spec.problem)
             stop = StopAtRecovery(judge_of(problem, plan))
-            slot = group.runs.start(spec.seed, group.tables.index(_table_of(spec)))
+            slot = group.runs.start(spec.seed, group.tables.index(table_of(spec)))
             group.running[slot] = _Running(spec, slot, stop, time.perf_counter())
 
-    def _made(self, kind: _Kind, group: _Group) -> Runs:
+    def _made(self, kind: Kind, group: _Group) -> Runs:
         """Slots for the runs that wait, fewer where memory is short."""
         spec, slots = group.waiting[0], len(group.waiting)
-        group.tables = list(dict.fromkeys(_table_of(each) for each in group.waiting))
+        group.tables = list(dict.fromkeys(table_of(each) for each in group.waiting))
         plan, problem = Plan.of(spec), problems.load(spec.problem)
         library, config = plan.library(problem), search_config(spec.method, plan)
         given = plan.constraints() or paper_constraints(constants=config.max_constants)
         rules = ConstraintSet(library, given)
-        more = {"reward_noise": plan.reward_noise, "ask": kind.asks, "curve": plan.curve}
-        reward = reward_named(plan.reward)
-        tables = [_data(*each) for each in group.tables]
+        tables, reward = [data_of(*each) for each in group.tables], reward_named(plan.reward)
+        more: dict[str, Any] = {"reward_noise": plan.reward_noise, "ask": kind.asks}
+        more |= {"curve": plan.curve, "proposed": [self._proposed(spec, each) for each in tables]}
         return Runs.fitting(
             self.engine, library, rules, config, reward, tables, slots, MEMORY, **more
         )
+
+    def _proposed(self, spec: Spec, data: Data) -> Proposed | None:
+        """What the structure of a table brings to all runs on it, which no seed changes."""
+        plan, problem = Plan.of(spec), problems.load(spec.problem)
+        library, config = plan.library(problem), search_config(spec.method, plan)
+        options: dict[str, Any] = {"reward": plan.reward, "threads": plan.threads, "seed": 0}
+        options |= {"engine": self.engine, "constraints": plan.constraints()}
+        proposals = proposals_for(spec.method, library, data, config, options)
+        if proposals is None:
+            return None
+        search = Search(library, data.X, data.y, config, proposals=proposals, **options)
+        return Proposed(*search.first_proposals())
 
     def _advance(self, group: _Group) -> bool:
         """A few iterations; whether there was anything to do on the device."""
@@ -247,7 +244,7 @@ class GpuPool:
                 running.asked = self._ask(running.spec, best.program)
                 return
         if standing.ended:
-            self._finish(group, running, standing.iterations)
+            self._finish(group, running, standing)
         else:
             group.runs.go_on(running.slot)
 
@@ -262,20 +259,26 @@ class GpuPool:
             self._fail(group, running, asked)
             return
         answer = asked.result()
-        iterations = group.runs.iterations(running.slot)
-        if answer == "yes" or iterations >= group.runs.last:
-            self._finish(group, running, iterations)
+        standing = group.runs.standing(running.slot)
+        if answer == "yes" or standing.ended:
+            self._finish(group, running, standing)
         else:
             group.runs.go_on(running.slot)
 
-    def _finish(self, group: _Group, running: _Running, iterations: int) -> None:
+    def _finish(self, group: _Group, running: _Running, standing: Standing) -> None:
         """Free the slot, and have the record written."""
         runs, spec, slot = group.runs, running.spec, running.slot
         assert runs is not None
-        evaluations = iterations * runs.config.batch_size
-        curve = _curve(Plan.of(spec), runs, slot, iterations)
+        curve = _curve(Plan.of(spec), runs, slot, standing.iterations)
         seconds = float(runs.seconds[slot])
-        given = spec, runs.front(slot), evaluations, seconds, curve, self.engine.device.name
+        given = (
+            spec,
+            runs.front(slot),
+            standing.expressions,
+            seconds,
+            curve,
+            self.engine.device.name,
+        )
         wall = time.perf_counter() - running.began
         self._finishing[self._workers.submit(written, *given, wall)] = spec
         del group.running[slot]
@@ -363,50 +366,10 @@ def _uninterrupted(execute: str) -> Callable[[Spec], Record]:
     return run
 
 
-def _kind_of(spec: Spec) -> _Kind | None:
-    """With which runs this one can advance; None if with none."""
-    return _kind(spec.method, spec.problem, canonical(dict(spec.settings)))
-
-
-@lru_cache(maxsize=1024)
-def _kind(method: str, problem_name: str, settings_text: str) -> _Kind | None:
-    spec = Spec(method, problem_name, 0, json.loads(settings_text))
-    plan = Plan.of(spec)
-    if spec.method not in _METHODS or plan.distribution or plan.halfway:
-        return None
-    problem, config = problems.load(spec.problem), search_config(spec.method, plan)
-    library = plan.library(problem)
-    given = plan.constraints() or paper_constraints(constants=config.max_constants)
-    if why_not(config, reward_named(plan.reward), ConstraintSet(library, given)) is not None:
-        return None
-    data = _data(*_table_of(spec))
-    asks = _NEVER
-    if plan.early_stop:
-        asks = 1 - StopAtRecovery(Judge(problem)).allowed
-    settings = canonical({**spec.settings, "noise": 0.0})
-    return _Kind(repr(library), data.X.shape, spec.method, settings, asks)
-
-
-def _table_of(spec: Spec) -> tuple[str, int, float]:
-    """What the rows of a run depend on: problem, how many more points, noise."""
-    plan = Plan.of(spec)
-    return spec.problem, plan.data_factor, plan.noise
-
-
-@lru_cache(maxsize=256)
-def _data(problem: str, factor: int, noise: float) -> Data:
-    found = problems.load(problem)
-    rows = training_data(found, Plan(1, data_factor=factor, noise=noise, early_stop=False))
-    return Data.checked(rows.X_train, rows.y_train, found.variables)
-
-
 def _curve(plan: Plan, runs: Runs, slot: int, iterations: int) -> dict[str, list[Any]]:
     """The training curve from the device's notes."""
     curve = TrainingCurve(plan.max_expressions, plan.curve)
     if plan.curve:
-        rows = runs.stats(slot)[:iterations].astype(float)
-        best = np.maximum.accumulate(rows[:, 2])
-        for number, (mean, top, _, _) in enumerate(rows):
-            at = (number + 1) * runs.config.batch_size
-            curve.add(at, mean, top, float(best[number]))
+        for mean, top, _, _, expressions, best in runs.stats(slot)[:iterations].astype(float):
+            curve.add(int(expressions), mean, top, best)
     return curve.finish()

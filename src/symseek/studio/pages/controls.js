@@ -96,7 +96,7 @@ export class Controls {
   show(snapshot) {
     const { status, can_resume: canResume } = snapshot;
     if (status !== this.shown) this.changed(snapshot);
-    const elsewhere = snapshot.elsewhere && isBusy(status) ? " It was started in a terminal." : "";
+    const elsewhere = snapshot.elsewhere && isBusy(status) ? " It was started outside of this studio." : "";
     setText(this.status, statusSentence(snapshot) + elsewhere);
     this.status.dataset.status = status;
     const error = status === "damaged" ? null : snapshot.error; // the status has said that one

@@ -23,6 +23,7 @@ export class Exports {
     const key = `${chosen} ${snapshot.formulas.find((each) => each.row === chosen).text}`;
     if (key === this.key) return;
     this.key = key;
+    if (!this.list.childElementCount) fill(this.list, el("li", { class: "muted" }, "Writing."));
     try {
       const { targets } = await api.exports(this.run, chosen);
       if (this.key === key) fill(this.list, targets.map((each) => this.item(each)));

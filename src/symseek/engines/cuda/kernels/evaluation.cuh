@@ -151,7 +151,8 @@ KERNEL predict(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* 
       double value[ROWS];
       take_rows(begin, end, row);
       run_rows(program, table, row, value, worst);
-      for (int r = 0; r < ROWS; ++r) values[p * rows + row[r]] = value[r];
+      for (int r = 0; r < ROWS; ++r)  // beyond the end another thread writes this row
+        if (begin + threadIdx.x + (long long)r * blockDim.x < end) values[p * rows + row[r]] = value[r];
     }
     if (worst >= NOT_FINITE) ok[p] = 0;
   }

@@ -24,24 +24,17 @@ KERNEL grade(const double* squared, const double* absolute, const uint8* ok, con
   }
 }
 
-#ifdef SYMSEEK_HOST
-inline void atomicMax(uint64* at, uint64 value) { *at = *at < value ? value : *at; }
-inline void atomicMin(int* at, int value) { *at = *at > value ? value : *at; }
-inline double bits_as_double(uint64 bits) { double v; std::memcpy(&v, &bits, 8); return v; }
-inline uint64 double_as_bits(double value) { uint64 v; std::memcpy(&v, &value, 8); return v; }
-#else
-DEVICE double bits_as_double(uint64 bits) { return __longlong_as_double((long long)bits); }
-DEVICE uint64 double_as_bits(double value) { return (uint64)__double_as_longlong(value); }
-#endif
-
 // The best program of each complexity so far: front_reward [R, C], -1 where there is none, front_tokens [R, C, T],
-// front_constants [R, C, K], front_found [R, C]: after how many iterations. A better one with a reward of at least `ask`
-// sets `asks` [R]. Valid rewards are 0 or more, so their bits are ordered as they are.
+// front_constants [R, C, K], front_found [R, C]: what `clock` [R] says, and so much later. A better one with a reward of at
+// least `ask` sets `asks` [R]. front_source [R, C] is -1 for what was found here. Valid rewards are 0 or more, so their
+// bits are ordered as they are. A run has `counts` [R] programs, or all have `most`.
 KERNEL keep(const Token* tokens, const int* lengths, const double* constants, const uint8* ok, const double* rewards,
-            const uint8* active, const int* iterations, const int* complexity, int rows, int batch, double ask,
-            double* front_reward, Token* front_tokens, double* front_constants, int* front_found, uint8* asks) {
+            const uint8* active, const int* clock, int later, const int* complexity, int rows, const int* counts,
+            int most, double ask, double* front_reward, Token* front_tokens, double* front_constants, int* front_found,
+            int* front_source, uint8* asks) {
   const int run = blockIdx.x;
   if (!active[run]) return;
+  const int batch = counts ? counts[run] : most;
   uint64* best = (uint64*)shared_memory;  // [C]
   int* winner = (int*)(best + C);         // [C]
   const long long first = (long long)run * rows;
@@ -71,7 +64,8 @@ KERNEL keep(const Token* tokens, const int* lengths, const double* constants, co
     if (!(reward > front_reward[to])) continue;
     const long long from = first + winner[c];
     front_reward[to] = reward;
-    front_found[to] = iterations[run] + 1;
+    front_found[to] = clock[run] + later;
+    front_source[to] = -1;
     for (int t = 0; t < T; ++t) front_tokens[to * T + t] = tokens[from * T + t];
     for (int k = 0; k < K; ++k) front_constants[to * K + k] = constants[from * K + k];
     if (reward >= ask) asks[run] = 1;
@@ -155,11 +149,18 @@ DEVICE double normal(uint64 seed, uint32 iteration, uint32 number) {
   return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 
+// The place in ascending order from which on programs are the best `epsilon` of so many.
+DEVICE int rank_of(double epsilon, int count) { return (int)ceil((1.0 - epsilon) * (count - 1)); }
+
 // What to learn from: chosen, weight and share [R, rows], counts [R]. Rows from `batch` on hold programs of the queue.
-// OBJECTIVE: 0 risk-seeking, 1 vanilla, 2 one of the queue, 3 the whole queue. stats [R, iterations, 4]: the mean reward of
-// the batch, that of its best share, its best, the mean entropy.
+// OBJECTIVE: 0 risk-seeking, 1 vanilla, 2 one of the queue, 3 the whole queue. stats [R, iterations, 6]: the mean reward of
+// the batch, that of its best share, its best, the mean entropy, the expressions graded, the best reward so far.
+//
+// A run has `offered` [R] programs to choose from; the first `shown` [R] of them are the batch, and the first `samples` [R]
+// of these were sampled. Where these arrays are null, all have `batch`, and `expressions` [R] is a multiple of it.
 KERNEL choose_programs(const double* rewards, const uint8* active, const uint64* seeds, const int* iterations, int rows,
-                       int batch, int rank, float entropy_weight, double noise, double beta, float imitation,
+                       int batch, const int* offered, const int* shown, const int* samples, const int* expressions,
+                       const double* front_reward, double epsilon, float entropy_weight, double noise, double beta, float imitation,
                        const float* entropy, Token* tokens, double* baseline, double* queue_reward, Token* queue_tokens,
                        int* queue_size, int* chosen, float* weight, float* share, int* counts, float* stats,
                        int stats_rows) {
@@ -169,67 +170,72 @@ KERNEL choose_programs(const double* rewards, const uint8* active, const uint64*
     return;
   }
   const long long first = (long long)run * rows;
-  double* values = (double*)shared_memory;           // [batch]
-  double* scratch = values + batch;                  // [32]
+  const int count = offered ? offered[run] : batch, known = shown ? shown[run] : batch;
+  const int sampled = samples ? samples[run] : batch;
+  double* values = (double*)shared_memory;           // [count], of `rows`
+  double* scratch = values + rows;                   // [32]
   double* result = scratch + 32;                     // [1]
   int* places = (int*)(result + 1);                  // [threads]
   const uint32 iteration = (uint32)iterations[run];
-  double sum = 0.0, top = 0.0, mean_entropy = 0.0;
-  for (int i = threadIdx.x; i < batch; i += blockDim.x) {
+  double sum = 0.0, mean_entropy = 0.0;
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
     values[i] = rewards[first + i];
-    sum += values[i];
-    top = fmax(top, values[i]);
-    mean_entropy += entropy[first + i];
+    if (i < known) sum += values[i];
+    if (i < sampled) mean_entropy += entropy[first + i];
   }
   __syncthreads();
-  const double mean = group_sum(sum, scratch) / batch;
-  mean_entropy = group_sum(mean_entropy, scratch) / batch;
-  double threshold = at_rank(values, batch, rank, result);
+  const double mean = group_sum(sum, scratch) / known;
+  mean_entropy = group_sum(mean_entropy, scratch) / sampled;
+  double threshold = at_rank(values, known, rank_of(epsilon, known), result);
   double top_sum = 0.0, top_count = 0.0, best = 0.0;
-  for (int i = threadIdx.x; i < batch; i += blockDim.x)
+  for (int i = threadIdx.x; i < known; i += blockDim.x)
     if (values[i] >= threshold) {
       top_sum += values[i];
       top_count += 1.0;
     }
   top_sum = group_sum(top_sum, scratch);
   top_count = group_sum(top_count, scratch);
-  for (int i = 0; i < batch; ++i) best = fmax(best, values[i]);
+  for (int i = 0; i < known; ++i) best = fmax(best, values[i]);
   if (threadIdx.x == 0) {
-    float* row = stats + ((long long)run * stats_rows + iteration % stats_rows) * 4;
+    float* row = stats + ((long long)run * stats_rows + iteration % stats_rows) * 6;
     row[0] = (float)mean;
     row[1] = (float)(top_sum / top_count);
     row[2] = (float)best;
     row[3] = (float)mean_entropy;
+    row[4] = (float)(expressions ? expressions[run] : (iterations[run] + 1) * batch);
+    double highest = 0.0;
+    for (int c = 0; c < C; ++c) highest = fmax(highest, front_reward[(long long)run * C + c]);
+    row[5] = (float)highest;
   }
   __syncthreads();
   if (noise > 0.0) {
-    for (int i = threadIdx.x; i < batch; i += blockDim.x)
+    for (int i = threadIdx.x; i < count; i += blockDim.x)
       if (values[i] > 0.0) values[i] += noise * normal(seeds[run], iteration, i);
     __syncthreads();
-    threshold = at_rank(values, batch, rank, result);
   }
+  if (noise > 0.0 || count > known) threshold = at_rank(values, count, rank_of(epsilon, count), result);
   const Queue queue{queue_reward + (long long)run * Q, queue_tokens + (long long)run * Q * T, queue_size + run};
   int* own = chosen + first;
   if (OBJECTIVE == 1) {
     double noisy = 0.0;
-    for (int i = threadIdx.x; i < batch; i += blockDim.x) noisy += values[i];
-    const double now = group_sum(noisy, scratch) / batch;
+    for (int i = threadIdx.x; i < count; i += blockDim.x) noisy += values[i];
+    const double now = group_sum(noisy, scratch) / count;
     const double b = iteration == 0 ? now : beta * now + (1.0 - beta) * baseline[run];
     __syncthreads();
-    for (int i = threadIdx.x; i < batch; i += blockDim.x) {
+    for (int i = threadIdx.x; i < count; i += blockDim.x) {
       own[i] = i;
-      weight[first + i] = (float)((values[i] - b) / batch);
-      share[first + i] = entropy_weight / batch;
+      weight[first + i] = (float)((values[i] - b) / count);
+      share[first + i] = entropy_weight / count;
     }
     if (threadIdx.x == 0) {
       baseline[run] = b;
-      counts[run] = batch;
+      counts[run] = count;
     }
     return;
   }
   if (OBJECTIVE == 3) {
     if (threadIdx.x == 0) {
-      for (int i = 0; i < batch; ++i) enter(queue, tokens + (first + i) * T, values[i]);
+      for (int i = 0; i < count; ++i) enter(queue, tokens + (first + i) * T, values[i]);
       for (int i = 0; i < *queue.size; ++i) {
         for (int t = 0; t < T; ++t) tokens[(first + batch + i) * T + t] = queue.tokens[i * T + t];
         own[i] = batch + i;
@@ -241,7 +247,7 @@ KERNEL choose_programs(const double* rewards, const uint8* active, const uint64*
     return;
   }
   const int imitated = OBJECTIVE == 2;  // one place in front for the program of the queue
-  const int kept = list_from(values, batch, threshold, places, own + imitated);
+  const int kept = list_from(values, count, threshold, places, own + imitated);
   for (int i = threadIdx.x; i < kept; i += blockDim.x) {
     weight[first + imitated + i] = imitated ? 0.0f : (float)((values[own[i]] - threshold) / kept);
     share[first + imitated + i] = entropy_weight / kept;
@@ -250,7 +256,7 @@ KERNEL choose_programs(const double* rewards, const uint8* active, const uint64*
   counts[run] = kept + imitated;
   if (!imitated) return;
   int leader = 0;
-  for (int i = 1; i < batch; ++i)
+  for (int i = 1; i < count; ++i)
     if (values[i] > values[leader]) leader = i;
   enter(queue, tokens + (first + leader) * T, values[leader]);
   const uint32 drawn = random_block(seeds[run], QUEUE, iteration, 0, 0).word[0] % (uint32)*queue.size;

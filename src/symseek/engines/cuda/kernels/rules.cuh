@@ -132,3 +132,19 @@ DEVICE void extend(const Rules& rules, Walk& walk, int token) {
   for (int w = 0; w < WORDS; ++w) walk.beside[top][w] &= rules.words[AT_SIBLING + complete * WORDS + w];
   if (NOT_ALL) walk.alike[top] &= rules.words[AT_ALIKE + complete];
 }
+
+// Whether a traversal is complete and obeys the tables at every step.
+template <class Read>
+DEVICE bool obeys(const Rules& rules, int length, const Read& token_at) {
+  if (length > T) return false;
+  Walk walk;
+  begin(rules, walk);
+  for (int i = 0; i < length; ++i) {
+    const int token = token_at(i);
+    uint64 allowed[WORDS];
+    if (walk.open == 0 || token < 0 || token >= L || !allowed_next(rules, walk, allowed) || !is_in(allowed, token))
+      return false;
+    extend(rules, walk, token);
+  }
+  return walk.open == 0;
+}

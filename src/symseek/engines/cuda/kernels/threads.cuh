@@ -28,6 +28,40 @@ inline void sincos(double a, double* sine, double* cosine) {
   *sine = std::sin(a);
   *cosine = std::cos(a);
 }
+inline double bits_as_double(unsigned long long bits) {
+  double value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+inline unsigned long long double_as_bits(double value) {
+  unsigned long long bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+template <class N>
+N atomicMax(N* at, N value) {
+  const N found = *at;
+  if (found < value) *at = value;
+  return found;
+}
+template <class N>
+N atomicMin(N* at, N value) {
+  const N found = *at;
+  if (value < found) *at = value;
+  return found;
+}
+template <class N>
+N atomicAdd(N* at, N value) {
+  const N found = *at;
+  *at += value;
+  return found;
+}
+template <class N>
+N atomicCAS(N* at, N expected, N value) {
+  const N found = *at;
+  if (found == expected) *at = value;
+  return found;
+}
 alignas(16) inline char shared_memory[1 << 20];
 struct alignas(16) float4 {
   float x, y, z, w;
@@ -37,6 +71,12 @@ constexpr int LANES = 1;  // of a warp
 constexpr int LANES = 32;
 __device__ __forceinline__ float fast_exp(float x) { return __expf(x); }
 __device__ __forceinline__ float fast_divide(float a, float b) { return __fdividef(a, b); }
+__device__ __forceinline__ double bits_as_double(unsigned long long bits) {
+  return __longlong_as_double((long long)bits);
+}
+__device__ __forceinline__ unsigned long long double_as_bits(double value) {
+  return (unsigned long long)__double_as_longlong(value);
+}
 extern __shared__ __align__(16) char shared_memory[];
 #endif
 

@@ -154,7 +154,9 @@ def test_rows_that_arrive_move_nothing(open_studio: OpenStudio, window: Window) 
     wait_until(lambda: page.evaluate("window.layoutShift") > 0.1)  # what jumps is seen
 
 
-def test_a_setting_that_is_wrong_is_said_beside_it(shared_studio: StudioProcess, window: Window) -> None:
+def test_a_setting_that_is_wrong_is_said_beside_it(
+    shared_studio: StudioProcess, window: Window
+) -> None:
     page = window.open(f"{shared_studio.address}#/new/data.csv")
     set_fields(page, {"max_length": "many"})
     expect(field(page, "max_length").locator(".problem")).to_contain_text("many")

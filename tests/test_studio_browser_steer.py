@@ -136,10 +136,10 @@ def test_neither_a_reload_nor_a_closed_tab_stops_anything(
 
 def test_two_tabs_agree(open_studio: OpenStudio, window: Window) -> None:
     studio = open_studio("data.csv")
-    one, two = window.open(studio.address), window.open(f"{studio.address}#/new")
+    one = window.open(studio.address)
     set_fields(one, ENDLESS)
     one.locator("#start").click()
-    expect_formulas(one)
+    two = window.open(f"{studio.address}#/new")
     two.locator(f'#runs [data-run="{RUN}"]').click()
     expect_formulas(two)
     two.locator("#pause").click()
@@ -162,7 +162,7 @@ def test_a_fit_in_a_terminal_is_watched(
     wait_until((tmp_path / "mine" / "settings.json").exists)
     page = window.open(open_studio("mine").address)
     expect_formulas(page)
-    expect(page.locator("#status")).to_have_text("Searching. It was started in a terminal.")
+    expect(page.locator("#status")).to_have_text("Searching. It was started outside of this studio.")
     page.locator("#pause").click()
     expect_status(page, "paused")
     assert terminal.wait(PATIENCE) == 130
@@ -199,7 +199,7 @@ def test_a_server_that_is_killed(
     expect(page.locator("#banner")).to_contain_text(f"symseek resume {RUN}")
     page = window.open(open_studio().run_address(RUN))
     expect_formulas(page)
-    expect(page.locator("#status")).to_have_text("Searching. It was started in a terminal.")
+    expect(page.locator("#status")).to_have_text("Searching. It was started outside of this studio.")
     page.locator("#pause").click()
     expect_status(page, "pausing")
     os.kill(search.pid, signal.SIGCONT)

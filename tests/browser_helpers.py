@@ -112,7 +112,7 @@ class Window:
         """Close all tabs; nothing may have gone wrong that the test does not expect."""
         self.context.close()
         bad = [e for e in self.problems if self.expected is None or not re.search(self.expected, e)]
-        assert bad == []
+        assert not bad, bad
 
 
 class StudioProcess:
@@ -149,21 +149,20 @@ class StudioProcess:
     def close(self) -> None:
         """End it and all searches in its folder, which are of no use any more."""
         self.kill()
+        self.kill_searches()
+
+    def kill_searches(self) -> None:
+        """End the processes of all searches in the folder without a word."""
         for lock in self.folder.glob("*/lock"):
-            kill_search(lock.parent)
+            who = holder(lock.parent)
+            if who is not None and who.pid is not None:
+                with suppress(ProcessLookupError):
+                    os.kill(who.pid, signal.SIGKILL)
 
     def _wait(self) -> None:
         assert self.process.stdout is not None
         self.process.wait(PATIENCE)
         self.process.stdout.close()
-
-
-def kill_search(run: Path) -> None:
-    """End the process of a search without a word, if one runs."""
-    who = holder(run)
-    if who is not None and who.pid is not None:
-        with suppress(ProcessLookupError):
-            os.kill(who.pid, signal.SIGKILL)
 
 
 def symseek(folder: Path, *words: object) -> None:

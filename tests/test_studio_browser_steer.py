@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,6 @@ from browser_helpers import (
     Window,
     expect_formulas,
     expect_status,
-    kill_search,
     options,
     progress,
     set_fields,
@@ -45,41 +44,50 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / RUN / "front.json").read_bytes()
 
 
-def front(studio: StudioProcess) -> bytes:
-    return (studio.folder / RUN / "front.json").read_bytes()
+@pytest.fixture
+def studio(shared_studio: StudioProcess) -> Iterator[StudioProcess]:
+    """The studio of these tests; no search outlives its test."""
+    yield shared_studio
+    shared_studio.kill_searches()
 
 
-def watched(studio: StudioProcess, window: Window, settings: dict[str, Any]) -> Page:
-    """A tab that shows a search under way."""
-    page = window.open(studio.run_address(studio.start(**settings)))
+def watched(studio: StudioProcess, window: Window, settings: dict[str, Any]) -> tuple[Page, Path]:
+    """A tab that shows a search under way, and the folder of its run."""
+    run = studio.start(**settings)
+    page = window.open(studio.run_address(run))
     expect_formulas(page)
     expect_status(page, "searching")
-    return page
+    return page, studio.folder / run
+
+
+def started(page: Page, studio: StudioProcess, settings: dict[str, Any]) -> Path:
+    """Ask a question with these settings, and start; the folder of the run."""
+    page.goto(f"{studio.address}#/new/data.csv")
+    set_fields(page, settings)
+    page.locator("#start").click()
+    expect(page.locator("#run-view")).to_be_visible()
+    return studio.folder / str(page.locator("#run-view").get_attribute("data-run"))
 
 
 def test_a_pause_changes_nothing(
-    open_studio: OpenStudio, window: Window, uninterrupted: bytes
+    studio: StudioProcess, window: Window, uninterrupted: bytes
 ) -> None:
-    studio = open_studio("data.csv")
     page = window.open(studio.address)
-    set_fields(page, STEADY)
-    expect(page.locator("#command")).to_contain_text("--max-expressions 80000")
-    page.locator("#start").click()
+    run = started(page, studio, STEADY)
     expect_formulas(page)
     page.locator("#pause").click()
     expect_status(page, "paused")
-    assert progress(studio.folder / RUN)["expressions"] < STEADY["max_expressions"]
+    assert progress(run)["expressions"] < STEADY["max_expressions"]
     page.locator("#go-on").click()
     expect_status(page, "finished")
-    assert front(studio) == uninterrupted
+    assert (run / "front.json").read_bytes() == uninterrupted
 
 
-def test_other_budgets_after_a_pause(open_studio: OpenStudio, window: Window) -> None:
-    studio = open_studio()
-    page = watched(studio, window, ENDLESS)
+def test_other_budgets_after_a_pause(studio: StudioProcess, window: Window) -> None:
+    page, run = watched(studio, window, ENDLESS)
     page.locator("#pause").click()
     expect_status(page, "paused")
-    tried = progress(studio.folder / RUN)["expressions"]
+    tried = progress(run)["expressions"]
     budget = page.locator('#budgets [data-field="max_expressions"] input[type=text]')
     budget.fill("some")
     page.locator("#go-on-with").click()
@@ -88,18 +96,17 @@ def test_other_budgets_after_a_pause(open_studio: OpenStudio, window: Window) ->
     budget.fill(str(tried + 5000))
     page.locator("#go-on-with").click()
     expect_status(page, "finished")
-    done = progress(studio.folder / RUN)
+    done = progress(run)
     assert (done["most"], done["ended"]) == (tried + 5000, "BUDGET")
     expect(page.locator("#run-command")).to_contain_text(f"--max-expressions {tried + 5000}")
 
 
-def test_stop_keeps_everything(open_studio: OpenStudio, window: Window, capsys: Capture) -> None:
-    studio = open_studio()
-    page = watched(studio, window, ENDLESS)
+def test_stop_keeps_everything(studio: StudioProcess, window: Window, capsys: Capture) -> None:
+    page, run = watched(studio, window, ENDLESS)
     page.locator("#stop").click()
     expect_status(page, "stopped")
     expect(page.locator("#status")).to_have_text("Stopped. Everything found so far is kept.")
-    shown = answer(capsys, "show", studio.folder / RUN).out
+    shown = answer(capsys, "show", run).out
     rows = page.locator("#formulas tbody tr")
     assert rows.count() > 1
     for row in rows.all():
@@ -110,10 +117,9 @@ def test_stop_keeps_everything(open_studio: OpenStudio, window: Window, capsys: 
 
 
 def test_neither_a_reload_nor_a_closed_tab_stops_anything(
-    open_studio: OpenStudio, window: Window
+    studio: StudioProcess, window: Window
 ) -> None:
-    studio = open_studio()
-    page = watched(studio, window, ENDLESS)
+    page, run = watched(studio, window, ENDLESS)
     first = page.locator("#formulas tbody tr").first
     first.click()
     expect(first).to_have_class("chosen")
@@ -124,23 +130,21 @@ def test_neither_a_reload_nor_a_closed_tab_stops_anything(
     before = page.locator("#progress-expressions").text_content()
     expect(page.locator("#progress-expressions")).not_to_have_text(str(before))
     page.close()
-    tried = progress(studio.folder / RUN)["expressions"]
-    wait_until(lambda: progress(studio.folder / RUN)["expressions"] > tried + 1000)
+    tried = progress(run)["expressions"]
+    wait_until(lambda: progress(run)["expressions"] > tried + 1000)
     page = window.open(studio.address)
-    line = page.locator(f'#runs [data-run="{RUN}"]')
+    line = page.locator(f'#runs [data-run="{run.name}"]')
     expect(line.locator(".badge")).to_have_attribute("data-status", "searching")
     line.click()
     expect_formulas(page)
     expect_status(page, "searching")
 
 
-def test_two_tabs_agree(open_studio: OpenStudio, window: Window) -> None:
-    studio = open_studio("data.csv")
+def test_two_tabs_agree(studio: StudioProcess, window: Window) -> None:
     one = window.open(studio.address)
-    set_fields(one, ENDLESS)
-    one.locator("#start").click()
-    two = window.open(f"{studio.address}#/new")
-    two.locator(f'#runs [data-run="{RUN}"]').click()
+    run = started(one, studio, ENDLESS)
+    two = window.open(studio.address)
+    two.locator(f'#runs [data-run="{run.name}"]').click()
     expect_formulas(two)
     two.locator("#pause").click()
     for page in (one, two):
@@ -149,6 +153,20 @@ def test_two_tabs_agree(open_studio: OpenStudio, window: Window) -> None:
     assert rows[0] == rows[1]
     one.locator("#go-on").click()
     expect_status(two, "searching")
+
+
+def test_a_search_that_is_killed(
+    studio: StudioProcess, window: Window, uninterrupted: bytes
+) -> None:
+    page, run = watched(studio, window, STEADY)
+    studio.kill_searches()
+    expect_status(page, "died")
+    expect(page.locator("#status")).to_contain_text("The search died")
+    expect(page.locator(f'#runs [data-run="{run.name}"] .badge')).to_have_text("died")
+    expect(page.locator("#go-on")).to_have_text("Resume")
+    page.locator("#go-on").click()
+    expect_status(page, "finished")
+    assert (run / "front.json").read_bytes() == uninterrupted
 
 
 def test_a_fit_in_a_terminal_is_watched(
@@ -162,7 +180,9 @@ def test_a_fit_in_a_terminal_is_watched(
     wait_until((tmp_path / "mine" / "settings.json").exists)
     page = window.open(open_studio("mine").address)
     expect_formulas(page)
-    expect(page.locator("#status")).to_have_text("Searching. It was started outside of this studio.")
+    expect(page.locator("#status")).to_have_text(
+        "Searching. It was started outside of this studio."
+    )
     page.locator("#pause").click()
     expect_status(page, "paused")
     assert terminal.wait(PATIENCE) == 130
@@ -170,28 +190,13 @@ def test_a_fit_in_a_terminal_is_watched(
     expect_status(page, "searching")
 
 
-def test_a_search_that_is_killed(
-    open_studio: OpenStudio, window: Window, uninterrupted: bytes
-) -> None:
-    studio = open_studio()
-    page = watched(studio, window, STEADY)
-    kill_search(studio.folder / RUN)
-    expect_status(page, "died")
-    expect(page.locator("#status")).to_contain_text("The search died")
-    expect(page.locator(f'#runs [data-run="{RUN}"] .badge')).to_have_text("died")
-    expect(page.locator("#go-on")).to_have_text("Resume")
-    page.locator("#go-on").click()
-    expect_status(page, "finished")
-    assert front(studio) == uninterrupted
-
-
 def test_a_server_that_is_killed(
     open_studio: OpenStudio, window: Window, uninterrupted: bytes
 ) -> None:
     window.expected = "ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_CONNECTION_RESET"
     studio = open_studio()
-    page = watched(studio, window, STEADY)
-    search = holder(studio.folder / RUN)
+    page, run = watched(studio, window, STEADY)
+    search = holder(run)
     assert search is not None
     assert search.pid is not None
     os.kill(search.pid, signal.SIGSTOP)  # so that it is in the middle whatever follows takes
@@ -199,23 +204,25 @@ def test_a_server_that_is_killed(
     expect(page.locator("#banner")).to_contain_text(f"symseek resume {RUN}")
     page = window.open(open_studio().run_address(RUN))
     expect_formulas(page)
-    expect(page.locator("#status")).to_have_text("Searching. It was started outside of this studio.")
+    expect(page.locator("#status")).to_have_text(
+        "Searching. It was started outside of this studio."
+    )
     page.locator("#pause").click()
     expect_status(page, "pausing")
     os.kill(search.pid, signal.SIGCONT)
     expect_status(page, "paused")
     symseek(studio.folder, "resume", RUN, "--no-report")
     expect_status(page, "finished")
-    assert front(studio) == uninterrupted
+    assert (run / "front.json").read_bytes() == uninterrupted
 
 
 def test_a_server_that_is_ended_pauses_its_searches(
     open_studio: OpenStudio, window: Window
 ) -> None:
-    window.expected = "ERR_"
+    window.expected = "ERR_|status of 50"  # what was being asked is not answered any more
     studio = open_studio()
-    page = watched(studio, window, ENDLESS)
+    page, run = watched(studio, window, ENDLESS)
     studio.process.send_signal(signal.SIGINT)
     expect(page.locator("#banner")).to_contain_text(f"symseek resume {RUN}")
     assert studio.process.wait(PATIENCE) == 0
-    assert progress(studio.folder / RUN)["ended"] == "INTERRUPTED"
+    assert progress(run)["ended"] == "INTERRUPTED"

@@ -67,8 +67,8 @@ def parse() -> argparse.Namespace:
 
 
 @contextmanager
-def studio(folder: Path, *words: str) -> Iterator[str]:
-    """The address of a studio that runs."""
+def studio(folder: Path, *words: str) -> Iterator[tuple[str, int]]:
+    """The address and the process of a studio that runs."""
     command = [*SYMSEEK, "studio", *words, "--no-browser"]
     quiet: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
     process = subprocess.Popen(command, cwd=folder, **quiet)
@@ -76,7 +76,7 @@ def studio(folder: Path, *words: str) -> Iterator[str]:
     try:
         found = re.search(r"http://\S+/", process.stdout.readline())
         assert found is not None, "the studio did not start"
-        yield found[0]
+        yield found[0], process.pid
     finally:
         process.terminate()
         process.wait()
@@ -94,6 +94,13 @@ def spread(values: Sequence[float], digits: int = 2) -> str:
     """The median, with the least and the most."""
     low, middle, high = min(values), statistics.median(values), max(values)
     return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def mean(ratios: Sequence[float]) -> str:
+    """The geometric mean with its standard error: it favours neither of the two orders."""
+    logs = np.log(ratios)
+    error = logs.std(ddof=1) / np.sqrt(len(logs)) if len(logs) > 1 else float("nan")
+    return f"{np.exp(logs.mean()):.4f} ± {error:.4f}"
 
 
 # --- how soon there is something to see
@@ -136,7 +143,7 @@ def open_once(folder: Path, browser: Any) -> tuple[float, float, float, float]:
     page = browser.new_page()
     page.set_default_timeout(PATIENCE * 1000)
     typed = time.perf_counter()
-    with studio(folder, "planets.csv") as address:
+    with studio(folder, "planets.csv") as (address, _):
         known = time.perf_counter() - typed
         page.goto(address)
         page.locator("#command:not(:empty)").wait_for()
@@ -167,12 +174,16 @@ def watching(folder: Path, pairs: int, streams: int, expressions: int) -> None:
     write_noise(folder / "data.csv")
     print(f"\nWatching: {streams} streams, {expressions:,} expressions, one thread")
     print("  pair   not watched   watched    ratio   by processor time   events a stream a second")
-    clock, processor = [], []
-    with studio(folder) as address:
+    clock, processor, shares = [], [], []
+    with studio(folder) as (address, pid):
         for pair in range(-1, pairs):
             both = {}
             for watched in (False, True) if pair % 2 else (True, False):
+                before, begun = processor_seconds(pid), time.perf_counter()
                 both[watched] = search(folder, address, streams if watched else 0, expressions)
+                if watched:
+                    taken = processor_seconds(pid) - before
+                    shares.append(taken / (time.perf_counter() - begun))
             plain, seen = both[False], both[True]
             if pair < 0:
                 continue  # the first is to warm up
@@ -184,8 +195,9 @@ def watching(folder: Path, pairs: int, streams: int, expressions: int) -> None:
                 f"   {processor[-1]:17.3f}   {each:24.1f}",
                 flush=True,
             )
-    print(f"  rate when watched over rate when not: {spread(clock, 3)}")
-    print(f"  the same by processor time: {spread(processor, 3)}")
+    for what, ratios in (("the clock", clock), ("processor time", processor)):
+        print(f"  watched over not watched, by {what}: {spread(ratios, 3)}; mean {mean(ratios)}")
+    print(f"  the studio itself, while watched, takes of one core: {spread(shares, 3)}")
 
 
 def write_noise(path: Path, rows: int = 20) -> None:

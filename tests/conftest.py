@@ -17,13 +17,13 @@ import pytest
 from hypothesis import settings
 
 from run_helpers import Capture, fit, write_table
-from studio_helpers import Served, serving
 from symseek.runs.folder import RunFolder
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
     from browser_helpers import StudioProcess, Window
+    from studio_helpers import Served
 
 settings.register_profile("steady", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -67,6 +67,8 @@ def folder(here: Path, capsys: Capture, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture
 def studio(tmp_path: Path) -> Iterator[Served]:
     """A studio in a folder with a table."""
+    from studio_helpers import serving  # which needs the studio's own packages
+
     write_table(tmp_path / "data.csv")
     with serving(tmp_path) as served:
         yield served

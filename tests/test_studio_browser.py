@@ -8,13 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
 
 from browser_helpers import (
     ENDLESS,
+    Page,
     StudioProcess,
     Window,
     drop,
+    expect,
     expect_formulas,
     expect_status,
     field,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
-
 from browser_helpers import (
+    Page,
     StudioProcess,
     Window,
     complaint,
     drop,
+    expect,
     expect_status,
     set_fields,
     symseek,

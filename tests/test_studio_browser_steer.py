@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
 
 from browser_helpers import (
     ENDLESS,
     PATIENCE,
     STEADY,
+    Page,
     StudioProcess,
     Window,
+    expect,
     expect_formulas,
     expect_status,
     options,

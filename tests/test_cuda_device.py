@@ -11,7 +11,10 @@ import host_device
 from symseek import (
     ConstraintSet,
     Evolution,
+    FitConfig,
     Library,
+    Program,
+    Programs,
     Search,
     SearchConfig,
     paper_constraints,
@@ -26,7 +29,6 @@ from symseek.engines.cuda.rules import device_rules
 from symseek.engines.cuda.runs import Runs
 from symseek.engines.native import NativeEngine
 from symseek.policy import PolicyWeights
-from symseek.programs import Programs
 from symseek.rewards import reward_named
 
 pytestmark = [*host_device.needs_gpu]
@@ -157,3 +159,32 @@ def test_children_are_the_very_programs_that_the_host_makes(
         np.testing.assert_array_equal(*(breeder.admit(population[:50]) for breeder in breeders))
         assert len(ours) > 1000
         population = ours
+
+
+@pytest.mark.parametrize("rows", [5_000, 200_000])
+def test_fits_on_many_rows_are_the_native_ones_in_any_company(
+    engine: CudaEngine, rows: int
+) -> None:
+    library = Library([*OPERATORS, "const"], variables=["x", "y"])
+    X = np.random.default_rng(0).uniform(0.5, 3.0, (rows, 2))
+    y = 2.7 * X[:, 0] * np.exp(-0.6 * X[:, 1]) + 1.0 / (1.3 + X[:, 0])
+    texts = [
+        *("const*x", "const*x + const", "const*x*exp(const*y)", "const*x*exp(const*y) + const"),
+        "const*x*exp(const*y) + const/(const + x)",
+        "const*x + const*y + const*x*y + const*x*x + const*y*y + const*sin(x) + const",
+        "const*log(x - const)",
+        "x*y",
+    ]
+    batch = Programs.from_list([Program.parse(text, library) for text in texts])
+    config = FitConfig("least_squares", restarts=0, max_steps=40)
+    on, native = (each.evaluator(library, X, y) for each in (engine, NativeEngine(4)))
+    found, other = (each.fit(batch, config) for each in (on, native))
+    ok = found.errors.ok
+    assert ok.tolist() == other.errors.ok.tolist()
+    one, two = found.errors.squared[ok], other.errors.squared[ok]
+    np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-9)
+    crowd = on.fit(batch[np.arange(len(batch)).repeat(40)], config)
+    for at in range(len(batch)):
+        alone, count = on.fit(batch[[at]], config), len(batch[at].constants)
+        for each in (found.programs.constants[at], *crowd.programs.constants[40 * at :][:40]):
+            assert each[:count].tobytes() == alone.programs.constants[0, :count].tobytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -71,6 +72,25 @@ def test_what_counts_is_the_rows_that_are_searched(monkeypatch: pytest.MonkeyPat
     assert asked.search.engine.name == "cuda"
     assert asked.search.data is not None
     assert asked.search.data.X.shape == (20, 1)
+
+
+def test_rows_that_few_programs_of_a_race_see_do_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(choice, "PAYS", 500 * 1_000)
+    monkeypatch.setattr("symseek.engines.cuda.device.gpu_count", lambda: 1)
+    use_device(monkeypatch)
+    x = np.linspace(0.1, 3, 600)[:, None]
+    races = Regression(x, np.sin(x[:, 0]), ["x"])
+    assert races.search.racer is not None
+    assert (races.search.engine.name, races.repeatable.engine) == ("native", "auto")
+    config = replace(Settings().search_config(), racing=None)
+    all_rows = Regression(x, np.sin(x[:, 0]), ["x"], Settings(config=config))
+    assert all_rows.search.engine.name == "cuda"
+    settings = Settings(reward=lambda y, found, weights: -np.abs(y - found).mean(axis=1))
+    own = Regression(x, np.sin(x[:, 0]), ["x"], settings)
+    assert own.search.racer is None  # a function of the caller's sees all rows
+    assert own.search.engine.name == "cuda"
 
 
 def test_a_repeated_fit_takes_the_same_engine_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:

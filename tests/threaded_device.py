@@ -1,8 +1,8 @@
 """A device of the CUDA engine without a GPU, with as many threads a block as a GPU would have.
 
-The lanes of a block are threads of the host that meet at barriers. That is slow, but it takes the
-ways of the kernels that the host device, with one thread a block, does not: sums over warps and
-blocks, memory that threads share, and who waits for whom.
+The lanes of a block are threads of the host that meet at barriers, and a few blocks run at a time.
+That is slow, but it takes the ways of the kernels that the host device, with one thread a block,
+does not: sums over warps and blocks, memory that threads share, and who waits for whom.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _HEAD = r"""
 #define blockIdx threaded_block
 #define blockDim threaded_size
 #define gridDim threaded_blocks
-#define shared_memory threaded_memory
+#define shared_memory threaded_own->memory
 #define __global__
 #define __device__
 #define __forceinline__ inline
@@ -44,37 +44,48 @@ struct Place {
 };
 static thread_local Place threadIdx, blockIdx;
 static Place blockDim, gridDim;
-alignas(16) static char shared_memory[1 << 20];
-static std::unique_ptr<std::barrier<>> whole;
-static std::deque<std::barrier<>> warps;
-static std::vector<double> given;  // by each thread
+struct Block {  // what its threads share
+  std::barrier<> whole;
+  std::deque<std::barrier<>> warps;
+  std::vector<double> given;  // by each thread
+  std::unique_ptr<double[]> room{new double[1 << 17]};
+  char* memory = (char*)room.get();
+  explicit Block(int threads) : whole(threads), given(threads) {
+    for (int i = 0; i < threads / 32; ++i) warps.emplace_back(32);
+  }
+};
+static thread_local Block* threaded_own;
 inline int lane() { return threadIdx.y * blockDim.x + threadIdx.x; }
-inline void __syncthreads() { whole->arrive_and_wait(); }
-inline void __syncwarp() { warps[lane() / 32].arrive_and_wait(); }
+inline void __syncthreads() { threaded_own->whole.arrive_and_wait(); }
+inline void __threadfence() {}
+inline unsigned atomicAdd(unsigned* to, unsigned value) {
+  return __atomic_fetch_add(to, value, __ATOMIC_SEQ_CST);
+}
+inline void __syncwarp() { threaded_own->warps[lane() / 32].arrive_and_wait(); }
 template <class T>
 T __shfl_xor_sync(unsigned, T value, int offset) {
-  given[lane()] = value;
+  threaded_own->given[lane()] = value;
   __syncwarp();
-  const T found = (T)given[lane() ^ offset];
+  const T found = (T)threaded_own->given[lane() ^ offset];
   __syncwarp();
   return found;
 }
 inline bool any_of(int begin, int end) {
   bool found = false;
-  for (int i = begin; i < end; ++i) found = found || given[i] != 0.0;
+  for (int i = begin; i < end; ++i) found = found || threaded_own->given[i] != 0.0;
   return found;
 }
 inline bool __any_sync(unsigned, bool value) {
-  given[lane()] = value;
+  threaded_own->given[lane()] = value;
   __syncwarp();
   const bool found = any_of(lane() / 32 * 32, lane() / 32 * 32 + 32);
   __syncwarp();
   return found;
 }
 inline bool __syncthreads_or(bool value) {
-  given[lane()] = value;
+  threaded_own->given[lane()] = value;
   __syncthreads();
-  const bool found = any_of(0, (int)given.size());
+  const bool found = any_of(0, (int)threaded_own->given.size());
   __syncthreads();
   return found;
 }
@@ -131,22 +142,24 @@ _TAIL = r"""
 template <class... A, size_t... I>
 void launch(int blocks, int x, int y, void (*kernel)(A...), void** arguments,
             std::index_sequence<I...>) {
+  constexpr int AT_ONCE = 4;
   blockDim = {x, y};
   gridDim = {blocks, 1};
-  for (int block = 0; block < blocks; ++block) {
-    given.assign(x * y, 0.0);
-    whole = std::make_unique<std::barrier<>>(x * y);
-    warps.clear();
-    for (int i = 0; i < x * y / 32; ++i) warps.emplace_back(32);
+  for (int first = 0; first < blocks; first += AT_ONCE) {
+    std::deque<Block> running;
     std::vector<std::thread> threads;
-    for (int i = 0; i < x * y; ++i)
-      threads.emplace_back([=] {
-        threadIdx = {i % x, i / x};
-        blockIdx = {block, 0};
-        kernel(*(A*)arguments[I]...);
-        whole->arrive_and_drop();
-        warps[i / 32].arrive_and_drop();
-      });
+    for (int block = first; block < blocks && block < first + AT_ONCE; ++block) {
+      Block* own = &running.emplace_back(x * y);
+      for (int i = 0; i < x * y; ++i)
+        threads.emplace_back([=] {
+          threadIdx = {i % x, i / x};
+          blockIdx = {block, 0};
+          threaded_own = own;
+          kernel(*(A*)arguments[I]...);
+          own->whole.arrive_and_drop();
+          own->warps[i / 32].arrive_and_drop();
+        });
+    }
     for (auto& each : threads) each.join();
   }
 }
@@ -164,7 +177,7 @@ extern "C" void launch_{name}(int blocks, int x, int y, void** arguments) {{
 
 
 class ThreadedDevice(HostDevice):
-    """Runs kernels block by block, each with all its threads."""
+    """Runs kernels a few blocks at a time, each with all its threads."""
 
     name = "threads of the host"
     warp = 32

@@ -223,7 +223,7 @@ class Rung:
         # What the entries of the last front show here, so that they need not be fitted anew.
         self._front = Front()
         self._known: dict[Program, tuple[Floats, float]] = {}
-        self._shown = np.empty((0, len(data.y))), np.empty(0)
+        self._shown: tuple[list[Floats], Floats] = [], np.empty(0)
 
     def may_beat(
         self, graded: Graded, front: Front, doubt: float, losses: Floats | None = None
@@ -242,19 +242,26 @@ class Rung:
         rows = np.flatnonzero(going & (place >= 0))
         if len(rows):
             mine = self.losses(graded.programs[rows]) if losses is None else losses[rows]
+            theirs = np.array([opponents[at] for at in place[rows]])
             with np.errstate(all="ignore"):  # a loss may be too large to be squared
-                going[rows] = self._better(mine, opponents[place[rows]], doubt)
+                going[rows] = self._better(mine, theirs, doubt)
         return going
 
     def _better(self, losses: Floats, opponents: Floats, doubt: float) -> NDArray[np.bool_]:
         """Whether losses [B, N] may have a smaller mean over all rows than others [B, N]."""
         share = self._shares
         gains = opponents - losses
-        # Sums in the order of the rows, which no machine rounds otherwise than another.
-        gain = np.cumsum(gains * share, axis=1)[:, -1]
-        variance = np.cumsum((gains - gain[:, None]) ** 2 * share, axis=1)[:, -1]
+        # Sums in the order of the rows, which no machine rounds otherwise than another. Large
+        # arrays are slow to make, so they are used again.
+        summed = gains * share
+        gain = np.cumsum(summed, axis=1, out=summed)[:, -1].copy()
+        gains -= gain[:, None]
+        gains *= gains
+        gains *= share
+        variance = np.cumsum(gains, axis=1, out=gains)[:, -1]
         error = np.sqrt(variance * float(np.cumsum(share**2)[-1]))
-        worth = 2 * ALIKE * np.cumsum(opponents * share, axis=1)[:, -1]
+        np.multiply(opponents, share, out=summed)
+        worth = 2 * ALIKE * np.cumsum(summed, axis=1, out=summed)[:, -1]
         return np.asarray(~(gain + doubt * error <= worth))  # NaN, of an overflow, goes on
 
     @cached_property
@@ -263,15 +270,15 @@ class Rung:
         weights = self.data.weights
         return weights / float(np.cumsum(weights)[-1])
 
-    def _opponents(self, front: Front) -> tuple[Floats, Floats]:
-        """The losses [E, N] of the front's entries, and rewards [E] not worth a closer look."""
+    def _opponents(self, front: Front) -> tuple[list[Floats], Floats]:
+        """The losses [N] of each of the front's entries, and rewards [E] not worth a look."""
         if front is not self._front:
             new = [each for each in front if each.program not in self._known]
             if new:
                 self._remember(new)
             self._known = {each.program: self._known[each.program] for each in front}
             losses, above = zip(*self._known.values(), strict=True)
-            self._front, self._shown = front, (np.array(losses), np.array(above))
+            self._front, self._shown = front, ([*losses], np.array(above))
         return self._shown
 
     def _remember(self, entries: list[Entry]) -> None:
@@ -286,8 +293,10 @@ class Rung:
 
     def losses(self, programs: Programs) -> Floats:
         """What each row counts against each program [B, N]."""
+        off = self.values.predict(programs).values
         with np.errstate(all="ignore"):
-            return self.reward.row_losses(self.values.predict(programs).values - self.data.y)
+            off -= self.data.y
+            return self.reward.row_losses(off)
 
 
 def _foremost(graded: Graded, least: int) -> NDArray[np.bool_]:

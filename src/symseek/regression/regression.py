@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from symseek.constraints.forms import paper_constraints
 from symseek.data import Data, Scales
-from symseek.engines.choice import NATIVE, chosen, fixed
+from symseek.engines.choice import NATIVE, RACED, chosen, fixed
 from symseek.engines.faults import faults_told
 from symseek.engines.interface import Engine, engine_named
 from symseek.loop import Iteration, Result, Stopped
@@ -139,8 +139,11 @@ class Regression:
 
     @property
     def _work(self) -> tuple[int, int]:
-        """Rows, and programs in a batch."""
-        return len(self.searched.y), self.settings.search_config().batch_size
+        """Rows that every program sees, or as good as those, and programs in a batch."""
+        rows, config = len(self.searched.y), self.settings.search_config()
+        racing = config.racing if isinstance(self.reward, ErrorReward) else None
+        raced = racing is not None and any(few < rows for few in racing.sizes(rows))
+        return rows // RACED if raced else rows, config.batch_size
 
     @property
     def repeatable(self) -> Settings:

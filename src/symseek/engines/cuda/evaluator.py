@@ -7,7 +7,7 @@ start work there: they wait for nothing, and allocate nothing once a size has be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from symseek.constants import FitConfig
 from symseek.engines.cuda.device import Array, Device, Kernel, said_in_a_sentence
 from symseek.engines.cuda.fitting import FitKernels
 from symseek.engines.cuda.operations import Steps, operation_text, steps_of
-from symseek.engines.cuda.source import compiled, power_of_two, with_sizes
+from symseek.engines.cuda.source import compiled, power_of_two, usual_length, with_sizes
 from symseek.engines.cuda.table import PART, RowBlock, Table
 from symseek.engines.interface import (
     Errors,
@@ -123,7 +123,8 @@ class CudaEvaluator:
             scales = self.device.xp.full(self.table.sets, float(scale))
             status = self.device.xp.empty(len(programs), dtype=np.uint8)
             sums = Sums.empty(self.device, len(programs))
-            self._fit(batch, config, scales, power, status, sums)
+            counts = {*_constants_of(programs).tolist()}
+            self._fit(batch, counts, config, scales, power, status, sums)
             errors, get = self._errors(programs, sums), self.device.get
             fitted = get(batch.constants)
         best = Programs._trusted(self.library, programs.tokens, programs.lengths, fitted)
@@ -187,11 +188,13 @@ class CudaEvaluator:
         A program with more than `MOST_CONSTANTS` is left as it is, with the status LIMIT.
         """
         self.table.check_resident()
-        self._fit(batch, config, scale, power, status, sums)
+        counts = range(batch.constants.shape[1] + 1)
+        self._fit(batch, counts, config, scale, power, status, sums)
 
     def _fit(
         self,
         batch: Batch,
+        counts: Collection[int],
         config: FitConfig,
         scale: Array,
         power: float,
@@ -203,8 +206,8 @@ class CudaEvaluator:
         programs, length = batch.tokens.shape
         if not programs:
             return
-        sizes = (programs, length, batch.constants.shape[1])
-        self._fits.launch(self._batch_arguments(batch), sizes, config, scale, power, status)
+        given = self._batch_arguments(batch)
+        self._fits.launch(given, (programs, length), counts, config, scale, power, status)
         self._all_errors(batch, sums)
         judge = self._kernels(length, self.rows)[0]["judge_fits"]
         self._by_program(judge, batch, (), (status, sums.squared, sums.absolute, sums.ok))
@@ -270,7 +273,7 @@ class CudaEvaluator:
 
     def _kernels(self, length: int, rows: int) -> tuple[Mapping[str, Kernel], tuple[int, int]]:
         """Kernels for programs of so many tokens on so many rows, and the threads of a block."""
-        at_once = 1 if rows <= FEW_ROWS else 4
+        length, at_once = usual_length(length), 1 if rows <= FEW_ROWS else 4
         if (length, at_once) not in self._known:
             stack = power_of_two(self._steps.depth(length))
             if stack > DEEPEST:
@@ -301,11 +304,19 @@ def _blocks(items: int, per_block: int) -> int:
     return min(-(-items // per_block), MOST_BLOCKS)
 
 
+def _constants_of(programs: Programs) -> NDArray[np.intp]:
+    """How many constants each program has [P]."""
+    token = programs.library.constant_id
+    if token is None:
+        return np.zeros(len(programs), dtype=np.intp)
+    return np.asarray(np.count_nonzero(programs.tokens == token, axis=1))
+
+
 def _distinct(programs: Programs) -> int:
     """How many programs differ in their tokens or constants."""
     constants = np.array(filled_constants(programs.library, programs))
     if programs.library.constant_id is not None:
-        counts = np.count_nonzero(programs.tokens == programs.library.constant_id, axis=1)
+        counts = _constants_of(programs)
         constants[np.arange(constants.shape[1]) >= counts[:, None]] = 0.0
     rows = np.hstack(
         [np.ascontiguousarray(programs.tokens).view(np.uint8), constants.view(np.uint8)]

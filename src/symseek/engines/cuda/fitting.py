@@ -1,11 +1,15 @@
 """Fits of constants on the device: their kernels, and what they need of a table.
 
-There is a kernel for few constants, one for more and one for many: the fewer, the more of a fit
-stays in registers. Each takes the programs that it is made for and leaves the others alone.
+There are kernels for few constants, for more and for many: the fewer, the more of a fit stays in
+registers. Each takes the programs that it is made for and leaves the others alone. On few rows a
+group of threads fits a program. On many rows the descent is a launch for each look at the rows, and
+blocks share them out: a race brings few programs to many rows, and they must not leave most of the
+GPU idle.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +19,7 @@ from numpy.typing import NDArray
 from symseek.constants import FIT_METHODS, FitConfig
 from symseek.engines.cuda.device import Array, Device, Kernel
 from symseek.engines.cuda.operations import Steps, operation_text
-from symseek.engines.cuda.source import compiled, power_of_two, with_sizes
+from symseek.engines.cuda.source import compiled, power_of_two, usual_length, with_sizes
 from symseek.engines.cuda.table import RowBlock, Table
 from symseek.errors import InputError
 
@@ -31,36 +35,71 @@ THREADS = 128  # of a block
 # which take long do not keep the others waiting.
 MANY_ROWS = 16_384
 MANY_THREADS = {1: 512, 3: 512, 6: 384}
+# A look at many rows is shared out in chunks, which depend on the number of rows alone: sums must
+# not depend on how many programs there are. Fewer rows than these are not worth a block.
+LEAST_CHUNK = 1024
+MOST_CHUNKS = 512
+ROOM = 256 << 20  # bytes for descents; more programs follow one another
+LOAD = 16  # blocks for each processor: more than run at a time, so that none waits for the last
 MOST_SHARED = 90 << 10  # bytes that any GPU of the last years has
 MOST_NODES = 4096
 
 
 def fit_source(steps: Steps, length: int, least: int, most: int) -> str:
-    """The source of a kernel for programs of so many tokens and constants."""
-    nodes = power_of_two(length * steps.most)
-    if nodes > MOST_NODES:
-        raise InputError("a program is too long to be fitted; lower the maximum length")
+    """The source of the kernels for programs of so many tokens and constants."""
     sizes = {
         "LEAST_K": least,
         "MAX_K": most,
-        "NODES": nodes,
+        "NODES": _nodes(steps, length),
         "STACK": power_of_two(steps.depth(length)),
         "SUM_BYTES": _sum_bytes(most),
         "MOST_THREADS": _most_threads(most),
-        "TAPE_BYTES": _tape_bytes(nodes),
+        "TAPE_BYTES": _tape_bytes(_nodes(steps, length)),
+        "DESCENT_BYTES": _descent_bytes(_nodes(steps, length), most),
     }
-    names = ("random", "programs", "tape", "fitting", "bfgs", "starts")
+    names = ("random", "programs", "tape", "fitting", "bfgs", "starts", "fit")
     return with_sizes(sizes, *(f"{name}.cuh" for name in names), more=operation_text(steps))
+
+
+def _size_for(count: int) -> tuple[int, int]:
+    """The kernel for so many constants; the first one knows what none and too many come to."""
+    return next((each for each in SIZES if each[0] <= count <= each[1]), SIZES[0])
+
+
+def _nodes(steps: Steps, length: int) -> int:
+    nodes = power_of_two(length * steps.most)
+    if nodes > MOST_NODES:
+        raise InputError("a program is too long to be fitted; lower the maximum length")
+    return nodes
 
 
 def _tape_bytes(nodes: int) -> int:
     return 16 * nodes + 16
 
 
+def _sums(constants: int) -> int:
+    """Numbers that a look at the rows adds up: loss, gradient, normal matrix."""
+    return 1 + constants + constants * (constants + 1) // 2
+
+
 def _sum_bytes(constants: int) -> int:
-    """Shared memory for the loss, gradient and normal matrix of each warp."""
-    sums = 1 + constants + constants * (constants + 1) // 2
-    return (8 * sums * _most_threads(constants) // 32 + 15) // 16 * 16
+    """Shared memory for the sums of each warp."""
+    return (8 * _sums(constants) * _most_threads(constants) // 32 + 15) // 16 * 16
+
+
+def _descent_bytes(nodes: int, constants: int) -> int:
+    """Memory for a descent between two launches: its tape, places, sums and progress."""
+    return _tape_bytes(nodes) + 8 * (_sums(constants) + 3 * constants) + 80
+
+
+def chunks_of(rows: int) -> tuple[int, int]:
+    """Rows of a chunk, and how many chunks there are.
+
+    >>> chunks_of(4_096), chunks_of(1_000_000)
+    ((1024, 4), (2048, 489))
+    """
+    size = max(LEAST_CHUNK, -(-rows // (MOST_CHUNKS * THREADS)) * THREADS)
+    return size, -(-rows // size)
 
 
 def _most_threads(constants: int) -> int:
@@ -97,7 +136,7 @@ class _Sample:
     @property
     def arguments(self) -> tuple[Any, ...]:
         """What the kernel is given."""
-        known = (self.exact, self.sample_exact, self.share)
+        known = (self.sample_exact, self.share)
         if self.block is None:
             return (None, None, None, np.int64(0), *known)
         block = self.block
@@ -107,6 +146,24 @@ class _Sample:
 def _exact(target: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
     exact: NDArray[np.float64] = EXACT * (weight * target * target).sum(axis=1)
     return exact
+
+
+Given = tuple[Any, ...]  # arguments of kernels
+WHOLE, START, REST = range(3)  # what the kernel `fit` does: see kernels/fit.cuh
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some of the programs of a batch, and memory for their descents."""
+
+    begin: int
+    end: int
+    descents: Array | None = None
+
+    @property
+    def arguments(self) -> Given:
+        """What kernels are given."""
+        return (self.descents, np.int64(self.begin), np.int64(self.end))
 
 
 class FitKernels:
@@ -119,48 +176,88 @@ class FitKernels:
         self._steps = steps
         self._block = table.anywhere()
         self._sample = _Sample.of(device, table)
-        self._known: dict[tuple[int, int], Kernel] = {}
+        self._chunks = chunks_of(table.rows)
+        self._known: dict[tuple[int, int], Mapping[str, Kernel]] = {}
+        self._room = device.xp.empty(0, dtype=np.uint8)
 
     def launch(
         self,
         batch: tuple[Any, ...],
-        sizes: tuple[int, int, int],  # P, T, K
+        sizes: tuple[int, int],  # P, T
+        counts: Collection[int],  # of constants, that programs may have
         config: FitConfig,
         scale: Array,
         power: float,
         status: Array,
     ) -> None:
         """Fit the constants of a batch, given as kernels are, in place."""
-        programs, length, width = sizes
-        arguments = (
+        programs, length = sizes[0], usual_length(sizes[1])
+        given = (
             *batch,
             *self._block.arguments,
-            *self._sample.arguments,
+            self._sample.exact,
             scale,
             np.float64(power),
             np.int32(FIT_METHODS.index(config.method)),
             *(np.int32(each) for each in (config.restarts, config.max_steps, config.rescue)),
-            np.int32(MOST_CONSTANTS),
             status,
         )
-        for least, most in SIZES:
-            if least <= max(width, 1):
-                self._launch(programs, length, least, most, arguments)
+        # BFGS has its own steps: a fit by it alone is one launch.
+        split = self._sample.block is not None and config.method != "bfgs"
+        for size in sorted({_size_for(count) for count in counts}):
+            if split and any(size[0] <= count <= size[1] for count in counts):
+                self._split(programs, length, size, given, config.max_steps)
+            else:
+                self._fit(length, size, given, _Part(0, programs), WHOLE)
 
-    def _launch(
-        self, programs: int, length: int, least: int, most: int, arguments: tuple[Any, ...]
+    def _split(
+        self, programs: int, length: int, size: tuple[int, int], given: Given, steps: int
     ) -> None:
-        if (length, most) not in self._known:
-            source = fit_source(self._steps, length, least, most)
-            self._known[length, most] = compiled(self._device, source, "fit")["fit"]
-        tape = _tape_bytes(power_of_two(length * self._steps.most))
+        """Fit programs by descents that are a launch for each look, some at a time."""
+        each = _descent_bytes(_nodes(self._steps, length), size[1])
+        of_parts = 8 * _sums(size[1]) * self._chunks[1]
+        portion = max(1, min(programs, ROOM // (each + of_parts)))
+        if len(self._room) < portion * (each + of_parts):
+            self._room = self._device.xp.empty(portion * (each + of_parts), dtype=np.uint8)
+        for begin in range(0, programs, portion):
+            count = min(portion, programs - begin)
+            descents, parts = self._room[: count * each], self._room[count * each :]
+            part = _Part(begin, begin + count, descents)
+            self._fit(length, size, given, part, START)
+            for _ in range(steps + 2):  # the constants given, those of the sample, then the steps
+                self._take_steps(length, size, (*given, *part.arguments), count, parts)
+            self._fit(length, size, given, part, REST)
+
+    def _kernels(self, length: int, size: tuple[int, int]) -> Mapping[str, Kernel]:
+        if (length, size[1]) not in self._known:
+            source = fit_source(self._steps, length, *size)
+            self._known[length, size[1]] = compiled(self._device, source, "fit", "take_steps")
+        return self._known[length, size[1]]
+
+    def _fit(
+        self, length: int, size: tuple[int, int], given: Given, part: _Part, task: int
+    ) -> None:
+        tape = _tape_bytes(_nodes(self._steps, length))
         groups, threads = 1, (1, 1)
         if self._device.warp > 1:
             if self._block.rows < WARP_ROWS:
                 groups = max(1, min(THREADS // self._device.warp, MOST_SHARED // tape))
-            threads = (self._width(most), groups)
-        blocks = min(-(-programs // groups), 1 << 20)
-        self._known[length, most](blocks, threads, arguments, _sum_bytes(most) + groups * tape)
+            threads = (self._width(size[1]), groups)
+        blocks = min(-(-(part.end - part.begin) // groups), 1 << 20)
+        rest = (*self._sample.arguments, np.int32(MOST_CONSTANTS), np.int32(task))
+        shared = _sum_bytes(size[1]) + groups * tape
+        kernel = self._kernels(length, size)["fit"]
+        kernel(blocks, threads, (*given, *part.arguments, *rest), shared)
+
+    def _take_steps(
+        self, length: int, size: tuple[int, int], given: Given, programs: int, parts: Array
+    ) -> None:
+        rows, chunks = self._chunks
+        threads = (THREADS if self._device.warp > 1 else 1, 1)
+        blocks = min(programs * chunks, LOAD * self._device.processors)
+        shared = _sum_bytes(size[1]) + _tape_bytes(_nodes(self._steps, length))
+        arguments = (*given, np.int64(rows), np.int32(chunks), parts)
+        self._kernels(length, size)["take_steps"](blocks, threads, arguments, shared)
 
     def _width(self, most: int) -> int:
         """Threads that fit one program."""

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from symseek.engines.cuda.device import Device, Kernel
 
-__all__ = ["compiled", "kernel_text", "power_of_two", "with_sizes"]
+__all__ = ["compiled", "kernel_text", "power_of_two", "usual_length", "with_sizes"]
 
 
 @cache
@@ -39,6 +39,15 @@ def power_of_two(least: int) -> int:
     (8, 32)
     """
     return 1 << max(least - 1, 7).bit_length()
+
+
+def usual_length(length: int) -> int:
+    """Tokens that kernels have room for: few sizes, since each is compiled by itself.
+
+    >>> usual_length(5), usual_length(33)
+    (32, 64)
+    """
+    return max(32, power_of_two(length))
 
 
 _known: WeakKeyDictionary[Device, dict[str, Mapping[str, Kernel]]] = WeakKeyDictionary()

@@ -8,6 +8,7 @@
 #endif
 
 constexpr uint8 CONVERGED = 0, LIMIT = 1, INVALID = 2;
+constexpr uint8 LEFT = 3, GOES_ON = 4;  // between kernels, and within one; no fit ends so
 constexpr int MIXED = 0, LEAST_SQUARES = 1, BFGS = 2;
 
 constexpr int WATCH = 4;  // a descent that trails another is watched: how far it gains over this many steps
@@ -60,9 +61,27 @@ struct FitOptions {
 
 struct Point;
 
+// Where a descent by least squares is.
+struct Progress {
+  double to_beat, damping, growth;
+  double watched;    // the loss at the last multiple of WATCH steps
+  double predicted;  // gain of the step that is tried
+  int steps;
+  bool linear_only;  // the constants that enter linearly are solved for, the others wait
+  bool fresh;        // the derivatives are new
+
+  // A shorter step next time; false when it is as short as can be.
+  DEVICE bool shorten() {
+    damping = larger(damping, 0.1 * FIRST_DAMPING) * growth;
+    growth *= 2.0;
+    return !(damping > MOST_DAMPING);
+  }
+};
+
 struct Fitter {
   const Tape& tape;
   Table table;
+  long long first_row, end_row;  // that a sweep looks at
   double exact;  // a loss that counts as none at all
   double share;  // of all rows, by weight
   int size;      // K
@@ -72,7 +91,7 @@ struct Fitter {
 
   double at[MAX_K], gradient[MAX_K], normal[PAIRS];
   double next_gradient[MAX_K], next_normal[PAIRS];  // where the program was last looked at with slopes
-  double start[MAX_K], guess[MAX_K], best[MAX_K], trial[MAX_K], step[MAX_K];
+  double start[MAX_K], best[MAX_K], trial[MAX_K], step[MAX_K];
   double direction[MAX_K], slope[MAX_K], slope_before[MAX_K], work[MAX_K], inverse[MAX_K * MAX_K];
 
   DEVICE Fitter(const Tape& one, const FitOptions& given, uint64 low, uint64 high)
@@ -159,7 +178,7 @@ struct Fitter {
     return top;
   }
 
-  // Looks at the program on all rows: its loss at `at` and, with SLOPES, next_gradient (sum of w r df/dc) and next_normal
+  // Looks at the program on its rows: its loss at `at` and, with SLOPES, next_gradient (sum of w r df/dc) and next_normal
   // (sum of w df/dc df/dc'). False when a value is not finite on some row, or the loss is not.
   template <bool SLOPES>
   DEVICE bool sweep(double& loss) {
@@ -167,9 +186,9 @@ struct Fitter {
     int pass = 0;
     double sums[SUMS];
     _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) sums[i] = 0.0;
-    for (long long begin = 0; begin < table.rows; begin += blockDim.x) {
+    for (long long begin = first_row; begin < end_row; begin += blockDim.x) {
       const long long row = begin + threadIdx.x;
-      if (row < table.rows) {
+      if (row < end_row) {
         double slopes[MAX_K];
         const double value = run<SLOPES>(row, slopes, worst), weight = table.weight[row];
         // Rows that weigh nothing have no residual, even where it overflows.
@@ -199,6 +218,8 @@ struct Fitter {
   // From now on these rows count.
   DEVICE void prepare(const Table& data, double no_loss, double part) {
     table = data;
+    first_row = 0;
+    end_row = data.rows;
     exact = no_loss;
     share = part;
   }
@@ -269,56 +290,75 @@ struct Fitter {
     return all;
   }
 
-  // Levenberg and Marquardt's method. The first step solves for the constants that enter linearly alone, the others
-  // waiting where they are. It gives up when it will not come below `to_beat`. Most steps are good ones, so that each
-  // trial is looked at with its derivatives, which the next step needs; `looked` says that x was the last one.
-  NOINLINE uint8 least_squares(double to_beat, bool looked, double* x, double& loss) {
-    bool linear_only = some_linear, fresh = true;  // fresh: the derivatives are new
-    if (!looked) look_at(x, loss);
-    take();
-    double damping = linear_only ? 0.0 : FIRST_DAMPING, growth = 4.0;
-    double watched = loss;  // the loss at the last multiple of WATCH steps
-    for (int steps = 0; steps < options.max_steps;) {
-      if (loss <= exact) return CONVERGED;
-      if (fresh && flat(loss)) return CONVERGED;
-      fresh = false;
-      double predicted = 0.0, found = 0.0;
-      bool better = false;
-      if (solve(damping, linear_only)) {
+  // Levenberg and Marquardt's method, in parts between which the program is looked at. The first step solves for the
+  // constants that enter linearly alone, the others waiting where they are.
+  DEVICE Progress begin(double to_beat, double loss) const {
+    return Progress{to_beat, some_linear ? 0.0 : FIRST_DAMPING, 4.0, loss, 0.0, 0, some_linear, true};
+  }
+
+  // Puts the next place to look at into `trial`, or says how the descent has ended.
+  NOINLINE uint8 propose(Progress& now, const double* x, double loss) {
+    while (now.steps < options.max_steps) {
+      if (loss <= exact || (now.fresh && flat(loss))) return CONVERGED;
+      now.fresh = false;
+      if (solve(now.damping, now.linear_only)) {
+        now.predicted = 0.0;
         UP_TO(i, size) {
-          predicted += step[i] * (gradient[i] + damping * normal[triangle(i, i)] * step[i]);
+          now.predicted += step[i] * (gradient[i] + now.damping * normal[triangle(i, i)] * step[i]);
           trial[i] = x[i] + step[i];
         }
-        better = look_at(trial, found) && found < loss;
-        ++steps;
-        if (steps % WATCH == 0) {
-          const double needed = loss - to_beat, gain = watched - loss;
-          if (needed > 0.0 && gain * (options.max_steps - steps) < needed * WATCH) return LIMIT;
-          watched = loss;
-        }
+        return GOES_ON;
       }
-      const bool small = predicted <= SMALL_GAIN * loss && loss - found <= SMALL_GAIN * loss;
-      if (better) {
-        const double ratio = (loss - found) / predicted;
-        copy(trial, x);
-        take();
-        loss = found;
-        fresh = true;
-        damping *= ratio > 0.75 ? 0.1 : ratio > 0.25 ? 0.5 : 2.0;
-        if (damping < LEAST_DAMPING) damping = 0.0;
-        growth = 4.0;
-      } else if (!linear_only) {
-        damping = larger(damping, 0.1 * FIRST_DAMPING) * growth;
-        growth *= 2.0;
-        if (damping > MOST_DAMPING) return CONVERGED;
-      }
-      if (linear_only)
-        damping = FIRST_DAMPING;
-      else if (small && predicted > 0.0)
-        return CONVERGED;
-      linear_only = false;
+      if (!now.linear_only && !now.shorten()) return CONVERGED;
+      if (now.linear_only) now.damping = FIRST_DAMPING;
+      now.linear_only = false;
     }
     return LIMIT;
+  }
+
+  // Goes to the trial if it is better: `found` is its loss, 0 where it is invalid. Gives up when the descent will not
+  // come below what it must beat.
+  NOINLINE uint8 judge(Progress& now, bool valid, double found, double* x, double& loss) {
+    if (++now.steps % WATCH == 0) {
+      const double needed = loss - now.to_beat, gain = now.watched - loss;
+      if (needed > 0.0 && gain * (options.max_steps - now.steps) < needed * WATCH) return LIMIT;
+      now.watched = loss;
+    }
+    const bool small = now.predicted <= SMALL_GAIN * loss && loss - found <= SMALL_GAIN * loss;
+    if (valid && found < loss) {
+      const double ratio = (loss - found) / now.predicted;
+      copy(trial, x);
+      take();
+      loss = found;
+      now.fresh = true;
+      now.damping *= ratio > 0.75 ? 0.1 : ratio > 0.25 ? 0.5 : 2.0;
+      if (now.damping < LEAST_DAMPING) now.damping = 0.0;
+      now.growth = 4.0;
+    } else if (!now.linear_only && !now.shorten()) {
+      return CONVERGED;
+    }
+    if (now.linear_only)
+      now.damping = FIRST_DAMPING;
+    else if (small && now.predicted > 0.0)
+      return CONVERGED;
+    now.linear_only = false;
+    return GOES_ON;
+  }
+
+  // Most steps are good ones, so that each trial is looked at with its derivatives, which the next step needs; `looked`
+  // says that x was the last one.
+  NOINLINE uint8 least_squares(double to_beat, bool looked, double* x, double& loss) {
+    if (!looked) look_at(x, loss);
+    take();
+    Progress now = begin(to_beat, loss);
+    uint8 ended = propose(now, x, loss);
+    while (ended == GOES_ON) {
+      double found = 0.0;
+      const bool valid = look_at(trial, found);
+      ended = judge(now, valid, found, x, loss);
+      if (ended == GOES_ON) ended = propose(now, x, loss);
+    }
+    return ended;
   }
 
   DEVICE void look(const double* x, double step_size, Point& point);
@@ -330,6 +370,4 @@ struct Fitter {
   NOINLINE bool find_start(int first, double* x, double& loss);
   DEVICE uint8 descend(int start_number, double to_beat, bool looked, double* x, double& loss);
   NOINLINE uint8 search(double* constants);
-  DEVICE uint8 fit(const Table& data, const Table& sample, double no_loss, double no_sample_loss, double part,
-                   double* constants);
 };

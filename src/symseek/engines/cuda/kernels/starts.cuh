@@ -1,4 +1,4 @@
-// From which places a fit descends, and the kernel that fits a batch.
+// From which places a fit descends.
 constexpr int STARTS_TRIED = 32;  // random places that a restart tries, to descend from the best
 constexpr double SAME = 1e-9;     // losses that differ by less, relatively, are of the same minimum
 
@@ -98,67 +98,4 @@ NOINLINE uint8 Fitter::search(double* constants) {
   }
   if (ended != INVALID) copy(best, constants);
   return ended;
-}
-
-// On many rows the search for a start, which takes most of the work, sees some of them only; the end is on all.
-DEVICE uint8 Fitter::fit(const Table& data, const Table& sample, double no_loss, double no_sample_loss, double part,
-                         double* constants) {
-  if (sample.rows == 0 || !(part > 0.0) || options.method == BFGS) {
-    prepare(data, no_loss, 1.0);
-    return search(constants);
-  }
-  prepare(sample, no_sample_loss, part);
-  copy(constants, guess);
-  search(guess);
-  prepare(data, no_loss, 1.0);
-  double loss = infinity(), found;
-  const bool valid = measure(constants, loss);
-  if (!valid && !options.rescue) return INVALID;
-  const bool better = look_at(guess, found) && found < loss;
-  if (!valid && !better) return search(constants);  // the rows left out decide
-  if (better) {
-    copy(guess, constants);
-    loss = found;
-  }
-  return least_squares(infinity(), better, constants, loss);
-}
-
-// Fits programs with LEAST_K to MAX_K constants, from those that they have, in place. The kernel for the fewest also
-// says of programs without constants that there was nothing to fit, and of those with more than `most` that they were
-// left as they are.
-KERNEL __launch_bounds__(MOST_THREADS) fit(BATCH_PARAMETERS, TABLE_PARAMETERS, const double* sample_columns,
-                                  const double* sample_target, const double* sample_weight, long long sample_rows,
-                                  const double* exact, const double* sample_exact, const double* share,
-                                  const double* scale, double power, int method, int restarts, int max_steps,
-                                  int rescue, int most, uint8* status) {
-  const Batch batch BATCH;
-  const Table tables TABLE;
-  const Table samples{sample_columns, sample_target, sample_weight, variables, sample_rows, 0, sample_rows};
-  Tape& tape = *(Tape*)(shared_memory + SUM_BYTES + threadIdx.y * TAPE_BYTES);
-  for (long long p = group_index(); p < programs; p += group_count()) {
-    if (!batch.has(p)) continue;
-    const Program program(batch, p);
-    const int count = program.constant_count;
-    if (count < LEAST_K || count > MAX_K) {
-      if (LEAST_K == 1 && threadIdx.x == 0 && (count == 0 || count > most)) status[p] = count == 0 ? CONVERGED : LIMIT;
-      continue;
-    }
-    group_sync();  // others may still read the tape before
-    if (threadIdx.x == 0) read_tape(tape, program);
-    group_sync();
-    uint64 low, high;
-    program_key(program.tokens, program.length, low, high);
-    const int data = batch.data(p);
-    Fitter fitter(tape, FitOptions{method, restarts, max_steps, rescue, scale[data], power}, low, high);
-    double* own = constants + p * constant_width;
-    double x[MAX_K];
-    fitter.copy(own, x);
-    const uint8 ended =
-        fitter.fit(tables.of(data), samples.of(data), exact[data], sample_exact[data], share[data], x);
-    group_sync();  // all have read the constants
-    if (threadIdx.x == 0) {
-      status[p] = ended;
-      if (ended != INVALID) fitter.copy(x, own);
-    }
-  }
 }

@@ -143,3 +143,16 @@ DEVICE float warp_max(float value) {
 #endif
   return value;
 }
+
+// Whether this block is the last of `count` that arrive; it then sees what the others wrote before they did.
+DEVICE bool last_to_arrive(uint32& arrived, int count) {
+#ifdef SYMSEEK_HOST
+  return ++arrived == (uint32)count;
+#else
+  __threadfence();
+  __syncthreads();
+  const bool last = __syncthreads_or(threadIdx.x == 0 && atomicAdd(&arrived, 1u) + 1 == (uint32)count);
+  __threadfence();
+  return last;
+#endif
+}

@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,9 @@ from run_helpers import Capture, fit, write_table
 from symseek.runs.folder import RunFolder
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from browser_helpers import StudioProcess, Window
     from studio_helpers import Served
 
 settings.register_profile("steady", derandomize=True, deadline=None)
@@ -69,3 +72,52 @@ def studio(tmp_path: Path) -> Iterator[Served]:
     write_table(tmp_path / "data.csv")
     with serving(tmp_path) as served:
         yield served
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium; not for the whole session, as other tests need the event loop that it takes."""
+    from browser_helpers import launched
+
+    with launched() as browser:
+        yield browser
+
+
+@pytest.fixture
+def window(browser: Browser, open_studio: object) -> Iterator[Window]:
+    """A browser profile of its own, closed before the studio ends: nothing may go wrong in it."""
+    from browser_helpers import Window
+
+    window = Window(browser)
+    yield window
+    window.close()
+
+
+@pytest.fixture(scope="module")
+def shared_studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StudioProcess]:
+    """A studio that the tests of a module share, with a table and a run that has ended."""
+    from browser_helpers import StudioProcess, symseek
+
+    folder = tmp_path_factory.mktemp("studio")
+    write_table(folder / "data.csv")
+    symseek(folder, "fit", "data.csv", "--target", "y", "--max-expressions", 20_000, "--quiet")
+    studio = StudioProcess(folder)
+    yield studio
+    studio.close()
+
+
+@pytest.fixture
+def open_studio(tmp_path: Path) -> Iterator[Callable[..., StudioProcess]]:
+    """Starts `symseek studio WORDS` in a folder with a table; ended with its searches."""
+    from browser_helpers import StudioProcess
+
+    write_table(tmp_path / "data.csv")
+    studios: list[StudioProcess] = []
+
+    def start(*words: object) -> StudioProcess:
+        studios.append(StudioProcess(tmp_path, *words))
+        return studios[-1]
+
+    yield start
+    for studio in studios:
+        studio.close()

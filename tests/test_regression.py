@@ -514,6 +514,24 @@ def test_simple_programs() -> None:
 # --- settings
 
 
+def test_linear_algebra_has_one_thread_while_a_search_runs() -> None:
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    def threads(*_: object) -> list[int]:
+        return [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+
+    seen: list[list[int]] = []
+    x = np.linspace(1, 2, 50)
+    with threadpool_limits(2, user_api="blas"):
+        before = threads()
+        y = np.random.default_rng(0).normal(size=50)
+        found = Regression(x[:, None], y, ["x"], Settings(max_expressions=2_000))
+        found.run(lambda now: seen.append(threads()))
+        assert threads() == before
+    assert seen
+    assert all(count == 1 for each in seen for count in each)
+
+
 def test_settings_travel_as_data() -> None:
     every = Settings(
         operators=("add", "mul", 2.5, "3"),

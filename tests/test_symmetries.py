@@ -203,3 +203,17 @@ def test_noise_ends_without_a_warning(seed: int, columns: int, low: float) -> No
     X = drawn(150, columns, low, 2.0, seed)
     view = seen(X, np.random.default_rng(seed).normal(size=150))
     assert view is None or np.isfinite(view.data(Data(X, X[:, 0], np.ones(150))).X).all()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01])
+def test_many_columns_of_no_use_are_left_out(noise: float) -> None:
+    draw = np.random.default_rng(5)
+    X = draw.uniform(1, 3, (3000, 20))
+    y = X[:, 3] * X[:, 11] / np.sqrt(1 + (X[:, 17] / X[:, 6]) ** 2)
+    y += noise * y.std() * draw.normal(size=len(y))
+    names = tuple(f"x{at}" for at in range(20))
+    view = reduced_view(Data(X, y, np.ones(len(y))), names, {"mul", "div"})
+    assert str(view) in (
+        "y/(x3*x11) depends on x6/x17 only",
+        "y/(x3*x11) depends on x17/x6 only",
+    )

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.algebra.threads import one_blas_thread
 from symseek.constraints.forms import paper_constraints
 from symseek.data import Data, Scales
 from symseek.engines.choice import NATIVE, RACED, chosen, fixed
@@ -235,7 +236,7 @@ class Regression:
             if isinstance(search.proposals, Proposals):
                 search.proposals.share(self.search.proposals)
             self.search = search
-            with faults_told():
+            with faults_told(), one_blas_thread():
                 results.append(self._run(callback))
             if results[-1].stopped not in seeds.GOES_ON:
                 break

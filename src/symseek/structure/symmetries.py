@@ -10,7 +10,7 @@ the fewer columns must predict them as well as the more did.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, islice
 
@@ -34,6 +34,8 @@ _SLOPES = 6.0  # times the error of a surrogate: that of its slopes, about
 _LARGEST = 6  # exponent
 _SUBSETS = 300  # of columns to eliminate that are looked at
 _SUMS, _STRETCHES, _IDLE = 3, 5, 2  # tried in each round, the likeliest first
+_WIDE = 9  # columns beyond which those of no use go several at a time
+_SKETCHED, _TRIED_AGAIN = 120, 2  # terms of a sketch by which columns are chosen, and how many
 _ROUNDINGS = 2  # of each group of stretches
 _WORSE = 2.5  # standard errors by which fewer columns may seem to predict worse
 _POWERS = (1, 2, -1)  # of columns whose sums are looked for
@@ -127,6 +129,8 @@ def _fewest_columns(view: View, rows: _Rows) -> _Known | None:
     """What a view comes to by one step after another."""
     known = rows.known(view)
     missed = list(view.columns)
+    if known is not None and known.error <= _MOST_CLOSE:
+        known = _narrowed(known, rows)
     while known is not None and len(known.view.columns):
         better = _best_step(known, rows)
         if better is None:
@@ -139,15 +143,43 @@ def _fewest_columns(view: View, rows: _Rows) -> _Known | None:
     return known
 
 
+def _narrowed(known: _Known, rows: _Rows) -> _Known:
+    """A view without most of the columns of no use, where there are many: half of them at a time.
+
+    One by one they would take minutes. A column that is needed after all may return.
+    """
+    while len(known.view.columns) > _WIDE:
+        order = np.argsort(_changes(known), kind="stable")
+        count = len(order) // 2
+        while count:
+            kept = tuple(known.view.columns[at] for at in sorted(order[count:].tolist()))
+            made = rows.known(View(kept, known.view.factor))
+            if made is not None and _as_good(made, known):
+                known = made
+                break
+            count //= 2
+        if not count:
+            break
+    return known
+
+
 def _returned(known: _Known, missed: list[Part], rows: _Rows) -> _Known | None:
     """The view with one more of the table's columns, if that explains much of what is left."""
     if known.error < _GOOD:
         return None
     views = [View((*known.view.columns, part), known.view.factor) for part in missed]
     new = [view for view in views if len(set(view.columns)) == len(view.columns)]
+    if len(new) > _WIDE:
+        new = _likeliest(new, replace(rows, terms=_SKETCHED))
     made = [rows.known(view) for view in new]
     better = [each for each in made if each is not None and each.error < _MISSED * known.error]
     return min(better, key=lambda each: each.error, default=None)
+
+
+def _likeliest(views: list[View], rows: _Rows) -> list[View]:
+    """The views that predict best by a sketch."""
+    made = [each for view in views if (each := rows.known(view)) is not None]
+    return [each.view for each in sorted(made, key=lambda each: each.error)[:_TRIED_AGAIN]]
 
 
 def _best_step(known: _Known, rows: _Rows) -> _Known | None:
@@ -250,13 +282,17 @@ def _idle(known: _Known) -> Iterator[_Step]:
     # A surrogate that explains little of y does not tell what y depends on.
     if known.error > _MOST_CLOSE or (len(columns) == 1 and factor == ONE):
         return
-    values, slopes = known.surrogate.values * known.factor, known.surrogate.slopes
-    changes = slopes * known.columns.std(axis=0) * known.factor[:, None]
-    for at, change in enumerate(changes.T):
-        gap = _norm(change) / max(values.std(), 1e-300)
+    for at, gap in enumerate(_changes(known)):
         if gap < known.close:
             rest = tuple(part for other, part in enumerate(columns) if other != at)
             yield _Step(gap, 1, 0, View(rest, factor))
+
+
+def _changes(known: _Known) -> list[float]:
+    """How much y changes along each column, as a part of its spread."""
+    values, slopes = known.surrogate.values * known.factor, known.surrogate.slopes
+    changes = slopes * known.columns.std(axis=0) * known.factor[:, None]
+    return [_norm(change) / max(float(values.std()), 1e-300) for change in changes.T]
 
 
 # --- y is stretched with its columns

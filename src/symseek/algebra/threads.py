@@ -1,0 +1,35 @@
+"""Linear algebra on one thread.
+
+The matrices here are small, and OpenBLAS's threads wait for each other by spinning: on a machine
+that does anything else beside, a QR of 1,300 x 120 takes four times as long on two threads as on
+one (`python benchmarks/blas_threads.py`). And sums in another order would change the last bits of a
+result with the number of cores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["one_blas_thread"]
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep NumPy's linear algebra on the calling thread; afterwards it is as it was.
+
+    >>> with one_blas_thread():
+    ...     print([library["num_threads"] for library in _blas()][:1])
+    [1]
+    """
+    from threadpoolctl import ThreadpoolController
+
+    with ThreadpoolController().limit(limits=1, user_api="blas"):
+        yield
+
+
+def _blas() -> list[dict[str, int]]:
+    """The libraries of linear algebra that are loaded."""
+    from threadpoolctl import threadpool_info
+
+    return [each for each in threadpool_info() if each["user_api"] == "blas"]

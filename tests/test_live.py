@@ -80,6 +80,15 @@ def test_the_error_over_time_falls_and_a_run_that_goes_on_keeps_it(hunt: Regress
     assert read(PROGRESS_FILE)["course"] == course
 
 
+def test_what_was_found_without_an_iteration_is_in_the_course(hunt: Regression) -> None:
+    hunt.run()
+    watch = Live(Path(), hunt)
+    watch._course = [[0.0, 1.0]]  # as if no iteration had come to its end
+    watch.telling()
+    record = read(PROGRESS_FILE)
+    assert record["course"] == [[0.0, 1.0], [record["seconds"], record["seeds"][0]["nrmse"]]]
+
+
 def test_the_course_stays_short(hunt: Regression) -> None:
     hunt.run()
     watch, best = Live(Path(), hunt), hunt.search.front.best

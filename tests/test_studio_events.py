@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import threading
 import time
+from collections import Counter
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,8 @@ from typing import Any
 import pytest
 
 from run_helpers import write_table
-from studio_helpers import Served, serving, wait_for
+from studio_helpers import Served, error_of, serving, wait_for
+from symseek.errors import InputError
 from symseek.studio import events as module
 from symseek.studio.app import Studio
 from symseek.studio.caches import FileCache
@@ -166,3 +170,37 @@ def test_a_file_is_read_once_by_however_many_threads(tmp_path: Path) -> None:
 
 def test_a_studio_is_made_without_reading_anything(tmp_path: Path) -> None:
     assert Studio(tmp_path).events.tabs == 0
+
+
+def test_tabs_that_come_all_at_once_are_counted_too(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_TABS", 3)
+    path = f"/{served.server.token}/api/events"
+    asked = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{served.server.port}\r\n\r\n".encode()
+    with ExitStack() as stack:
+        address = ("127.0.0.1", served.server.port)
+        tabs = [stack.enter_context(socket.create_connection(address, 60)) for _ in range(20)]
+        for tab in tabs:
+            tab.sendall(asked)
+        statuses = Counter(tab.recv(12)[9:] for tab in tabs)
+    assert statuses == {b"200": 3, b"503": 17}
+    wait_for(lambda: served.studio.events.tabs, lambda tabs: tabs == 0)
+
+
+def test_what_cannot_be_read_is_not_read_again_until_it_changes(tmp_path: Path) -> None:
+    path, read = tmp_path / "a", list[str]()
+    path.write_text("bad")
+
+    def refuse(path: Path) -> str:
+        read.append(path.read_text())
+        if read[-1] == "bad":
+            raise InputError("this is bad")
+        return read[-1]
+
+    cache = FileCache(refuse, most=1)
+    for _ in range(3):
+        assert error_of(lambda: cache(path), InputError) == "this is bad"
+    assert read == ["bad"]
+    path.write_text("better")
+    assert (cache(path), read) == ("better", ["bad", "better"])

@@ -224,3 +224,32 @@ def test_a_folder_of_another_program_is_no_run(studio: Served) -> None:
     (studio.folder / "other").mkdir()
     (studio.folder / "other" / "settings.json").write_text('{"editor": 1}')
     assert [each["run"] for each in studio.get("api/state")["runs"]] == ["run"]
+
+
+def test_a_front_with_an_odd_end_is_called_damaged(studio: Served) -> None:
+    path = studio.folder / "run" / "front.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "progress": "much"}))
+    status, sentence = studio.refused("api/runs/run/pick", {"row": 0})
+    assert status == 400
+    assert "front.json is damaged ('progress' is no object)" in sentence
+
+
+def test_nothing_is_picked_with_settings_that_are_elsewhere(
+    studio: Served, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = studio.folder / "run" / "settings.json"
+    other = tmp_path_factory.mktemp("elsewhere") / "settings.json"
+    path.rename(other)
+    path.symlink_to(other)
+    before = (path.parent / "front.json").read_bytes()
+    status, sentence = studio.refused("api/runs/run/pick", {"row": 0})
+    assert (status, "link out of the folder" in sentence) == (403, True)
+    assert (path.parent / "front.json").read_bytes() == before
+
+
+def test_settings_of_a_size_that_no_run_has_are_not_read(studio: Served) -> None:
+    with open(studio.folder / "run" / "settings.json", "ab") as file:
+        file.truncate(1 << 25)
+    found = studio.get("api/runs/run")
+    assert found["status"] == "damaged"
+    assert "33,554,432 bytes; at most 16,777,216 are read" in found["error"]

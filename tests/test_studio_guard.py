@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from run_helpers import write_table
-from studio_helpers import Served, serving
+from studio_helpers import Served, serving, wait_for
 from symseek.studio import guard
 
 HEADERS = {
@@ -214,3 +214,18 @@ def test_what_is_not_http_is_refused(studio: Served) -> None:
             raw.sendall(bytes(draw.choices(range(256), k=300)) + b"\r\n\r\n")
             assert raw.recv(100).startswith(b"HTTP/1.1 400")
     assert still_answers(studio)
+
+
+def test_a_tab_that_is_closed_while_it_sends_leaves_no_trace(
+    studio: Served, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = f"/{studio.server.token}/api/tables?name=half.csv"
+    host = f"127.0.0.1:{studio.server.port}"
+    head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}"
+    server = studio.server.server
+    with socket.create_connection(("127.0.0.1", studio.server.port), 60) as tab:
+        tab.sendall(f"{head}\r\nContent-Length: 1000\r\n\r\nx,y\n".encode())
+        wait_for(lambda: len(server.server_state.tasks), lambda tasks: tasks == 1)
+    wait_for(lambda: len(server.server_state.tasks), lambda tasks: tasks == 0)
+    assert still_answers(studio)
+    assert [each.getMessage() for each in caplog.records] == []

@@ -247,6 +247,14 @@ def test_whatever_the_settings_are_there_is_an_answer(given_settings: dict[str, 
     assert all(each["sentence"] for each in problems)
 
 
+def test_every_wrong_setting_has_its_own_sentence() -> None:
+    _, problems = read_settings({"threads": -5, "reward": "best"}, Path("/nowhere"))
+    said = {each["field"]: each["sentence"] for each in problems}
+    assert set(said) == {"threads", "reward"}
+    assert "'best'" in said["reward"]
+    assert "-5" in said["threads"]
+
+
 @given(json_values)
 def test_what_is_no_question_is_refused(body: Any) -> None:
     with pytest.raises(InputError):

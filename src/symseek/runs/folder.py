@@ -26,7 +26,7 @@ from typing import Any
 
 from symseek.errors import InputError, shown
 from symseek.files.atomic import leftovers, write_whole
-from symseek.files.records import parse_json, read_file
+from symseek.files.records import MOST_BYTES, parse_json, read_file
 from symseek.files.tables import TrainingTable, read_table
 from symseek.loop import Iteration, Result
 from symseek.model import Model
@@ -42,6 +42,7 @@ from symseek.version import __version__
 __all__ = ["FitRequest", "RunFolder", "holds_run", "new_folder"]
 
 FORMAT = 1  # of settings.json
+_MOST_SETTINGS = 1 << 24  # bytes of it
 # In the order in which they are written.
 _RESULTS = ("front.json", "front.csv", "curve.csv", "report.html")
 _CURVE = (
@@ -151,7 +152,7 @@ class RunFolder:
     def open(cls, folder: Path, threads: int = 1) -> RunFolder:
         """Read a folder that `create` made."""
         path = folder / "settings.json"
-        record = _read_json(folder, path)
+        record = _read_json(folder, path, _MOST_SETTINGS)
         if record.get("format") != FORMAT:
             raise InputError(
                 f"the run {str(folder)!r} has format {shown(record.get('format'))}, and this"
@@ -335,16 +336,16 @@ def _leftovers(folder: Path) -> list[Path]:
 def holds_run(folder: Path) -> bool:
     """Whether settings.json is symseek's; other programs have files of that name too."""
     try:
-        return b'"symseek"' in read_file(folder / "settings.json")
+        return b'"symseek"' in read_file(folder / "settings.json", _MOST_SETTINGS)
     except OSError:
         return False
 
 
-def _read_json(folder: Path, path: Path) -> dict[str, Any]:
+def _read_json(folder: Path, path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
     if not folder.is_dir():
         raise InputError(f"there is no run folder {str(folder)!r}; `fit` makes one")
     try:
-        record = parse_json(read_file(path))
+        record = parse_json(read_file(path, most))
     except FileNotFoundError:
         raise InputError(
             f"{str(folder)!r} is not a run folder: it has no {path.name}; name a folder that"

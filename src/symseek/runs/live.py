@@ -60,6 +60,11 @@ class Live:
                 self._now = now
             before += search.state.seconds
 
+    def _follow_fronts(self) -> None:
+        """One that ends before its first iteration does has found something all the same."""
+        for search in self._regression.searches:
+            self._follow(self._total("seconds"), search.front.best)
+
     def __call__(self, now: Iteration) -> None:
         """An iteration has ended."""
         self._now = now
@@ -92,6 +97,7 @@ class Live:
 
     def telling(self) -> None:
         """The search has ended, and what it found is being told."""
+        self._follow_fronts()
         self._write_progress("telling")
 
     def ended(self, result: Result, model: Model) -> None:

@@ -17,8 +17,8 @@ from urllib.parse import quote
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import Route
 
 from symseek.cli.settings import CHANGEABLE, option_words
@@ -30,7 +30,7 @@ from symseek.runs.folder import new_folder
 from symseek.studio.answers import Answer, Refused
 from symseek.studio.caches import FileCache
 from symseek.studio.desktop import show_folder
-from symseek.studio.events import Events
+from symseek.studio.events import Events, EventStream
 from symseek.studio.formulas import Formulas
 from symseek.studio.guard import MOST_JSON, MOST_TABLE, REPORT_POLICY, Guard, read_body
 from symseek.studio.options import options
@@ -76,6 +76,7 @@ class Studio:
                 Refused: self._refuse,
                 HTTPException: self._refuse,
                 OSError: self._fail,
+                ClientDisconnect: self._gone,
             },
             lifespan=self._lifespan,
         )
@@ -136,6 +137,10 @@ class Studio:
         where = "" if error.filename is None else f" {error.filename!r}"
         sentence = f"cannot read or write{where}: {error.strerror or error}"
         return Answer({"error": told(sentence, self.workspace.folder)}, 500)
+
+    async def _gone(self, request: Request, error: Exception) -> Response:
+        """A tab that was closed while it sent something; nobody reads the answer."""
+        return Response(status_code=400)
 
     @staticmethod
     def _in_thread(function: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]]:
@@ -269,9 +274,7 @@ class Studio:
         run = request.query_params.get("run") or None
         if run is not None:
             await run_in_threadpool(self.workspace.run, run)
-        if self.events.full():
-            raise Refused(503, "too many tabs watch; close some")
-        return StreamingResponse(self.events.stream(run), media_type="text/event-stream")
+        return EventStream(self.events, run)
 
     # --- formulas
 

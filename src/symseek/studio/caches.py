@@ -6,13 +6,16 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
+
+from symseek.errors import InputError
 
 __all__ = ["FileCache", "Stamp", "stamp"]
 
 T = TypeVar("T")
-Stamp = tuple[int, int, int]
+Stamp = tuple[int, int, int, int]
 
 
 def stamp(path: str | os.PathLike[str]) -> Stamp | None:
@@ -21,11 +24,14 @@ def stamp(path: str | os.PathLike[str]) -> Stamp | None:
         found = os.stat(path)
     except (OSError, ValueError):
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns
 
 
 class FileCache(Generic[T]):
     """Calls a reader of a path once for each state of the file, from however many threads.
+
+    What the reader refuses, it refuses until the file changes: a large file that is damaged is
+    not read ten times a second.
 
     >>> import tempfile
     >>> read = FileCache(lambda path: path.read_text(), most=2)
@@ -41,7 +47,7 @@ class FileCache(Generic[T]):
     def __init__(self, read: Callable[..., T], most: int) -> None:
         self._read = read
         self._most = most
-        self._found: OrderedDict[Hashable, tuple[Stamp | None, T]] = OrderedDict()
+        self._found: OrderedDict[Hashable, tuple[Stamp | None, Callable[[], T]]] = OrderedDict()
         self._locks: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
 
@@ -57,12 +63,24 @@ class FileCache(Generic[T]):
                 with self._lock:
                     if key in self._found:
                         self._found.move_to_end(key)
-                return known[1]
-            value = self._read(path, *more)  # one that changes meanwhile is read again next time
+                return known[1]()
+            answer = self._answer(path, *more)  # one that changes meanwhile is read again next time
             with self._lock:
-                self._found[key] = now, value
+                self._found[key] = now, answer
                 self._found.move_to_end(key)
                 while len(self._found) > self._most:
                     gone, _ = self._found.popitem(last=False)
                     self._locks.pop(gone, None)
-            return value
+            return answer()
+
+    def _answer(self, path: Path, *more: Any) -> Callable[[], T]:
+        """What gives the value, or raises the refusal anew."""
+        try:
+            value = self._read(path, *more)
+        except InputError as error:
+            return partial(_refuse, str(error))
+        return lambda: value
+
+
+def _refuse(sentence: str) -> NoReturn:
+    raise InputError(sentence)

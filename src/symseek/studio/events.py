@@ -10,16 +10,19 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import anyio
 from anyio import to_thread
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from symseek.studio.answers import Refused, encoded
 from symseek.studio.searches import Searches
 from symseek.studio.snapshot import Runs
 
-__all__ = ["Events"]
+__all__ = ["EventStream", "Events"]
 
 EVERY = 0.1  # seconds between two looks
 RUNS_EVERY = 1.0  # seconds between two looks at the list of runs
@@ -62,34 +65,37 @@ class Events:
         """How many streams are open."""
         return len(self._tabs)
 
-    async def stream(self, run: str | None) -> AsyncIterator[bytes]:
-        """The events for one tab, from what there is now on."""
+    def open(self, run: str | None) -> Tab:
+        """A place for one more tab, which counts from now on and until it is left."""
+        if len(self._tabs) >= MOST_TABS:
+            raise Refused(503, "too many tabs watch; close some")
         tab = Tab(run)
         self._tabs.add(tab)
-        try:
-            for kind, data in await self._beginning(run):
-                tab.waiting.setdefault(kind, data)
-            yield b": symseek studio\n\n"
-            while not self._closed:
-                tab.wake.clear()
-                waiting, tab.waiting = tab.waiting, {}
-                if waiting:
-                    yield b"".join(waiting.values())
-                if not tab.waiting and not self._closed:
-                    try:
-                        await asyncio.wait_for(tab.wake.wait(), KEEP_OPEN)
-                    except asyncio.TimeoutError:
-                        yield b": still here\n\n"
-        finally:
-            self._tabs.discard(tab)
+        return tab
+
+    def leave(self, tab: Tab) -> None:
+        """The tab watches no more."""
+        self._tabs.discard(tab)
+
+    async def stream(self, tab: Tab) -> AsyncIterator[bytes]:
+        """The events for one tab, from what there is now on."""
+        for kind, data in await self._beginning(tab.run):
+            tab.waiting.setdefault(kind, data)
+        yield b": symseek studio\n\n"
+        while not self._closed:
+            tab.wake.clear()
+            waiting, tab.waiting = tab.waiting, {}
+            if waiting:
+                yield b"".join(waiting.values())
+            if not tab.waiting and not self._closed:
+                try:
+                    await asyncio.wait_for(tab.wake.wait(), KEEP_OPEN)
+                except asyncio.TimeoutError:
+                    yield b": still here\n\n"
 
     def close(self) -> None:
         """End every stream, at the next look."""
         self._closed = True
-
-    def full(self) -> bool:
-        """Whether no more tabs can watch."""
-        return len(self._tabs) >= MOST_TABS
 
     async def watch(self) -> None:
         """Look for what has changed, and tell the tabs, for as long as the server runs."""
@@ -164,3 +170,21 @@ class Events:
         for key in list(self._sent):
             if key[0] is not None and (key[0] not in there or key[0] not in watched):
                 del self._sent[key]
+
+
+class EventStream(StreamingResponse):
+    """The stream of one tab as an answer; however it ends, the tab is left.
+
+    A tab that is closed at once may end it before the first event is asked for.
+    """
+
+    def __init__(self, events: Events, run: str | None) -> None:
+        self._leave = partial(events.leave, tab := events.open(run))
+        super().__init__(events.stream(tab), media_type="text/event-stream")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the events for as long as the tab is there."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._leave()

@@ -124,7 +124,7 @@ class Formulas:
             raise Refused(409, "the run is being searched; pause it to pick another formula")
         self._model(run).formula(row)
         path = self.runs.workspace.file(run, "front.json")
-        folder = RunFolder.open(path.parent)
+        folder = RunFolder(path.parent, self.runs.request(run))
         folder.lock()
         with folder:
             front = self.runs.front(run)  # as it is now that nobody else writes it

@@ -193,8 +193,9 @@ def _culprit(given: Mapping[str, Any], message: str) -> str | None:
     for name, value in given.items():
         try:
             Settings(**{name: value})
-        except InputError:
-            return name
+        except InputError as error:
+            if str(error) == message:
+                return name
     return None
 
 

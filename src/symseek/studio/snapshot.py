@@ -223,6 +223,8 @@ def _read_front(path: Path) -> Front:
     except ValueError as error:
         raise InputError(f"{path} is damaged ({error}); run `fit` again") from None
     unfinished = record.pop(UNFINISHED, None) if isinstance(record, dict) else None
+    if unfinished is not None and not isinstance(unfinished, dict):
+        raise InputError(f"{path} is damaged ({UNFINISHED!r} is no object); run `fit` again")
     return Front(Model.from_dict(record), unfinished)
 
 

@@ -67,8 +67,11 @@ export const api = {
   fit: (run, rows) => answer(`api/runs/${safe(run)}/fit?${rowsOf(rows)}`),
   exports: (run, row) => answer(`api/runs/${safe(run)}/exports?row=${row}`),
   tree: (run, row) => answer(`api/runs/${safe(run)}/tree?row=${row}`),
-  predict: (run, row, file) =>
-    sent(`api/runs/${safe(run)}/predict?row=${row}&name=${safe(file.name)}`, file),
+  predict: (run, row, file, drop) =>
+    sent(
+      `api/runs/${safe(run)}/predict?row=${row}&name=${safe(file.name)}&drop_missing=${drop}`,
+      file,
+    ),
   openFolder: (run) => posted(`api/runs/${safe(run)}/open-folder`),
   reportAddress: (run) => `api/runs/${safe(run)}/report`,
   fileAddress: (name) => `api/files/${safe(name)}`,

@@ -10,7 +10,7 @@ export class CoursePanel {
   constructor() {
     this.picture = new Picture(
       drawCourse,
-      { height: 280, empty: "This run has no record of its course." },
+      { height: 280, empty: "There is no record of this yet." },
     );
     this.element = panel("course", "Error over time", this.picture.element);
     this.drawn = -EVERY;

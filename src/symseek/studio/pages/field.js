@@ -25,6 +25,8 @@ const LABELS = {
   guesses: "Formulas to begin with",
 };
 
+const GROUPED = /^-?\d{1,3}(,\d{3})+(\.\d*)?$/; // 1,000,000; any other comma may mean a decimal sign
+
 export class Field {
   constructor(setting, changed = () => {}) {
     this.setting = setting;
@@ -106,7 +108,7 @@ export class Field {
     const text = this.control.value.trim();
     if (this.isList) return text.split(/[;\n]/).map((each) => each.trim()).filter(Boolean);
     if (!["whole", "number"].includes(this.setting.kind)) return text;
-    const number = Number(text.replaceAll(",", "").replaceAll("_", ""));
+    const number = Number(GROUPED.test(text) ? text.replaceAll(",", "") : text.replaceAll("_", ""));
     return text && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : text;
   }
 

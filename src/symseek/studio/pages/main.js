@@ -97,12 +97,18 @@ class App {
   draw() {
     const { runs, front, progress } = this.waiting;
     this.waiting = {};
-    if (runs) {
-      this.state.runs = runs;
-      this.showRuns();
-    }
+    if (runs) this.listed(runs);
     if (front && front.run === this.view.run) this.view.front?.(front);
     if (progress && progress.run === this.view.run) this.view.progress?.(progress);
+  }
+
+  /** Another list of runs; if the one that is shown has gone from it, its view looks for it. */
+  listed(runs) {
+    const has = (list) => list.some((each) => each.run === this.view.run);
+    const gone = has(this.state.runs) && !has(runs);
+    this.state.runs = runs;
+    this.showRuns();
+    if (gone) this.view.reload();
   }
 
   /** There is no stream: the server is gone, or has as many tabs as it can have. */

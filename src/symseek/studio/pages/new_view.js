@@ -46,6 +46,7 @@ export class NewView {
   }
 
   read(preview, delimiter) {
+    if (this.app.view !== this) return; // another one is shown by now, and the draft is for that
     if (preview.error && !preview.columns.length) this.refused(preview.error);
     this.preview = preview;
     this.draft = Draft.for(preview, this.app, delimiter);
@@ -93,19 +94,28 @@ export class NewView {
     this.bar.show(answer, rest, answer.problems.filter(({ field }) => shown.has(field)).length);
   }
 
+  /** Start the search, once: a second click while the first is under way does nothing. */
   async start() {
+    if (this.starting) return;
+    this.starting = true;
+    await this.started();
+    this.starting = false;
+  }
+
+  async started() {
     clearTimeout(this.timer);
     await this.ask();
-    if (this.bar.problems) return this.element.querySelector(
-      ".problem:not([hidden])",
-    )?.scrollIntoView({ block: "center" });
+    if (this.bar.problems) {
+      const first = this.element.querySelector(".problem:not([hidden])");
+      first?.scrollIntoView({ block: "center" });
+      return;
+    }
     try {
       const { run } = await api.start(this.draft.question());
       this.app.go(`#/run/${encodeURIComponent(run)}`);
     } catch (error) {
       this.bar.refuse(sentence(error.message));
     }
-    return undefined;
   }
 
   close() {

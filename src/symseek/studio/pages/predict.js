@@ -18,20 +18,30 @@ export class Predict {
       el("p", {}, "Drop a table with the same columns here, or choose one."),
       fileButton("Choose a file", "predict-file", (file) => this.take(file)),
     );
-    this.element = panel("predict", "Predict", drop, this.problem, this.result);
+    this.gaps = el("input", { type: "checkbox", id: "predict-missing" });
+    this.gaps.addEventListener("input", () => this.last && this.take(this.last));
+    const gaps = el(
+      "label",
+      { class: "none", for: "predict-missing" },
+      this.gaps,
+      "Leave out rows with missing values",
+    );
+    this.element = panel("predict", "Predict", drop, gaps, this.problem, this.result);
   }
 
   show(snapshot, { chosen }) {
     this.row = chosen;
   }
 
+  /** Predict for a file; another answer to what is missing is for the same file. */
   async take(file) {
+    this.last = file;
     if (this.row === null) return showProblem(this.problem, "There is no formula yet.");
     showProblem(this.problem, null);
     fill(this.result, el("p", { class: "muted" }, "Predicting."));
     try {
       const row = this.row;
-      this.shown(await api.predict(this.run, row, file), row);
+      this.shown(await api.predict(this.run, row, file, this.gaps.checked), row);
     } catch (error) {
       fill(this.result);
       showProblem(this.problem, sentence(error.message));

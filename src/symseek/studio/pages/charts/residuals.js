@@ -6,7 +6,8 @@ import { discs, frame, line } from "./frame.js";
 
 export function drawResiduals({ fit, against }, width, height) {
   const all = fit.formulas.flatMap((each) => each.residual);
-  const x = against === null ? fit.formulas[0].predicted : fit.columns[against];
+  const predicted = fit.formulas.flatMap((each) => each.predicted);
+  const x = against === null ? predicted : fit.columns[against];
   const name = against === null ? `predicted ${fit.target}` : against;
   const drawn = frame({
     width,
@@ -23,7 +24,7 @@ export function drawResiduals({ fit, against }, width, height) {
   [...fit.formulas].reverse().forEach((each, at) => {
     const order = fit.formulas.length - 1 - at;
     const at0 = against === null ? each.predicted : x;
-    drawn.inside.append(discs(places(drawn, at0, each.residual), size(x), `dots ${kind(order)}`));
+    drawn.inside.append(discs(places(drawn, at0, each.residual), size(fit.y), `dots ${kind(order)}`));
   });
   return drawn.picture;
 }

@@ -146,6 +146,7 @@ def test_a_table_elsewhere_is_read_only_for_a_run_that_was_named(
     (folder / "settings.json").write_text(json.dumps(record))
     with serving(here) as studio:
         assert studio.refused("api/runs/run/fit", method="GET")[0] == 403
+        assert studio.refused("api/runs/run/resume")[0] == 403
         assert studio.get("api/runs/run")["command"].startswith(f"symseek fit {other}")
     with serving(here, run="run") as studio:
         assert studio.get("api/state")["open"] == {"table": None, "run": "run"}

@@ -260,7 +260,7 @@ class Studio:
         _, problems = read_settings(given, self.workspace.folder)
         if problems:
             raise Refused(400, problems[0]["sentence"])
-        self.runs.request(run)
+        self.runs.readable(run)
         words = [word for name, value in given.items() for word in option_words(name, value)]
         self.searches.start(run, ["resume", str(path), *words, "--quiet"])
 

@@ -84,13 +84,7 @@ class Formulas:
 
     def _table(self, run: str, model: Model) -> TrainingTable:
         """The rows that the run was fitted to, as its file has them now."""
-        request, workspace = self.runs.request(run), self.runs.workspace
-        if not workspace.holds(request.data) and run not in workspace.trusted:
-            raise Refused(
-                403,
-                f"the table of this run, {request.data}, is not in the folder of the studio; open"
-                " the run itself with `symseek studio`",
-            )
+        request = self.runs.readable(run)
         contents = self.read(request.data, request.delimiter)
         return training_table(
             contents, request.target, model.features, request.weights, request.drop_missing

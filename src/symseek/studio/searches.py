@@ -70,10 +70,13 @@ class Process:
 
 def _silent_end(code: int) -> str:
     try:
-        how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
+        name = signal.Signals(-code).name if code < 0 else None
     except ValueError:
-        how = f"ended with {code}"
-    return f"the process of the search {how}; what it had saved is kept"
+        name = None
+    if name == "SIGKILL":  # by a person, or by a system whose memory is full
+        return "the process of the search was killed, perhaps since the memory was full"
+    how = f"ended with {code}" if name is None else f"was ended by {name}"
+    return f"the process of the search {how}"
 
 
 @dataclass

@@ -59,6 +59,20 @@ class Runs:
         """What is fitted."""
         return self._request(self.workspace.file(run, "settings.json"))
 
+    def readable(self, run: str) -> FitRequest:
+        """What is fitted, if its table may be read here: it is in the folder, or the run was named.
+
+        A run was named when the studio was started, which is the user's word.
+        """
+        request, workspace = self.request(run), self.workspace
+        if not workspace.holds(request.data) and run not in workspace.trusted:
+            raise Refused(
+                403,
+                f"the table of this run, {request.data}, is not in the folder of the studio; open"
+                " the run itself with `symseek studio`",
+            )
+        return request
+
     def front(self, run: str) -> Front:
         """The formulas; an `InputError` where there are none."""
         path = self.workspace.file(run, "front.json")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from symseek.algebra.periodic import grid
@@ -103,6 +103,7 @@ def test_elsewhere_the_frequency_stays(rows: np.ndarray) -> None:
     st.floats(0.01, 10),
     st.integers(-1000, 1000),
 )
+@example("sin", 149.0, 1.0, 4.154957312723244, -5)  # the grid begins at a whole number of steps
 def test_the_lowest_and_the_same(
     name: str, frequency: float, phase: float, step: float, start: int
 ) -> None:

@@ -75,8 +75,11 @@ def _slower(
     left = coefficient - turns * turn / step
     if turns == 0 or abs(left) <= 16 * _EPSILON * abs(coefficient):
         return angle
-    # The turns of whole steps are whole; those before the first step are a phase.
-    phase = turn * math.fmod(turns * start / step, 1.0)
+    # The turns of whole steps are whole; those of the part of a step at the start are a phase.
+    part = start - step * round(start / step)
+    if abs(part) <= 8 * _EPSILON * max(abs(start), step):
+        part = 0.0
+    phase = turn * math.fmod(turns * part / step, 1.0)
     terms = (*angle.terms[:at], (number(left), product), *angle.terms[at + 1 :])
     return Sum(number(angle.offset + phase), terms)
 

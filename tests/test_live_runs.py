@@ -188,7 +188,8 @@ def test_other_data_are_noticed(folder: Path, capsys: Capture, here: Path) -> No
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
-def test_ctrl_c_keeps_everything(capsys: Capture) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_keeps_everything(sent: signal.Signals, capsys: Capture) -> None:
     endless = ("--max-seconds", "none", "--max-expressions", 10**12, "--patience", "none")
     words = ("fit", "data.csv", "--target", "y", "--out", "run", "--method", "dsr", *endless)
     with subprocess.Popen(
@@ -201,7 +202,7 @@ def test_ctrl_c_keeps_everything(capsys: Capture) -> None:
         deadline = time.monotonic() + PATIENCE
         while not Path("run/checkpoint").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, sent)
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "interrupted; the best so far is kept" in out

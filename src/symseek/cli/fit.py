@@ -14,6 +14,7 @@ from symseek.cli.options import (
     INTERRUPTED,
     Commands,
     Parser,
+    ended_by_signals,
     names,
     new_command,
     say,
@@ -36,11 +37,11 @@ Search a table for a formula.
 
 The file is CSV, TSV, columns aligned with blanks, or Parquet, with a line of names; lines that
 begin with # and a row of units are left out. All columns but the target are used unless --features
-names some. While it searches, a bar and the best formulas so far are shown. Ctrl-C ends
-early and keeps everything. What is found goes into a folder, by default data-run-1 for data.csv:
-the formulas (front.csv, front.json), a report to open in a browser (report.html), the settings, the
-course of the search (curve.csv) and a checkpoint to go on from. `symseek show` prints the formulas
-so far while it searches.
+names some. While it searches, a bar and the best formulas so far are shown. Ctrl-C, like `kill`,
+ends early and keeps everything. What is found goes into a folder, by default data-run-1 for
+data.csv: the formulas (front.csv, front.json), a report to open in a browser (report.html), the
+settings, the course of the search (curve.csv) and a checkpoint to go on from. `symseek show` prints
+the formulas so far while it searches.
 """
 
 EXAMPLES = """\
@@ -83,6 +84,7 @@ def add_fit(commands: Commands) -> None:
     fit.set_defaults(command=_fit)
 
 
+@ended_by_signals()
 def _fit(options: argparse.Namespace) -> int:
     from symseek.regression.settings import Settings
     from symseek.runs.folder import FitRequest, RunFolder, new_folder

@@ -7,8 +7,10 @@ import math
 import os
 import re
 import shlex
+import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
@@ -26,6 +28,7 @@ __all__ = [
     "add_run",
     "add_workers",
     "check_writable",
+    "ended_by_signals",
     "in_command_line_terms",
     "names",
     "natural",
@@ -189,6 +192,30 @@ def add_workers(parser: Parser) -> None:
         help="native (default), or cuda: on a GPU, all runs side by side; the same odds, other"
         " random numbers, so such runs are kept apart from native ones",
     )
+
+
+# --- the end of a search
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Take SIGTERM, which `kill`, batch systems and the studio send, like Ctrl-C.
+
+    A process that a script started in the background is deaf to Ctrl-C, and not to this.
+    """
+
+    def end(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, end)
+    except ValueError:  # not in the main thread, where alone there are signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 # --- a run that is there

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symseek.cli.fit import add_no_report, make_regression, search
-from symseek.cli.options import Commands, new_command, say
+from symseek.cli.options import Commands, ended_by_signals, new_command, say
 from symseek.cli.settings import CHANGEABLE, add_settings, given_settings
 from symseek.errors import InputError
 
@@ -38,6 +38,7 @@ def add_resume(commands: Commands) -> None:
     resume.set_defaults(command=_resume)
 
 
+@ended_by_signals()
 def _resume(options: argparse.Namespace) -> int:
     from symseek.runs.folder import RunFolder
 

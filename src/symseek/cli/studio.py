@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import threading
 from pathlib import Path
 
@@ -48,9 +47,6 @@ def _studio(options: argparse.Namespace) -> int:
         raise InputError(
             f"the studio needs {package}; run: pip install 'symseek[studio]'"
         ) from None
-    # Where a shell has started this in the background, Ctrl-C is ignored, and a search inherits
-    # that; it could not be paused.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     server = Server(Studio(folder, table, run), options.port)
     ends = "(Ctrl-C ends it; searches are paused and kept)"
     print(f"symseek studio: {server.address}  {ends}", flush=True)

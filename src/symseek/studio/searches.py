@@ -1,6 +1,6 @@
 """The searches: each a process of its own, started, asked to end, and looked after.
 
-A search is asked to end as by Ctrl-C, once: it ends its iteration, tells what it has found and
+A search is asked to end by SIGTERM, once: it ends its iteration, tells what it has found and
 writes everything. One that has only just begun is asked when its folder is there, so that there is
 something to go on with. What this server did not start, but another program runs in the folder, is
 known by the lock of its run.
@@ -184,7 +184,7 @@ class Searches:
         assert who.pid is not None
         if who.pid not in asked:
             try:
-                os.kill(who.pid, signal.SIGINT)
+                os.kill(who.pid, signal.SIGTERM)
             except OSError as error:
                 why = error.strerror or error
                 raise Refused(409, f"{who} cannot be asked to stop: {why}") from None
@@ -205,7 +205,7 @@ class Searches:
         if process.signalled or not begun or stamp(self.folder / run / LOCK) is None:
             return
         process.signalled = True
-        process.process.send_signal(signal.SIGINT)
+        process.process.terminate()
 
     def unborn(self) -> list[str]:
         """The runs that were started and have written nothing yet, or never will, newest first."""

@@ -29,7 +29,7 @@ from symseek.search import Search
 __all__ = ["DISCOVERIES", "PROGRESS_FILE", "Live"]
 
 PROGRESS_FILE, DISCOVERIES = "progress.json", "discoveries.json"
-EVERY = 0.1  # seconds between two writings of the progress, at least
+EVERY = 0.09  # seconds between two writings of the progress, at least; an iteration adds to it
 
 _SMALLER = 0.9  # of the error before: less is a discovery
 _STEP = 0.99  # of the error before: less is another point of the course

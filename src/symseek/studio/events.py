@@ -99,8 +99,10 @@ class Events:
 
     async def watch(self) -> None:
         """Look for what has changed, and tell the tabs, for as long as the server runs."""
+        due = time.monotonic()
         while not self._closed:
-            await asyncio.sleep(EVERY)
+            due = max(due + EVERY, time.monotonic())  # a look takes some of the time
+            await asyncio.sleep(due - time.monotonic())
             if self._tabs:
                 await self._tell()
             elif self.searches.busy:

@@ -1,6 +1,6 @@
 """What a search tells of itself while it runs, for those who watch its folder.
 
-    progress.json      how far it is, up to ten times a second
+    progress.json      how far it is, about ten times a second
     discoveries.json   the formulas that made the error clearly smaller, when there is a new one
 
 Neither is needed to go on with a run, and a search that cannot write them goes on without. The

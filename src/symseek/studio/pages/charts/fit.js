@@ -12,20 +12,25 @@ export function drawFit({ fit, against }, width, height) {
 
 function curves(fit, against, width, height) {
   const x = fit.columns[against];
-  const drawn = frame({
-    width,
-    height,
-    x: spanning(x),
-    y: spanning(fit.y, { room: 0.08 }),
-    xLabel: against,
-    yLabel: fit.target,
-    words: `${fit.target} against ${against}: the rows as points, the formula as a curve`,
-  });
+  const drawn = overColumn(fit, against, width, height, "the rows as points, the formula as a curve");
   fit.curve.y.forEach((y, at) => {
     drawn.inside.append(line(places(drawn, fit.curve.x, y), `curve ${kind(at)}`));
   });
   drawn.inside.append(discs(places(drawn, x, fit.y), size(x), "rows"));
   return drawn.picture;
+}
+
+/** A frame for the target over a column. */
+function overColumn(fit, against, width, height, shown) {
+  return frame({
+    width,
+    height,
+    x: spanning(fit.columns[against]),
+    y: spanning(fit.y, { room: 0.08 }),
+    xLabel: against,
+    yLabel: fit.target,
+    words: `${fit.target} against ${against}: ${shown}`,
+  });
 }
 
 function measured(fit, width, height) {
@@ -45,15 +50,7 @@ function measured(fit, width, height) {
 
 function column(fit, against, width, height) {
   const x = fit.columns[against];
-  const drawn = frame({
-    width,
-    height,
-    x: spanning(x),
-    y: spanning(fit.y, { room: 0.08 }),
-    xLabel: against,
-    yLabel: fit.target,
-    words: `${fit.target} against ${against}: measured and predicted`,
-  });
+  const drawn = overColumn(fit, against, width, height, "measured and predicted");
   drawn.inside.append(discs(places(drawn, x, fit.y), size(x), "rows"));
   return withPredictions(drawn, fit, x);
 }

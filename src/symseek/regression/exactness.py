@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ _ARITHMETIC = 1e-14  # of the spread of y: what float64 loses in some tens of op
 _ULPS = 8  # of the largest y, where that is far from its spread
 _MOST_DIGITS = 12  # a number with more significant digits is taken as a full float64
 _MARGIN = 10.0  # nats by which the digits must outweigh the formula: chances of 1 in 20,000
-_UNLIKELY = 2.33  # standard deviations: chances of 1 in 100
+_UNLIKELY = 0.01  # a chance, for noise to be taken for something else
 _FEWEST = 8  # rows, with fewer of which nothing can be said of residuals
 _MOST = 2_000  # rows that are looked at, where some tell as much as all
 _READ = 10_000  # numbers whose digits are counted
@@ -184,12 +185,12 @@ def _reads_back(value: float, count: int, style: str) -> bool:
     return count >= 0 and float(f"{value:.{count}{style}}") == value
 
 
-def looks_random(residuals: Floats, X: Floats, unlikely: float = _UNLIKELY) -> bool:
+def looks_random(residuals: Floats, X: Floats, chance: float = _UNLIKELY) -> bool:
     """Whether neighbouring rows tell nothing of each other's residuals, as with noise.
 
     Rows are neighbours along each input, and in all inputs together. What is compared is ranks, so
     that outliers count no more than others. Residuals are no noise when neighbours are more alike
-    than by chance, by so many standard deviations.
+    than those of noise would be with this `chance`, in all comparisons together.
 
     >>> x = np.linspace(0, 10, 50)
     >>> looks_random(np.sin(x), x[:, None])
@@ -211,7 +212,9 @@ def looks_random(residuals: Floats, X: Floats, unlikely: float = _UNLIKELY) -> b
         nearest = _nearest(X)
         # Two rows that are each other's nearest count twice.
         alike.append(np.mean(ranks * ranks[nearest]) / math.sqrt(1.6))
-    return all(value * math.sqrt(len(ranks)) < unlikely for value in alike)
+    # One alarm is enough, so each comparison gets its share of the chance of a false one.
+    limit = NormalDist().inv_cdf(1 - chance / max(len(alike), 1))
+    return all(value * math.sqrt(len(ranks)) < limit for value in alike)
 
 
 def _nearest(X: Floats) -> NDArray[np.intp]:

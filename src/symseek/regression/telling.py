@@ -40,7 +40,7 @@ _ENOUGH = 20_000  # rows to see by whether an addend matters
 _DIGITS, _EXACT_DIGITS = 6, 9  # of numbers for reading; more are worth it where a formula is exact
 _SAME = 1e-14  # numbers that differ by less, relatively, are one
 _NEARLY_EXACT = 1e-9  # of the spread of y
-_STRUCTURE = 3.7  # standard deviations, chances of 1 in 10,000, by which residuals are no noise
+_STRUCTURE = 0.0005  # the chance at which noise may be taken for more, and no number told neat
 _FINAL_FIT = FitConfig("least_squares", restarts=0, rescue=False)
 
 
@@ -154,7 +154,7 @@ class Telling:
         noisy = self.measure.error(program) > _NEARLY_EXACT  # by more than arithmetic
         if not (self.constants and squared and noisy):
             return None
-        if not looks_random(self.measure.residuals(program), train.X, unlikely=_STRUCTURE):
+        if not looks_random(self.measure.residuals(program), train.X, chance=_STRUCTURE):
             return None
         found = probably_neat(program, train.X, train.y, weights=train.weights)
         neat = simplified(found.program, self.full, train.X) if any(found.neat) else program

@@ -303,6 +303,7 @@ def test_bad_rows_are_refused(rows: Any) -> None:
     ("name", "value"),
     [
         ("steps", 0),
+        ("last_steps", 0),
         ("keep", -0.1),
         ("keep", 1.5),
         ("keep", "half"),

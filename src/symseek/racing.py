@@ -56,14 +56,15 @@ class Racing:
     """
 
     rows: int = 64  # that every program is fitted on; with up to four times as many, none races
-    steps: int = 8  # of a fit on more rows, which begins where the one before has ended
+    steps: int = 3  # of a fit on more rows, which begins where the one before has ended
+    last_steps: int = 8  # of the fit on all rows: others are measured by it
     keep: float = 0.1  # the share of a batch that goes on to four times the rows in any case
     doubt: float = 2.0  # standard errors by which a program must seem worse to be left behind
 
     def __post_init__(self) -> None:
-        wholes(self, "rows", "steps")
+        wholes(self, "rows", "steps", "last_steps")
         numbers(self, "keep", "doubt")
-        for name, least in (("rows", 8), ("steps", 1)):
+        for name, least in (("rows", 8), ("steps", 1), ("last_steps", 1)):
             value = getattr(self, name)
             if value < least:
                 raise InputError(f"{name} of the racing is {value}; it must be {least} or more")
@@ -119,11 +120,8 @@ class Racer:
             )
             values = engine.evaluator(library, some.X, cache=0)
             rungs.append(Rung(some, own, values, reward, data.spread))
-            if constants is not None:
-                fit = replace(
-                    constants, restarts=0, max_steps=min(constants.max_steps, racing.steps)
-                )
-        return cls(racing, rungs, refitting(grader, fit))
+            fit = _shortened(constants, racing.steps)
+        return cls(racing, rungs, refitting(grader, _shortened(constants, racing.last_steps)))
 
     def __call__(self, programs: Programs, front: Front) -> Graded:
         """Rewards for a batch; those that are `final` are of all rows."""
@@ -144,9 +142,11 @@ class Racer:
             # does not help, more of them go at a time.
             first = _foremost(race.some(candidates), least)
             least *= 2
-            front = self._climb(race, candidates[first], front)
+            before, front = front, self._climb(race, candidates[first], front)
             candidates, losses = candidates[~first], losses[~first]
-            going = second.may_beat(race.some(candidates), front, doubt, losses)
+            going = np.ones(len(candidates), dtype=bool)
+            anew = np.flatnonzero(_other_opponents(race.some(candidates), before, front))
+            going[anew] = second.may_beat(race.some(candidates[anew]), front, doubt, losses[anew])
             candidates, losses = candidates[going], losses[going]
         return race.graded
 
@@ -297,6 +297,24 @@ class Rung:
         with np.errstate(all="ignore"):
             off -= self.data.y
             return self.reward.row_losses(off)
+
+
+def _other_opponents(graded: Graded, before: Front, now: Front) -> NDArray[np.bool_]:
+    """Whether another entry of the front than before is what a program [B] must beat."""
+    opponents = []
+    for front in (before, now):
+        complexities = [each.complexity for each in front]
+        place = np.searchsorted(complexities, graded.programs.complexity, "right")
+        known = np.array([0, *(id(each) for each in front)])  # 0: none is as simple
+        opponents.append(known[place])
+    return np.asarray(opponents[0] != opponents[1])
+
+
+def _shortened(constants: FitConfig | None, steps: int) -> FitConfig | None:
+    """A fit from where another has ended, of at most so many steps."""
+    if constants is None:
+        return None
+    return replace(constants, restarts=0, max_steps=min(constants.max_steps, steps))
 
 
 def _foremost(graded: Graded, least: int) -> NDArray[np.bool_]:

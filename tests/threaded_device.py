@@ -70,6 +70,18 @@ T __shfl_xor_sync(unsigned, T value, int offset) {
   __syncwarp();
   return found;
 }
+template <class T>
+T __shfl_sync(unsigned, T value, int from) {
+  threaded_own->given[lane()] = value;
+  __syncwarp();
+  const T found = (T)threaded_own->given[lane() / 32 * 32 + from];
+  __syncwarp();
+  return found;
+}
+template <class T>
+T __ldg(const T* at) {
+  return *at;
+}
 inline bool any_of(int begin, int end) {
   bool found = false;
   for (int i = begin; i < end; ++i) found = found || threaded_own->given[i] != 0.0;

@@ -29,6 +29,7 @@ SIZES = ((1, 1), (2, 3), (4, 6), (7, 32))  # constants, least and most, that a k
 MOST_CONSTANTS = SIZES[-1][1]
 SAMPLE = 1024  # rows on which starts are sought where there are several times as many
 EXACT = 1e-30  # every residual of a perfect fit is off by a few roundings of its target
+ROWS = {1: 4, 3: 2, 6: 2}  # that a thread works on at a time, by the most constants
 WARP_ROWS = 512  # below this many rows a warp fits a program, from there on a block
 THREADS = 128  # of a block
 # On very many rows a program has more threads, as many as there are registers for, so that programs
@@ -37,12 +38,13 @@ MANY_ROWS = 16_384
 MANY_THREADS = {1: 512, 3: 512, 6: 384}
 # A look at many rows is shared out in chunks, which depend on the number of rows alone: sums must
 # not depend on how many programs there are. Fewer rows than these are not worth a block.
-LEAST_CHUNK = 1024
+LEAST_CHUNK = 4096
 MOST_CHUNKS = 512
 ROOM = 256 << 20  # bytes for descents; more programs follow one another
 LOAD = 16  # blocks for each processor: more than run at a time, so that none waits for the last
 MOST_SHARED = 90 << 10  # bytes that any GPU of the last years has
 MOST_NODES = 4096
+MOST_ROWS = 1 << 31  # places of rows in a kernel have 32 bits
 
 
 def fit_source(steps: Steps, length: int, least: int, most: int) -> str:
@@ -50,6 +52,7 @@ def fit_source(steps: Steps, length: int, least: int, most: int) -> str:
     sizes = {
         "LEAST_K": least,
         "MAX_K": most,
+        "ROWS": ROWS.get(most, 1),
         "NODES": _nodes(steps, length),
         "STACK": power_of_two(steps.depth(length)),
         "SUM_BYTES": _sum_bytes(most),
@@ -57,7 +60,7 @@ def fit_source(steps: Steps, length: int, least: int, most: int) -> str:
         "TAPE_BYTES": _tape_bytes(_nodes(steps, length)),
         "DESCENT_BYTES": _descent_bytes(_nodes(steps, length), most),
     }
-    names = ("random", "programs", "tape", "fitting", "bfgs", "starts", "fit")
+    names = ("random", "programs", "tape", "slopes", "fitting", "bfgs", "starts", "fit")
     return with_sizes(sizes, *(f"{name}.cuh" for name in names), more=operation_text(steps))
 
 
@@ -74,7 +77,7 @@ def _nodes(steps: Steps, length: int) -> int:
 
 
 def _tape_bytes(nodes: int) -> int:
-    return 16 * nodes + 16
+    return 24 * nodes + 16
 
 
 def _sums(constants: int) -> int:
@@ -172,6 +175,11 @@ class FitKernels:
     def __init__(self, device: Device, steps: Steps, table: Table) -> None:
         if table.target is None:
             raise InputError("constants cannot be fitted without a target; give y")
+        if table.rows >= MOST_ROWS:
+            raise InputError(
+                f"the GPU fits constants to fewer than {MOST_ROWS:,} rows, and these are"
+                f" {table.rows:,}; take fewer, or use the engine 'native'"
+            )
         self._device = device
         self._steps = steps
         self._block = table.anywhere()
@@ -238,11 +246,12 @@ class FitKernels:
         self, length: int, size: tuple[int, int], given: Given, part: _Part, task: int
     ) -> None:
         tape = _tape_bytes(_nodes(self._steps, length))
+        rows = SAMPLE if task == START else self._block.rows
         groups, threads = 1, (1, 1)
         if self._device.warp > 1:
-            if self._block.rows < WARP_ROWS:
+            if rows < WARP_ROWS:
                 groups = max(1, min(THREADS // self._device.warp, MOST_SHARED // tape))
-            threads = (self._width(size[1]), groups)
+            threads = (self._width(rows, size[1]), groups)
         blocks = min(-(-(part.end - part.begin) // groups), 1 << 20)
         rest = (*self._sample.arguments, np.int32(MOST_CONSTANTS), np.int32(task))
         shared = _sum_bytes(size[1]) + groups * tape
@@ -259,8 +268,8 @@ class FitKernels:
         arguments = (*given, np.int64(rows), np.int32(chunks), parts)
         self._kernels(length, size)["take_steps"](blocks, threads, arguments, shared)
 
-    def _width(self, most: int) -> int:
+    def _width(self, rows: int, most: int) -> int:
         """Threads that fit one program."""
-        if self._block.rows < WARP_ROWS:
+        if rows < WARP_ROWS:
             return self._device.warp
-        return THREADS if self._block.rows < MANY_ROWS else _most_threads(most)
+        return THREADS if rows < MANY_ROWS else _most_threads(most)

@@ -24,7 +24,10 @@ DEVICE Descent& descent_of(char* descents, long long number) { return *(Descent*
 
 // By all threads of a group.
 DEVICE void copy_tape(const Tape& from, Tape& to) {
-  for (int i = threadIdx.x; i < from.count; i += blockDim.x) to.steps[i] = from.steps[i];
+  for (int i = threadIdx.x; i < from.count; i += blockDim.x) {
+    to.steps[i] = from.steps[i];
+    to.operands[i] = from.operands[i];
+  }
   if (threadIdx.x > 0) return;
   to.count = from.count;
   to.size = from.size;
@@ -42,7 +45,7 @@ KERNEL __launch_bounds__(MOST_THREADS) fit(BATCH_PARAMETERS, TABLE_PARAMETERS, F
   const Batch batch BATCH;
   const Table tables TABLE;
   const Table samples{sample_columns, sample_target, sample_weight, variables, sample_rows, 0, sample_rows};
-  Tape& tape = *(Tape*)(shared_memory + SUM_BYTES + threadIdx.y * TAPE_BYTES);
+  Tape& tape = own_tape();
   for (long long p = from + group_index(); p < to; p += group_count()) {
     Descent* descent = task == START ? &descent_of(descents, p - from) : nullptr;
     if (descent && threadIdx.x == 0) descent->phase = DONE;
@@ -142,7 +145,7 @@ KERNEL __launch_bounds__(MOST_THREADS)
     take_steps(BATCH_PARAMETERS, TABLE_PARAMETERS, FIT_PARAMETERS, long long chunk_rows, int chunks, double* parts) {
   const Batch batch BATCH;
   const Table tables TABLE;
-  Tape& tape = *(Tape*)(shared_memory + SUM_BYTES);
+  Tape& tape = own_tape();
   for (long long item = blockIdx.x; item < (to - from) * chunks; item += gridDim.x) {
     const long long number = item / chunks, p = from + number;
     Descent& descent = descent_of(descents, number);

@@ -18,39 +18,63 @@ constexpr double FIRST_DAMPING = 1e-3;
 constexpr double LEAST_DAMPING = 1e-9;  // below this, none
 constexpr double MOST_DAMPING = 1e12;   // no step this short helps: a minimum as far as float64 can tell
 
-constexpr int PAIRS = MAX_K * (MAX_K + 1) / 2;
-// Loops over constants. Few constants stay in registers, which needs loops that the compiler takes apart. Sums over the
-// rows are worth it for more of them (SUM_UP_TO) than what is done once for all rows.
-constexpr int UNROLLED = MAX_K <= 3 ? MAX_K : 1, SUM_UNROLLED = MAX_K <= 8 ? MAX_K : 1;
-#define SUM_UP_TO(i, end) _Pragma("unroll SUM_UNROLLED") for (int i = 0; i < MAX_K; ++i) if (i < (end))
-#define UP_TO(i, end) _Pragma("unroll UNROLLED") for (int i = 0; i < MAX_K; ++i) if (i < (end))
-#define DOWN_FROM(i, end) _Pragma("unroll UNROLLED") for (int i = MAX_K - 1; i >= 0; --i) if (i < (end))
-
 DEVICE int triangle(int row, int column) { return row * (row + 1) / 2 + column; }
 DEVICE double larger(double a, double b) { return a < b ? b : a; }
-DEVICE double smaller(double a, double b) { return b < a ? b : a; }
+template <class N>
+DEVICE N smaller(N a, N b) {
+  return b < a ? b : a;
+}
 
 // What a look at all rows adds up: the loss, then the gradient, then the normal matrix row by row.
 constexpr int SUMS = 1 + MAX_K + PAIRS, ALL_UNROLLED = MAX_K <= 8 ? SUMS : 1;
 
-// The sums of a group, each the same in all its threads. One meeting of the threads serves all of them.
-DEVICE void add_up(double (&sums)[SUMS], int count) {
 #ifndef SYMSEEK_HOST
-  _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) if (i < count)
-    for (int offset = 16; offset > 0; offset /= 2) sums[i] += __shfl_xor_sync(0xffffffffu, sums[i], offset);
-  if (blockDim.x <= 32) return;
-  double* scratch = (double*)shared_memory;  // [warps, SUMS]
-  const int warps = blockDim.x / 32;
-  __syncthreads();  // it may still be read
-  if (threadIdx.x % 32 == 0)
-    _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) if (i < count)
-      scratch[threadIdx.x / 32 * SUMS + i] = sums[i];
-  __syncthreads();
-  _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) if (i < count) {
-    double sum = 0.0;
-    for (int warp = 0; warp < warps; ++warp) sum += scratch[warp * SUMS + i];
-    sums[i] = sum;
+// The sum over a warp of one of up to 32 values: lane i is given that of values[i]. In each round a lane hands half of
+// what it has to another and takes the other half of that one's, so that there is half as much to do in the next.
+template <int HALF>
+DEVICE double warp_share(double (&values)[SUMS]) {
+  const bool upper = threadIdx.x & HALF;
+  _Pragma("unroll HALF") for (int i = 0; i < HALF; ++i) if (i < SUMS) {
+    const double low = values[i], high = i + HALF < SUMS ? values[i + HALF < SUMS ? i + HALF : 0] : 0.0;
+    values[i] = (upper ? high : low) + __shfl_xor_sync(0xffffffffu, upper ? low : high, HALF);
   }
+  if constexpr (HALF > 1) return warp_share<HALF / 2>(values);
+  return values[0];
+}
+
+// The sums of a group, each the same in all its threads.
+DEVICE void share_sums(double (&sums)[SUMS]) {
+  const double own = warp_share<16>(sums);
+  const int lane = threadIdx.x % 32, warps = blockDim.x / 32;
+  if (warps == 1) {
+    _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) sums[i] = __shfl_sync(0xffffffffu, own, i);
+    return;
+  }
+  double* scratch = (double*)shared_memory;  // [warps, SUMS]
+  __syncthreads();  // it may still be read
+  if (lane < SUMS) scratch[threadIdx.x / 32 * SUMS + lane] = own;
+  __syncthreads();
+  if (threadIdx.x < SUMS) {
+    double sum = 0.0;
+    for (int warp = 0; warp < warps; ++warp) sum += scratch[warp * SUMS + threadIdx.x];
+    scratch[threadIdx.x] = sum;
+  }
+  __syncthreads();
+  _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) sums[i] = scratch[i];
+}
+#endif
+
+// The sums of a group, or the first of them alone, each the same in all its threads.
+template <bool ALL>
+DEVICE void add_up(double (&sums)[SUMS]) {
+#ifndef SYMSEEK_HOST
+  double* scratch = (double*)shared_memory;
+  if constexpr (!ALL)
+    sums[0] = group_sum(sums[0], scratch);
+  else if constexpr (SUMS <= 32)
+    share_sums(sums);
+  else
+    for (int i = 0; i < SUMS; ++i) sums[i] = group_sum(sums[i], scratch);
 #endif
 }
 
@@ -102,82 +126,6 @@ struct Fitter {
 
   DEVICE void copy(const double* from, double* to) const { UP_TO(i, size) to[i] = from[i]; }
 
-  // The value of the program on a row and, with SLOPES, its derivative by every constant. Slopes go with the values on
-  // the stack, those of what depends on no constant left out: all threads of a group read the same program.
-  template <bool SLOPES>
-  DEVICE double run(long long row, double (&slopes)[MAX_K], uint32& worst) const {
-    double stack[STACK], beneath[SLOPES ? STACK : 1][MAX_K];  // below the top; the first entry is no value
-    bool moving[STACK], moves = false;
-    double top = 0.0;
-    int height = 0;
-    for (int i = 0; i < tape.count; ++i) {
-      const Step step = tape.steps[i];
-      if (step.opcode == VARIABLE || step.opcode == NUMBER || step.opcode == CONSTANT || step.opcode == ARGUMENT) {
-        stack[height] = top;
-        moving[height] = moves;
-        if (SLOPES && moves) SUM_UP_TO(k, MAX_K) beneath[height][k] = slopes[k];
-        ++height;
-        moves = step.opcode == CONSTANT;
-      }
-      if (SLOPES && moves && (step.opcode == SIN || step.opcode == COS)) {  // each has the other for its slope
-        double sine, cosine;
-        sincos(top, &sine, &cosine);
-        top = step.opcode == SIN ? sine : cosine;
-        const double by = step.opcode == SIN ? cosine : -sine;
-        SUM_UP_TO(k, MAX_K) slopes[k] *= by;
-        watch(worst, top);
-        continue;
-      }
-      switch (step.opcode) {
-        case VARIABLE: top = table.columns[step.index * table.stride + row]; break;
-        case NUMBER: top = step.value; break;
-        case CONSTANT:
-          top = at[step.index];
-          if (SLOPES) SUM_UP_TO(k, MAX_K) slopes[k] = k == step.index ? 1.0 : 0.0;
-          break;
-        case ARGUMENT: {  // a copy of an operand of the formula
-          const int from = height - 1 - step.index;
-          top = stack[from];
-          moves = moving[from];
-          if (SLOPES && moves) SUM_UP_TO(k, MAX_K) slopes[k] = beneath[from][k];
-          break;
-        }
-        case FINISH: height -= step.index; break;  // the value of the formula replaces its operands
-#define UNARY(CODE, VALUE, SLOPE, UNDERFLOW)              \
-  case CODE: {                                            \
-    const double a = top, v = VALUE;                      \
-    if (SLOPES && moves) {                                \
-      const double by = SLOPE;                            \
-      SUM_UP_TO(k, MAX_K) slopes[k] *= by;                \
-    }                                                     \
-    top = v;                                              \
-    break;                                                \
-  }
-#define BINARY(CODE, VALUE, SLOPE_A, SLOPE_B, UNDERFLOW)                                      \
-  case CODE: {                                                                                \
-    --height;                                                                                 \
-    const double a = top, b = stack[height], v = VALUE;                                       \
-    if (SLOPES && moving[height]) {                                                           \
-      const double by_a = moves ? SLOPE_A : 0.0, by_b = SLOPE_B;                              \
-      SUM_UP_TO(k, MAX_K) slopes[k] = (moves ? slopes[k] * by_a : 0.0) + beneath[height][k] * by_b; \
-      moves = true;                                                                           \
-    } else if (SLOPES && moves) {                                                             \
-      const double by_a = SLOPE_A;                                                            \
-      SUM_UP_TO(k, MAX_K) slopes[k] *= by_a;                                                  \
-    }                                                                                         \
-    top = v;                                                                                  \
-    break;                                                                                    \
-  }
-          OPERATIONS(UNARY, BINARY)
-#undef UNARY
-#undef BINARY
-      }
-      watch(worst, top);
-    }
-    if (SLOPES && !moves) SUM_UP_TO(k, MAX_K) slopes[k] = 0.0;
-    return top;
-  }
-
   // Looks at the program on its rows: its loss at `at` and, with SLOPES, next_gradient (sum of w r df/dc) and next_normal
   // (sum of w df/dc df/dc'). False when a value is not finite on some row, or the loss is not.
   template <bool SLOPES>
@@ -186,25 +134,30 @@ struct Fitter {
     int pass = 0;
     double sums[SUMS];
     _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) sums[i] = 0.0;
-    for (long long begin = first_row; begin < end_row; begin += blockDim.x) {
-      const long long row = begin + threadIdx.x;
-      if (row < end_row) {
-        double slopes[MAX_K];
-        const double value = run<SLOPES>(row, slopes, worst), weight = table.weight[row];
+    const Rows rows(table, first_row, end_row);
+    for (int begin = threadIdx.x; begin - (int)threadIdx.x < rows.count; begin += blockDim.x * ROWS) {
+      int row[ROWS];
+      double value[ROWS], slopes[ROWS][MAX_K];
+      // Beyond the end the last row comes again, and counts nothing.
+      EACH_ROW row[r] = smaller(begin + r * (int)blockDim.x, rows.count - 1);
+      run<SLOPES>(rows, at, row, value, slopes, worst);
+      EACH_ROW {
+        const double weight = begin + r * (int)blockDim.x < rows.count ? __ldg(rows.weight + row[r]) : 0.0;
         // Rows that weigh nothing have no residual, even where it overflows.
-        const double off = weight == 0.0 ? 0.0 : table.target[row] - value;
+        const double off = weight == 0.0 ? 0.0 : __ldg(rows.target + row[r]) - value[r];
         sums[0] += weight * (off * off);
         if (SLOPES) SUM_UP_TO(i, MAX_K) {
           // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
-          if (!isfinite(slopes[i])) slopes[i] = 0.0;
-          sums[1 + i] += weight * off * slopes[i];
-          SUM_UP_TO(j, i + 1) sums[1 + MAX_K + triangle(i, j)] += weight * slopes[i] * slopes[j];
+          if (!isfinite(slopes[r][i])) slopes[r][i] = 0.0;
+          const double weighted = weight * slopes[r][i];
+          sums[1 + i] += weighted * off;
+          SUM_UP_TO(j, i + 1) sums[1 + MAX_K + triangle(i, j)] += weighted * slopes[r][j];
         }
       }
       if (++pass % 8 == 0 && group_any(worst >= NOT_FINITE)) return false;
     }
     if (group_any(worst >= NOT_FINITE)) return false;
-    add_up(sums, SLOPES ? SUMS : 1);
+    add_up<SLOPES>(sums);
     loss = sums[0];
     if (SLOPES) SUM_UP_TO(i, MAX_K) {
       next_gradient[i] = sums[1 + i];

@@ -1,7 +1,12 @@
 // A program as the list of its steps, in the order in which a stack of values takes them, and what a fit wants to know
 // of its constants.
+struct alignas(8) Operands {  // of a step: the constants that they depend on, a bit each
+  uint32 first, second;
+};
+
 struct Tape {  // in shared memory, one for each group
   Step steps[NODES];
+  Operands operands[NODES];
   int count;
   int size;       // K
   uint32 linear;  // constants in which the program is linear, all of them together, a bit each
@@ -9,15 +14,17 @@ struct Tape {  // in shared memory, one for each group
 static_assert(sizeof(Tape) <= TAPE_BYTES, "the host reserves too little shared memory");
 static_assert(MAX_K <= 32, "a bit for each constant");
 
-constexpr uint8 MOVES = 1;    // the node depends on a constant, so its value changes during a fit
-constexpr uint8 REACHED = 2;  // the root is linear in it
+// Where the tape of this group is. Said in this way, the compiler knows that it is shared memory.
+DEVICE Tape& own_tape() { return *(Tape*)(shared_memory + SUM_BYTES + threadIdx.y * TAPE_BYTES); }
 
 // A node as `mark_linear` sees it: what it does to which other nodes.
 struct Node {
   short operand[2];
   short index;  // number of the constant in pre-order
-  uint8 opcode, flags;
-  uint8 users;  // nodes that have this one as an operand: none, one, or more
+  uint8 opcode;
+  bool reached;  // the root is linear in it
+  uint8 users;   // nodes that have this one as an operand: none, one, or more
+  uint32 below;  // constants that it depends on, a bit each
 };
 
 DEVICE int arity_of(int opcode) {
@@ -45,18 +52,18 @@ DEVICE Follows follows(int opcode) {
 // node uses once are followed.
 DEVICE uint32 linear_constants(Node* nodes, int count, int root) {
   uint32 linear = 0;
-  nodes[root].flags |= REACHED;
+  nodes[root].reached = true;
   for (int i = count - 1; i >= 0; --i) {
     const Node node = nodes[i];
-    if (!(node.flags & REACHED) || !(node.flags & MOVES)) continue;
+    if (!node.reached || !node.below) continue;
     if (node.opcode == CONSTANT) linear |= 1u << node.index;
     const Follows way = follows(node.opcode);
     for (int k = 0; k < 2; ++k) {
       if (way == NOTHING || (way == FIRST && k == 1)) continue;
       // Linear in both factors is not linear in both at once.
-      if (way == FACTOR && k != (nodes[node.operand[0]].flags & MOVES ? 0 : 1)) continue;
+      if (way == FACTOR && k != (nodes[node.operand[0]].below ? 0 : 1)) continue;
       if (nodes[node.operand[k]].users == 1 && node.operand[0] != node.operand[1])
-        nodes[node.operand[k]].flags |= REACHED;
+        nodes[node.operand[k]].reached = true;
     }
   }
   return linear;
@@ -70,7 +77,9 @@ DEVICE void read_tape(Tape& tape, const Program& program) {
   tape.size = program.constant_count;
   Step step;
   for (Walk walk(program); walk.next(step);) {
-    tape.steps[steps++] = step;
+    tape.steps[steps] = step;
+    Operands& operands = tape.operands[steps++];
+    operands = {0, 0};
     if (step.opcode == ARGUMENT) {  // the operand is a node already
       stack[height] = stack[height - 1 - step.index];
       ++height;
@@ -82,12 +91,13 @@ DEVICE void read_tape(Tape& tape, const Program& program) {
       stack[height - 1] = result;
       continue;
     }
-    Node node{{-1, -1}, (short)step.index, (uint8)step.opcode, (uint8)(step.opcode == CONSTANT ? MOVES : 0), 0};
+    Node node{{-1, -1}, (short)step.index, (uint8)step.opcode, false, 0, 0};
+    if (step.opcode == CONSTANT) node.below = 1u << step.index;
     const int arity = arity_of(step.opcode);
     for (int k = 0; k < arity; ++k) {
       const short operand = stack[--height];
       node.operand[k] = operand;
-      node.flags |= nodes[operand].flags & MOVES;
+      node.below |= (k == 0 ? operands.first : operands.second) = nodes[operand].below;
       if (k == 0 || operand != node.operand[0]) nodes[operand].users = nodes[operand].users == 0 ? 1 : 2;
     }
     nodes[count] = node;

@@ -20,6 +20,10 @@ inline Place threadIdx, blockIdx, blockDim{1, 1}, gridDim{1, 1};
 #define __launch_bounds__(...)
 inline void __syncthreads() {}
 inline void __syncwarp() {}
+template <class N>
+N __ldg(const N* at) {
+  return *at;
+}
 inline int __ffsll(unsigned long long bits) { return __builtin_ffsll(static_cast<long long>(bits)); }
 inline int __popcll(unsigned long long bits) { return __builtin_popcountll(bits); }
 inline float fast_exp(float x) { return std::exp(x); }

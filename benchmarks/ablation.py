@@ -28,7 +28,16 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from symseek import Evolution, Novelty, PolicyConfig, RiskSeeking, SearchConfig, presets, problems
+from symseek import (
+    Evolution,
+    FitConfig,
+    Novelty,
+    PolicyConfig,
+    RiskSeeking,
+    SearchConfig,
+    presets,
+    problems,
+)
 from symseek.experiments.runs.provenance import commit
 from symseek.experiments.srbench.grading import form
 from symseek.experiments.srbench.protocol import NAMES, Split
@@ -89,6 +98,9 @@ PARTS_OF_EVOLUTION = {
     "no crossover": part_of_evolution(evolution=Evolution(crossover=0.0, mutation=1.0)),
     "no mutation": part_of_evolution(evolution=Evolution(crossover=1.0, mutation=0.0)),
     "with entropy decay 0.85": part_of_evolution(entropy_weight=0.03, entropy_decay=0.85),
+    "constants projected": part_of_evolution(
+        constants=FitConfig("projected", restarts=0, max_steps=15)
+    ),
     "with novelty": part_of_evolution(objective=Novelty(RiskSeeking(0.05), 0.1)),
 }
 VARIANTS = PARTS | PARTS_OF_EVOLUTION
@@ -134,6 +146,7 @@ MISSED = (
 SUITES = {
     "Feynman": Suite(LAWS[::10], 2000),
     "Feynman, noise": Suite(LAWS[::20], 2000, noise=0.05),
+    "Feynman, little noise": Suite(LAWS[5::12], 2000, noise=0.01),
     "missed": Suite(tuple(problems.select(*MISSED)), 2000),
     "Nguyen": Suite(tuple(problems.suite("Nguyen")), 20, constants=False),
     "Jin": Suite(tuple(problems.suite("Jin")), 100),

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
     host_device.compiler() is None, reason="the kernels need a C++ compiler to run on the host"
 )
 
-METHODS = st.sampled_from(["mixed", "least_squares"])
+METHODS = st.sampled_from(["mixed", "least_squares", "projected"])
 SMALL = Library(["add", "mul", "sub", "div", "log", "sin", "exp", "const"], ["x", "y"])
 
 

@@ -2,11 +2,12 @@
 
     python benchmarks/projection.py [--starts 500] [--seed 0]
 
-Each family is a formula with planted constants, on 60 rows with noise of a hundredth of the target's
-spread. Fits begin at random places: constants of either sign, sizes from 0.1 to 10; those where the
-formula is invalid are left out. "found" is the share of the starts that end at the best minimum that
-any fit knows, to a millionth of its loss. "steps" is the mean number of times that a fit measures
-the loss until it says that it has converged, at most 100. "us" is the time of a fit, one thread.
+Each family is a formula with planted constants, on 60 rows with noise of a hundredth of the
+target's spread. Fits begin at random places: constants of either sign, sizes from 0.1 to 10; those
+where the formula is invalid are left out. "found" is the share of the starts that end at the best
+minimum that any fit knows, to a millionth of its loss. "steps" is the mean number of times that a
+fit measures the loss until it says that it has converged, at most 100. "us" is the time of a fit,
+one thread.
 """
 
 from __future__ import annotations

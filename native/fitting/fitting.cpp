@@ -204,8 +204,9 @@ bool Fitter::find_start(const Key& key, int first, double* x, double& loss) {
 }
 
 // Solves (N + damping D) step = gradient by Cholesky's method; D is the diagonal of N where constants are damped. False
-// when the matrix is singular as far as float64 shows.
-bool Fitter::solve(double damping, System system) {
+// when the matrix is singular as far as float64 shows. With `spares`, a linear constant that does what others before it
+// do is held instead.
+bool Fitter::solve(double damping, System system, bool spares) {
   const bool linear_only = system == System::linear;
   for (int i = 0; i < size_; ++i) {
     const bool held = (linear_only && !tape_.linear[i]) || !(normal_[triangle(i, i)] > 0.0);
@@ -216,8 +217,9 @@ bool Fitter::solve(double damping, System system) {
                            : normal_[triangle(i, j)];
       for (int k = 0; k < j; ++k) sum -= factor_[triangle(i, k)] * factor_[triangle(j, k)];
       if (i == j) {
-        if (!(sum > 1e-14 * (held ? 1.0 : normal_[triangle(i, i)]))) return false;
-        factor_[triangle(i, i)] = std::sqrt(sum);
+        const bool regular = sum > 1e-14 * (held ? 1.0 : normal_[triangle(i, i)]);
+        if (!regular && !(spares && tape_.linear[i])) return false;
+        factor_[triangle(i, i)] = regular ? std::sqrt(sum) : HUGE_VAL;  // divided by it, all that is linked to it is 0
       } else {
         factor_[triangle(i, j)] = sum / factor_[triangle(j, j)];
       }
@@ -254,7 +256,7 @@ void Fitter::swap_derivatives() {
 bool Fitter::project(double loss, double found) {
   swap_derivatives();
   derive();
-  bool worth = solve(0.0, System::linear);
+  bool worth = solve(0.0, System::linear, true);
   if (worth) {
     double gain = 0.0;
     for (int i = 0; i < size_; ++i) gain += step_[i] * gradient_[i];
@@ -295,13 +297,8 @@ FitStatus Fitter::least_squares(const FitOptions& options, double to_beat, doubl
     fresh = derived = false;
     double predicted = 0.0, found = 0.0;
     bool better = false;
-    System system = linear_only ? System::linear : projects ? System::projected : System::all;
-    bool solved = solve(damping, system);
-    if (!solved && system == System::projected) {  // linear constants that do the same need damping as well
-      system = System::all;
-      solved = solve(damping, system);
-    }
-    if (solved) {
+    const System system = linear_only ? System::linear : projects ? System::projected : System::all;
+    if (solve(damping, system, projects)) {
       for (int i = 0; i < size_; ++i) {
         const double pull = damped(i, system) ? damping * normal_[triangle(i, i)] * step_[i] : 0.0;
         predicted += step_[i] * (gradient_[i] + pull);

@@ -86,7 +86,7 @@ class Fitter {
   FitStatus descend(const FitOptions& options, int start, double to_beat, double* x, double& loss);
   FitStatus least_squares(const FitOptions& options, double to_beat, double* x, double& loss);
   bool damped(int constant, System system) const { return system == System::all || !tape_.linear[constant]; }
-  bool solve(double damping, System system);
+  bool solve(double damping, System system, bool spares = false);
   bool project(double loss, double found);
   void swap_derivatives();
   FitStatus bfgs(const FitOptions& options, double* x, double& loss);

@@ -259,8 +259,9 @@ struct Fitter {
   DEVICE bool damped(int constant, System system) const { return system == System::all || !is_linear(constant); }
 
   // Solves (N + damping D) step = gradient by Cholesky's method; D is the diagonal of N where constants are damped. False
-  // when the matrix is singular as far as float64 shows. `of_trial` takes the derivatives of the last look.
-  NOINLINE bool solve(double damping, System system, bool of_trial) {
+  // when the matrix is singular as far as float64 shows. With `spares`, a linear constant that does what others before it
+  // do is held instead. `of_trial` takes the derivatives of the last look.
+  NOINLINE bool solve(double damping, System system, bool spares, bool of_trial) {
     const double *const gradient = of_trial ? next_gradient : this->gradient;
     const double *const normal = of_trial ? next_normal : this->normal;
     const bool linear_only = system == System::linear;
@@ -275,8 +276,9 @@ struct Fitter {
         double sum = i == j ? (held ? 1.0 : diagonal * (1.0 + added)) : apart ? 0.0 : normal[triangle(i, j)];
         UP_TO(k, j) sum -= factor[triangle(i, k)] * factor[triangle(j, k)];
         if (i == j) {
-          if (!(sum > 1e-14 * (held ? 1.0 : diagonal))) regular = false;
-          factor[triangle(i, i)] = sqrt(sum);
+          const bool spare = !(sum > 1e-14 * (held ? 1.0 : diagonal));
+          if (spare && !(spares && is_linear(i))) regular = false;
+          factor[triangle(i, i)] = spare ? infinity() : sqrt(sum);  // divided by it, all that is linked to it is 0
         } else {
           factor[triangle(i, j)] = sum / factor[triangle(j, j)];
         }
@@ -295,13 +297,13 @@ struct Fitter {
     return regular;
   }
   DEVICE bool solve(double damping, bool linear_only) {
-    return solve(damping, linear_only ? System::linear : System::all, false);
+    return solve(damping, linear_only ? System::linear : System::all, false, false);
   }
 
   // Moves the linear constants of the trial, which was looked at last, to their best values for the others that it has:
   // the program is affine in them, so one step does it. False where that gains too little or cannot be solved for.
   NOINLINE bool project(double loss, double found) {
-    if (!solve(0.0, System::linear, true)) return false;
+    if (!solve(0.0, System::linear, true, true)) return false;
     double gain = 0.0;
     UP_TO(i, size) gain += step[i] * next_gradient[i];
     if (!(gain > WORTH * (loss - found))) return false;
@@ -329,13 +331,8 @@ struct Fitter {
     while (now.steps < options.max_steps) {
       if (loss <= exact || (now.fresh && flat(loss))) return CONVERGED;
       now.fresh = false;
-      System system = now.linear_only ? System::linear : projects() ? System::projected : System::all;
-      bool solved = solve(now.damping, system, false);
-      if (!solved && system == System::projected) {  // linear constants that do the same need damping as well
-        system = System::all;
-        solved = solve(now.damping, system, false);
-      }
-      if (solved) {
+      const System system = now.linear_only ? System::linear : projects() ? System::projected : System::all;
+      if (solve(now.damping, system, projects(), false)) {
         now.predicted = 0.0;
         UP_TO(i, size) {
           const double pull = damped(i, system) ? now.damping * normal[triangle(i, i)] * step[i] : 0.0;

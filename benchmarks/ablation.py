@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from itertools import chain, product
+from itertools import chain, product, starmap
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,20 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from symseek import Evolution, Novelty, PolicyConfig, RiskSeeking, SearchConfig, presets, problems
+from symseek import (
+    Evolution,
+    FitConfig,
+    Novelty,
+    PolicyConfig,
+    RiskSeeking,
+    SearchConfig,
+    presets,
+    problems,
+)
 from symseek.experiments.runs.provenance import commit
 from symseek.experiments.srbench.grading import form
 from symseek.experiments.srbench.protocol import NAMES, Split
-from symseek.problems import Box, Problem
+from symseek.problems import Box, Problem, Uniform
 from symseek.regression.regression import _UNSIMPLIFIED, Regression
 from symseek.regression.settings import Settings
 from symseek.structure.proposals import Proposals
@@ -89,6 +98,9 @@ PARTS_OF_EVOLUTION = {
     "no crossover": part_of_evolution(evolution=Evolution(crossover=0.0, mutation=1.0)),
     "no mutation": part_of_evolution(evolution=Evolution(crossover=1.0, mutation=0.0)),
     "with entropy decay 0.85": part_of_evolution(entropy_weight=0.03, entropy_decay=0.85),
+    "constants projected": part_of_evolution(
+        constants=FitConfig("projected", restarts=0, max_steps=15)
+    ),
     "with novelty": part_of_evolution(objective=Novelty(RiskSeeking(0.05), 0.1)),
 }
 VARIANTS = PARTS | PARTS_OF_EVOLUTION
@@ -131,14 +143,39 @@ MISSED = (
     "feynman_test_16",
 )
 
+# Formulas of laboratories: constants that are linear beside some that are not.
+CURVES = {
+    "decay": "2.5*exp(-1.3*x) + 0.6",
+    "two decays": "2.1*exp(-0.4*x) + 3.3*exp(-2.6*x)",
+    "pulse": "1.5*x*exp(-0.7*x**2) + 0.4*x",
+    "damped wave": "2.2*exp(-0.5*x)*sin(1.4*x) + 0.7",
+    "power": "0.7*x**1.6 + 0.5",
+    "saturation": "4.2*x/(1.5 + x) + 0.3*x",
+    "wave and drift": "1.8*sin(1.2*x) + 0.3*x - 0.9",
+    "step": "1.6*tanh(0.8*x - 1.5) + 0.2",
+    "peak": "2.2*exp(-1.1*(x - 1.4)**2) + 0.3",
+    "two columns": "1.7*exp(-0.6*x)*y + 0.8*log(y + 2.3)",
+}
+
+
+def curve(name: str, text: str) -> Problem:
+    """The formula as a problem, its variables from 0.1 to 4."""
+    operators = ("add", "sub", "mul", "div", "pow", "exp", "log", "sin", "tanh", "const")
+    points = Uniform(0.1, 4, 200)
+    return Problem(name, "curves", text, operators, ("x", "y"), points, points)
+
+
 SUITES = {
     "Feynman": Suite(LAWS[::10], 2000),
     "Feynman, noise": Suite(LAWS[::20], 2000, noise=0.05),
+    "Feynman, little noise": Suite(LAWS[5::12], 2000, noise=0.01),
     "missed": Suite(tuple(problems.select(*MISSED)), 2000),
     "Nguyen": Suite(tuple(problems.suite("Nguyen")), 20, constants=False),
     "Jin": Suite(tuple(problems.suite("Jin")), 100),
     "idle": Suite(tuple(map(beside_idle_columns, LAWS[3::20])), 2000),
     "every law": Suite(LAWS, 2000),
+    "curves": Suite(tuple(starmap(curve, CURVES.items())), 200),
+    "curves, noise": Suite(tuple(starmap(curve, CURVES.items())), 200, noise=0.01),
     "Nguyen, altered": Suite(tuple(problems.suite("Nguyen-altered")), 20, constants=False),
     "Nguyen-c": Suite(tuple(problems.suite("Nguyen-c")), 20),
     "Nguyen, idle": Suite(

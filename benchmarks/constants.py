@@ -49,6 +49,8 @@ CONFIGS = {
     "mixed, no restart": FitConfig(restarts=0),
     "least squares, 4 restarts": FitConfig("least_squares"),
     "least squares, no restart": FitConfig("least_squares", restarts=0),
+    "projected, 4 restarts": FitConfig("projected"),
+    "projected, no restart": FitConfig("projected", restarts=0),
     "BFGS, 4 restarts": FitConfig("bfgs"),
     "BFGS, no restart (the paper's)": FitConfig.paper(),
 }

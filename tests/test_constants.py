@@ -160,7 +160,7 @@ def sums_of_terms(draw: st.DrawFn, furthest: float) -> tuple[list[str], Programs
 @given(
     sums_of_terms(furthest=1e3),
     st.sampled_from([20, 300, MANY]),
-    st.sampled_from(["mixed", "least_squares"]),
+    st.sampled_from(["mixed", "least_squares", "projected"]),
 )
 def test_constants_that_enter_linearly_are_those_of_linear_algebra(
     program: tuple[list[str], Programs], rows: int, method: str
@@ -371,7 +371,7 @@ X = np.random.default_rng(0).uniform(0.1, 4, (37, 2))
 on = evaluator(library, X, np.sin(X[:, 0]) * X[:, 1])
 batch = Policy(ConstraintSet(library, [Length(1, 14)]), PolicyConfig(), 0).sample(300, 0).programs
 digest = hashlib.sha256()
-for method in ("mixed", "least_squares", "bfgs"):
+for method in ("mixed", "least_squares", "bfgs", "projected"):
     found = on.fit(batch, FitConfig(method, restarts=1), 10.0, 0.5)
     digest.update(found.programs.constants.tobytes() + found.status.tobytes())
 print(simd(), digest.hexdigest())

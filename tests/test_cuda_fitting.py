@@ -189,12 +189,13 @@ def test_runs_fit_their_own_data_and_inactive_ones_are_left_alone(rows: int) -> 
             assert {*status[2 * run : 2 * run + 2], *sums.ok[2 * run : 2 * run + 2]} == {7}
 
 
+@pytest.mark.parametrize("method", ["mixed", "projected"])
 @pytest.mark.parametrize("rows", [5, 40, 600])  # a row a thread, warps, and blocks
-def test_threads_fit_what_one_thread_does(rows: int) -> None:
+def test_threads_fit_what_one_thread_does(rows: int, method: str) -> None:
     library = Library(["add", "mul", "sin", "exp", "div", "gauss", "const"], ["x", "y"])
     texts = ["1.0*sin(1.0*x) + 1.0", "1.0/(x + 1.0*y*y)", "exp(x*exp(1.0*x*y))", "x + y"]
     batch = copies([*texts, "+".join(f"1.0*gauss(x*{'y*' * k}y)" for k in range(5))], library, 1)
-    config = FitConfig("mixed", restarts=0, max_steps=6)
+    config = FitConfig(method, restarts=0, max_steps=6)
     found, alone = (fit(batch, config, on_device(rows, library, each)) for each in DEVICES)
     assert found.status.tolist() == alone.status.tolist()
     np.testing.assert_allclose(found.errors.squared, alone.errors.squared, rtol=1e-6, atol=1e-12)

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(
     host_device.compiler() is None, reason="the kernels need a C++ compiler to run on the host"
 )
 
-METHODS = st.sampled_from(["mixed", "least_squares"])
+METHODS = st.sampled_from(["mixed", "least_squares", "projected"])
 SMALL = Library(["add", "mul", "sub", "div", "log", "sin", "exp", "const"], ["x", "y"])
 
 
@@ -116,6 +116,19 @@ def fitted_by_both(
     )
     one, other = (each.fit(batch, config, float(weights @ y**2), 0.5) for each in engines)
     return one, other
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 9, 60])
+def test_both_looks_of_a_projected_trial_count_as_steps(steps: int) -> None:
+    """Launches are as many as steps, so a descent must not take more; and engines decide alike."""
+    texts = ["1.0*exp(-x) + 1.0", "1.0*exp(1.0*x) + 1.0", "1.0*x*exp(0.5*x*y) + 1.0*x"]
+    y = 2.5 * np.exp(-1.3 * TABLE[:, 0]) + 0.6 * TABLE[:, 1]
+    config = FitConfig("projected", restarts=0, max_steps=steps)
+    for text in texts:
+        found, native = fitted_by_both(text, TABLE, y, WEIGHTS, config)
+        assert found.status.tolist() == native.status.tolist()
+        np.testing.assert_allclose(found.errors.squared, native.errors.squared, rtol=1e-6)
+        np.testing.assert_allclose(found.programs.constants, native.programs.constants, rtol=1e-4)
 
 
 @pytest.mark.parametrize("rescue", [False, True])

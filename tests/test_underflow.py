@@ -24,6 +24,7 @@ from symseek import (
     Search,
     SearchConfig,
 )
+from symseek.constants import FIT_METHODS
 from symseek.data import Data
 from symseek.engines.interface import engine_named
 from symseek.evaluation import data_grader
@@ -161,7 +162,7 @@ def test_rows_of_any_number_and_threads_agree() -> None:
             assert on.errors(batch).ok.tolist() == [False, True]
 
 
-@pytest.mark.parametrize("method", ["bfgs", "least_squares", "mixed"])
+@pytest.mark.parametrize("method", FIT_METHODS)
 def test_a_fit_is_judged_by_its_last_constants(method: str) -> None:
     library = Library(["mul", "exp", "const"], ["x"])
     batch = Programs.from_list([Program.parse("exp(const*x)", library)])

@@ -17,6 +17,10 @@ constexpr int WATCH = 4;
 
 constexpr double SAME = 1e-9;  // losses that differ by less, relatively, are of the same minimum
 
+// A trial is projected where that lowers the loss by more than this share of what the trial gained. Near a minimum it
+// rarely does, and a look is saved.
+constexpr double WORTH = 0.1;
+
 constexpr double FIRST_DAMPING = 1e-3;
 constexpr double LEAST_DAMPING = 1e-9;  // below this, none
 constexpr double MOST_DAMPING = 1e12;   // no step this short helps: a minimum as far as float64 can tell
@@ -120,10 +124,10 @@ void Fitter::set_up(const std::vector<Instruction>& code, const Table& table) {
   grow(values_, (whole ? blocks : 1) * stride * nodes);
   grow(adjoints_, int64_t(stride) * nodes);
   grow(lanes_, 8 * (size_ + pairs));
-  for (auto* v :
-       {&at_, &gradient_, &step_, &trial_, &best_, &start_, &guess_, &direction_, &slope_, &slope_before_, &work_})
+  for (auto* v : {&at_, &gradient_, &other_gradient_, &step_, &trial_, &best_, &start_, &guess_, &direction_, &slope_,
+                  &slope_before_, &work_})
     grow(*v, size_);
-  for (auto* v : {&normal_, &factor_}) grow(*v, pairs);
+  for (auto* v : {&normal_, &other_normal_, &factor_}) grow(*v, pairs);
   grow(inverse_, int64_t(size_) * size_);
   task_.nodes = tape_.nodes.data();
   task_.count = nodes;
@@ -183,7 +187,7 @@ bool Fitter::find_start(const Key& key, int first, double* x, double& loss) {
     if (!measure(trial_.data(), here)) continue;
     if (some_linear_) {
       derive();
-      if (solve(0.0, true)) {
+      if (solve(0.0, System::linear)) {
         for (int i = 0; i < size_; ++i) step_[i] += trial_[i];
         if (measure(step_.data(), solved) && solved < here) {
           here = solved;
@@ -199,20 +203,23 @@ bool Fitter::find_start(const Key& key, int first, double* x, double& loss) {
   return found && measure(x, loss);
 }
 
-// Solves (N + damping diag N) step = gradient by Cholesky's method, for all constants or for the linear ones alone.
-// False when the matrix is singular as far as float64 shows.
-bool Fitter::solve(double damping, bool linear_only) {
+// Solves (N + damping D) step = gradient by Cholesky's method; D is the diagonal of N where constants are damped. False
+// when the matrix is singular as far as float64 shows. With `spares`, a linear constant that does what others before it
+// do is held instead.
+bool Fitter::solve(double damping, System system, bool spares) {
+  const bool linear_only = system == System::linear;
   for (int i = 0; i < size_; ++i) {
     const bool held = (linear_only && !tape_.linear[i]) || !(normal_[triangle(i, i)] > 0.0);
     for (int j = 0; j <= i; ++j) {
       const bool apart = held || (linear_only && !tape_.linear[j]) || !(normal_[triangle(j, j)] > 0.0);
-      double sum = i == j  ? (held ? 1.0 : normal_[triangle(i, i)] * (1.0 + damping))
+      double sum = i == j  ? (held ? 1.0 : normal_[triangle(i, i)] * (1.0 + (damped(i, system) ? damping : 0.0)))
                    : apart ? 0.0
                            : normal_[triangle(i, j)];
       for (int k = 0; k < j; ++k) sum -= factor_[triangle(i, k)] * factor_[triangle(j, k)];
       if (i == j) {
-        if (!(sum > 1e-14 * (held ? 1.0 : normal_[triangle(i, i)]))) return false;
-        factor_[triangle(i, i)] = std::sqrt(sum);
+        const bool regular = sum > 1e-14 * (held ? 1.0 : normal_[triangle(i, i)]);
+        if (!regular && !(spares && tape_.linear[i])) return false;
+        factor_[triangle(i, i)] = regular ? std::sqrt(sum) : HUGE_VAL;  // divided by it, all that is linked to it is 0
       } else {
         factor_[triangle(i, j)] = sum / factor_[triangle(j, j)];
       }
@@ -236,31 +243,78 @@ bool Fitter::flat(double loss) const {
   return true;
 }
 
+void Fitter::swap_derivatives() {
+  gradient_.swap(other_gradient_);
+  normal_.swap(other_normal_);
+  task_.gradient = gradient_.data();
+  task_.normal = normal_.data();
+}
+
+// Moves the linear constants of the trial, where the loss was last measured, to their best values for the others that
+// it has: the program is affine in them, so one step does it. False where that gains too little or cannot be solved
+// for; then the trial stays. Its derivatives are the other ones afterwards.
+bool Fitter::project(double loss, double found) {
+  swap_derivatives();
+  derive();
+  bool worth = solve(0.0, System::linear, true);
+  if (worth) {
+    double gain = 0.0;
+    for (int i = 0; i < size_; ++i) gain += step_[i] * gradient_[i];
+    worth = gain > WORTH * (loss - found);
+  }
+  swap_derivatives();
+  if (worth)
+    for (int i = 0; i < size_; ++i) trial_[i] += step_[i];
+  return worth;
+}
+
 // Levenberg and Marquardt's method. The first step solves for the constants that enter linearly alone, the others
 // waiting where they are. It gives up when it will not come below `to_beat`.
+//
+// A projected fit is variable projection (Golub and Pereyra 1973, with Kaufman's approximation of the derivatives): the
+// loss is a function of the constants that are not linear, the linear ones being at their best. So only the former are
+// damped, and every trial has its linear constants solved for before it is judged. Where all constants are linear, or
+// none is, there is nothing to project.
+//
+// Each measurement is a step: a trial is one, and two if it is projected. The last step that is left is not spent on a
+// projection: the trial is judged as it is.
 FitStatus Fitter::least_squares(const FitOptions& options, double to_beat, double* x, double& loss) {
-  bool linear_only = some_linear_, fresh = true;
+  const bool projects = options.method == FitMethod::projected && some_linear_ && !all_linear_;
+  bool linear_only = some_linear_, fresh = true, derived = false;
   double damping = linear_only ? 0.0 : FIRST_DAMPING, growth = 4.0;
   double watched = loss;  // the loss at the last multiple of WATCH steps
-  for (int steps = 0; steps < options.max_steps;) {
+  int steps = 0;
+  const auto gives_up = [&] {
+    if (++steps % WATCH != 0) return false;
+    const double needed = loss - to_beat, gain = watched - loss;
+    watched = loss;
+    return needed > 0.0 && gain * (options.max_steps - steps) < needed * WATCH;
+  };
+  while (steps < options.max_steps) {
     if (loss <= exact_) return FitStatus::converged;
-    if (fresh) derive();
+    if (fresh && !derived) derive();
     if (fresh && flat(loss)) return FitStatus::converged;
-    fresh = false;
+    fresh = derived = false;
     double predicted = 0.0, found = 0.0;
     bool better = false;
-    if (solve(damping, linear_only)) {
+    const System system = linear_only ? System::linear : projects ? System::projected : System::all;
+    if (solve(damping, system, projects)) {
       for (int i = 0; i < size_; ++i) {
-        predicted += step_[i] * (gradient_[i] + damping * normal_[triangle(i, i)] * step_[i]);
+        const double pull = damped(i, system) ? damping * normal_[triangle(i, i)] * step_[i] : 0.0;
+        predicted += step_[i] * (gradient_[i] + pull);
         trial_[i] = x[i] + step_[i];
       }
-      better = measure(trial_.data(), found) && found < loss;
-      ++steps;
-      if (steps % WATCH == 0) {
-        const double needed = loss - to_beat, gain = watched - loss;
-        if (needed > 0.0 && gain * (options.max_steps - steps) < needed * WATCH) return FitStatus::limit;
-        watched = loss;
+      bool valid = measure(trial_.data(), found);
+      if (gives_up()) return FitStatus::limit;
+      if (projects && valid && !linear_only && steps < options.max_steps) {
+        derived = !project(loss, found);
+        if (!derived) {
+          found = 0.0;
+          valid = measure(trial_.data(), found);
+          if (gives_up()) return FitStatus::limit;
+        }
       }
+      better = valid && found < loss;
     }
     const bool small = predicted <= SMALL_GAIN * loss && loss - found <= SMALL_GAIN * loss;
     if (better) {
@@ -268,6 +322,7 @@ FitStatus Fitter::least_squares(const FitOptions& options, double to_beat, doubl
       std::copy_n(trial_.data(), size_, x);
       loss = found;
       fresh = true;
+      if (derived) swap_derivatives();
       damping *= ratio > 0.75 ? 0.1 : ratio > 0.25 ? 0.5 : 2.0;
       if (damping < LEAST_DAMPING) damping = 0.0;
       growth = 4.0;

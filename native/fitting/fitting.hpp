@@ -1,8 +1,8 @@
 // fitting/: the constants of a program, fitted to data by its exact derivatives.
 //
 // Fits the placeholder constants of one program to the data: by BFGS on the reward as the paper has it, by Levenberg
-// and Marquardt's least squares, or by one after the other. A fit never ends worse than it began, and its work is
-// bounded.
+// and Marquardt's least squares, with the linear constants projected out or not, or by one after the other. A fit never
+// ends worse than it began, and its work is bounded.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,9 @@
 
 namespace symseek {
 
-// How constants are fitted and how a fit can end, by name and in order: Python reads these lists from the module.
-#define SYMSEEK_FIT_METHODS(X) X(mixed) X(least_squares) X(bfgs)
+// How constants are fitted and how a fit can end, by name and in order: Python reads these lists from the module. What
+// is remembered of a fit depends on the number of its method, so a new one comes last.
+#define SYMSEEK_FIT_METHODS(X) X(mixed) X(least_squares) X(bfgs) X(projected)
 #define SYMSEEK_FIT_STATUSES(X) X(converged) X(limit) X(invalid)
 
 #define X(NAME) NAME,
@@ -70,6 +71,10 @@ class Fitter {
   static constexpr double SMALL_GAIN = 1e-13;   // of the loss, predicted and made: converged
   static constexpr double SMALL_COSINE = 1e-7;  // between residuals and derivatives: converged
 
+  // What a step is solved for: all constants, damped; the linear ones alone, the others held; or all, of which only
+  // those that are not linear are damped.
+  enum class System { all, linear, projected };
+
   struct Point;
   void set_up(const std::vector<Instruction>& code, const Table& table);
   bool measure(const double* at, double& loss);  // false where the program is invalid
@@ -80,7 +85,10 @@ class Fitter {
   FitStatus search(const FitOptions& options, const Key& key, double* constants);
   FitStatus descend(const FitOptions& options, int start, double to_beat, double* x, double& loss);
   FitStatus least_squares(const FitOptions& options, double to_beat, double* x, double& loss);
-  bool solve(double damping, bool linear_only);
+  bool damped(int constant, System system) const { return system == System::all || !tape_.linear[constant]; }
+  bool solve(double damping, System system, bool spares = false);
+  bool project(double loss, double found);
+  void swap_derivatives();
   FitStatus bfgs(const FitOptions& options, double* x, double& loss);
   void look(const FitOptions& options, const double* x, double step, Point& point);
   bool line_search(const FitOptions& options, const double* x, Point& point, int& steps);
@@ -93,6 +101,7 @@ class Fitter {
   int size_ = 0;                                                 // K
   std::vector<double> values_, adjoints_, lanes_;                // see Derivation
   std::vector<double> at_, gradient_, normal_;                   // see Derivation
+  std::vector<double> other_gradient_, other_normal_;            // of another place
   std::vector<double> start_, guess_, best_, trial_, step_;      // [K]
   std::vector<double> factor_;                                   // Cholesky's, as `normal`
   std::vector<double> direction_, slope_, slope_before_, work_;  // [K] of BFGS

@@ -24,7 +24,7 @@ __all__ = ["FIT_METHODS", "FitConfig", "FitStatus", "search_constants", "with_ro
 Floats = NDArray[np.float64]
 RewardFunction = Callable[[Programs], Floats]  # rewards [B], NaN where invalid
 
-FIT_METHODS = ("mixed", "least_squares", "bfgs")
+FIT_METHODS = ("mixed", "least_squares", "bfgs", "projected")
 
 _LOOKS = 16  # random places that a start is chosen from
 _SPREAD = 0.25  # size of the first simplex, relative to a constant
@@ -63,8 +63,9 @@ class FitConfig:
     FitConfig(method='bfgs', restarts=0, max_steps=150, rescue=False)
     """
 
-    #: "bfgs" is the paper's, on the reward; "least_squares" is Levenberg and Marquardt's; "mixed"
-    #: descends by least squares, now and then by BFGS first, and finds the best optima.
+    #: "bfgs" is the paper's, on the reward; "least_squares" is Levenberg and Marquardt's;
+    #: "projected" is that with the linear constants solved for at every trial; "mixed" descends by
+    #: least squares, now and then by BFGS first, and finds the best optima.
     method: str = "mixed"
     restarts: int = 4  # further descents, each from the best of some random places
     max_steps: int = 100  # evaluations of a program in one descent

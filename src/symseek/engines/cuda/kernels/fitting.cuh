@@ -9,11 +9,12 @@
 
 constexpr uint8 CONVERGED = 0, LIMIT = 1, INVALID = 2;
 constexpr uint8 LEFT = 3, GOES_ON = 4;  // between kernels, and within one; no fit ends so
-constexpr int MIXED = 0, LEAST_SQUARES = 1, BFGS = 2;
+constexpr int MIXED = 0, LEAST_SQUARES = 1, BFGS = 2, PROJECTED = 3;
 
 constexpr int WATCH = 4;  // a descent that trails another is watched: how far it gains over this many steps
 constexpr double SMALL_GAIN = 1e-13;    // of the loss, predicted and made: converged
 constexpr double SMALL_COSINE = 1e-7;   // between residuals and derivatives: converged
+constexpr double WORTH = 0.1;  // a trial is projected where that gains more than this share of what the trial gained
 constexpr double FIRST_DAMPING = 1e-3;
 constexpr double LEAST_DAMPING = 1e-9;  // below this, none
 constexpr double MOST_DAMPING = 1e12;   // no step this short helps: a minimum as far as float64 can tell
@@ -85,6 +86,10 @@ struct FitOptions {
 
 struct Point;
 
+// What a step is solved for: all constants, damped; the linear ones alone, the others held; or all, of which only those
+// that are not linear are damped.
+enum class System { all, linear, projected };
+
 // Where a descent by least squares is.
 struct Progress {
   double to_beat, damping, growth;
@@ -93,6 +98,7 @@ struct Progress {
   int steps;
   bool linear_only;  // the constants that enter linearly are solved for, the others wait
   bool fresh;        // the derivatives are new
+  bool again;        // the trial is projected and waits for its second look
 
   // A shorter step next time; false when it is as short as can be.
   DEVICE bool shorten() {
@@ -203,21 +209,29 @@ struct Fitter {
 
   DEVICE bool is_linear(int constant) const { return tape.linear >> constant & 1; }
 
-  // Solves (N + damping diag N) step = gradient by Cholesky's method, for all constants or for the linear ones alone.
-  // False when the matrix is singular as far as float64 shows.
-  NOINLINE bool solve(double damping, bool linear_only) {
+  DEVICE bool damped(int constant, System system) const { return system == System::all || !is_linear(constant); }
+
+  // Solves (N + damping D) step = gradient by Cholesky's method; D is the diagonal of N where constants are damped. False
+  // when the matrix is singular as far as float64 shows. With `spares`, a linear constant that does what others before it
+  // do is held instead. `of_trial` takes the derivatives of the last look.
+  NOINLINE bool solve(double damping, System system, bool spares, bool of_trial) {
+    const double *const gradient = of_trial ? next_gradient : this->gradient;
+    const double *const normal = of_trial ? next_normal : this->normal;
+    const bool linear_only = system == System::linear;
     double factor[PAIRS], found[MAX_K];
     bool regular = true;
     UP_TO(i, size) {
       const double diagonal = normal[triangle(i, i)];
+      const double added = damped(i, system) ? damping : 0.0;
       const bool held = (linear_only && !is_linear(i)) || !(diagonal > 0.0);
       UP_TO(j, i + 1) {
         const bool apart = held || (linear_only && !is_linear(j)) || !(normal[triangle(j, j)] > 0.0);
-        double sum = i == j ? (held ? 1.0 : diagonal * (1.0 + damping)) : apart ? 0.0 : normal[triangle(i, j)];
+        double sum = i == j ? (held ? 1.0 : diagonal * (1.0 + added)) : apart ? 0.0 : normal[triangle(i, j)];
         UP_TO(k, j) sum -= factor[triangle(i, k)] * factor[triangle(j, k)];
         if (i == j) {
-          if (!(sum > 1e-14 * (held ? 1.0 : diagonal))) regular = false;
-          factor[triangle(i, i)] = sqrt(sum);
+          const bool spare = !(sum > 1e-14 * (held ? 1.0 : diagonal));
+          if (spare && !(spares && is_linear(i))) regular = false;
+          factor[triangle(i, i)] = spare ? infinity() : sqrt(sum);  // divided by it, all that is linked to it is 0
         } else {
           factor[triangle(i, j)] = sum / factor[triangle(j, j)];
         }
@@ -235,6 +249,20 @@ struct Fitter {
     UP_TO(i, size) step[i] = found[i];
     return regular;
   }
+  DEVICE bool solve(double damping, bool linear_only) {
+    return solve(damping, linear_only ? System::linear : System::all, false, false);
+  }
+
+  // Moves the linear constants of the trial, which was looked at last, to their best values for the others that it has:
+  // the program is affine in them, so one step does it. False where that gains too little or cannot be solved for.
+  NOINLINE bool project(double loss, double found) {
+    if (!solve(0.0, System::linear, true, true)) return false;
+    double gain = 0.0;
+    UP_TO(i, size) gain += step[i] * next_gradient[i];
+    if (!(gain > WORTH * (loss - found))) return false;
+    UP_TO(i, size) trial[i] += step[i];
+    return true;
+  }
 
   // Whether the residuals are at right angles to every derivative: no constant can make them smaller.
   DEVICE bool flat(double loss) const {
@@ -244,20 +272,24 @@ struct Fitter {
   }
 
   // Levenberg and Marquardt's method, in parts between which the program is looked at. The first step solves for the
-  // constants that enter linearly alone, the others waiting where they are.
+  // constants that enter linearly alone, the others waiting where they are. Variable projection damps only the others
+  // from then on, and looks at a trial a second time with its linear constants solved for. Each look is a step.
   DEVICE Progress begin(double to_beat, double loss) const {
-    return Progress{to_beat, some_linear ? 0.0 : FIRST_DAMPING, 4.0, loss, 0.0, 0, some_linear, true};
+    return Progress{to_beat, some_linear ? 0.0 : FIRST_DAMPING, 4.0, loss, 0.0, 0, some_linear, true, false};
   }
 
   // Puts the next place to look at into `trial`, or says how the descent has ended.
   NOINLINE uint8 propose(Progress& now, const double* x, double loss) {
+    if (now.again) return GOES_ON;  // `judge` has put it there
     while (now.steps < options.max_steps) {
       if (loss <= exact || (now.fresh && flat(loss))) return CONVERGED;
       now.fresh = false;
-      if (solve(now.damping, now.linear_only)) {
+      const System system = now.linear_only ? System::linear : projects() ? System::projected : System::all;
+      if (solve(now.damping, system, projects(), false)) {
         now.predicted = 0.0;
         UP_TO(i, size) {
-          now.predicted += step[i] * (gradient[i] + now.damping * normal[triangle(i, i)] * step[i]);
+          const double pull = damped(i, system) ? now.damping * normal[triangle(i, i)] * step[i] : 0.0;
+          now.predicted += step[i] * (gradient[i] + pull);
           trial[i] = x[i] + step[i];
         }
         return GOES_ON;
@@ -269,14 +301,19 @@ struct Fitter {
     return LIMIT;
   }
 
+  DEVICE bool projects() const { return options.method == PROJECTED && some_linear && !all_linear; }
+
   // Goes to the trial if it is better: `found` is its loss, 0 where it is invalid. Gives up when the descent will not
-  // come below what it must beat.
+  // come below what it must beat. A projected fit first asks for a second look, unless no step is left for it.
   NOINLINE uint8 judge(Progress& now, bool valid, double found, double* x, double& loss) {
     if (++now.steps % WATCH == 0) {
       const double needed = loss - now.to_beat, gain = now.watched - loss;
       if (needed > 0.0 && gain * (options.max_steps - now.steps) < needed * WATCH) return LIMIT;
       now.watched = loss;
     }
+    const bool first = projects() && !now.linear_only && !now.again;
+    now.again = first && valid && now.steps < options.max_steps && project(loss, found);
+    if (now.again) return GOES_ON;
     const bool small = now.predicted <= SMALL_GAIN * loss && loss - found <= SMALL_GAIN * loss;
     if (valid && found < loss) {
       const double ratio = (loss - found) / now.predicted;

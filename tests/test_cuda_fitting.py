@@ -39,6 +39,13 @@ from threaded_device import ThreadedDevice
 DEVICE = HostDevice()
 DEVICES = (ThreadedDevice(), DEVICE)
 
+# Kernels read programs without formulas in another way.
+PLAIN = Library(
+    ["add", "sub", "mul", "div", "pow", "sin", "cos", "exp", "log", "sqrt", "tanh", "2.5", "const"],
+    variables=["x", "y"],
+)
+assert steps_of(PLAIN).most == 1 < steps_of(LIBRARY).most
+
 pytestmark = pytest.mark.skipif(
     host_device.compiler() is None, reason="the kernels need a C++ compiler to run on the host"
 )
@@ -50,7 +57,9 @@ def on_device(rows: int = 20, library: Library = LIBRARY, device: Any = DEVICE) 
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(with_constants(LIBRARY, max_length=12), min_size=1, max_size=8),
+    st.sampled_from([LIBRARY, PLAIN]).flatmap(
+        lambda library: st.lists(with_constants(library, max_length=12), min_size=1, max_size=8)
+    ),
     st.builds(
         FitConfig,
         method=st.sampled_from(FIT_METHODS),
@@ -63,7 +72,7 @@ def on_device(rows: int = 20, library: Library = LIBRARY, device: Any = DEVICE) 
 def test_a_fit_never_ends_worse_and_says_what_it_did(
     batch: list[Program], config: FitConfig, rows: int
 ) -> None:
-    given_, on = Programs.from_list(batch), on_device(rows)
+    given_, on = Programs.from_list(batch), on_device(rows, batch[0].library)
     kept = given_.constants.copy()
     before = on.errors(given_)
     found = fit(given_, config, on)
@@ -82,12 +91,14 @@ def test_a_fit_never_ends_worse_and_says_what_it_did(
     assert again.absolute[ok].tobytes() == found.errors.absolute[ok].tobytes()
 
 
+@pytest.mark.parametrize("library", [LIBRARY, PLAIN], ids=["formulas", "plain"])
 @pytest.mark.parametrize("method", FIT_METHODS)
 @pytest.mark.parametrize(("rows", "count"), [(1, 200), (20, 200), (300, 60), (MANY, 20)])
-def test_fits_are_the_native_ones(method: str, rows: int, count: int) -> None:
+def test_fits_are_the_native_ones(library: Library, method: str, rows: int, count: int) -> None:
     """But for programs whose fits hang on last bits; those may end in other minima."""
-    batch, config = sampled(count), FitConfig(method, restarts=2)
-    found, native = fit(batch, config, on_device(rows)), fit(batch, config, on_table(rows))
+    batch, config = sampled(count, library), FitConfig(method, restarts=2)
+    on, native_on = on_device(rows, library), on_table(rows, library)
+    found, native = fit(batch, config, on), fit(batch, config, native_on)
     assert np.count_nonzero(found.errors.ok != native.errors.ok) <= 1 + count // 100
     ok = found.errors.ok & native.errors.ok
     one, other = found.errors.squared[ok], native.errors.squared[ok]
@@ -243,8 +254,9 @@ def test_what_cannot_be_fitted_is_refused() -> None:
 
 
 @pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed")
+@pytest.mark.parametrize("composed", [COMPOSED, ()], ids=["composed", "plain"])
 @pytest.mark.parametrize("sizes", SIZES)
-def test_the_kernels_are_cuda(sizes: tuple[int, int]) -> None:
+def test_the_kernels_are_cuda(sizes: tuple[int, int], composed: tuple[Token, ...]) -> None:
     names = OPERATORS if sizes == SIZES[0] else ("add", "mul", "sin")
-    steps = steps_of(Library([*names, *COMPOSED, "1", "const"], ["x"]))
+    steps = steps_of(Library([*names, *composed, "1", "const"], ["x"]))
     assert nvrtc.compile_errors(fit_source(steps, 20, *sizes)) == ""

@@ -29,13 +29,16 @@ SIZES = ((1, 1), (2, 3), (4, 6), (7, 32))  # constants, least and most, that a k
 MOST_CONSTANTS = SIZES[-1][1]
 SAMPLE = 1024  # rows on which starts are sought where there are several times as many
 EXACT = 1e-30  # every residual of a perfect fit is off by a few roundings of its target
-ROWS = {1: 4, 3: 2, 6: 2}  # that a thread works on at a time, by the most constants
+FEW_ROWS = 96  # up to here a thread works on one row at a time, beyond on several
+ROWS = {1: 4, 3: 2, 6: 2}  # so many, by the most constants
 WARP_ROWS = 512  # below this many rows a warp fits a program, from there on a block
-THREADS = 128  # of a block
+THREADS = 128  # of a block, unless it is said otherwise
+# Threads of a program share what reading its steps costs, and each solves for the constants alone.
+BLOCK_THREADS = {1: 256, 6: 64}
 # On very many rows a program has more threads, as many as there are registers for, so that programs
 # which take long do not keep the others waiting.
 MANY_ROWS = 16_384
-MANY_THREADS = {1: 512, 3: 512, 6: 384}
+MANY_THREADS = {1: 256, 3: 512, 6: 384}
 # A look at many rows is shared out in chunks, which depend on the number of rows alone: sums must
 # not depend on how many programs there are. Fewer rows than these are not worth a block.
 LEAST_CHUNK = 4096
@@ -47,12 +50,12 @@ MOST_NODES = 4096
 MOST_ROWS = 1 << 31  # places of rows in a kernel have 32 bits
 
 
-def fit_source(steps: Steps, length: int, least: int, most: int) -> str:
+def fit_source(steps: Steps, length: int, least: int, most: int, few_rows: bool = False) -> str:
     """The source of the kernels for programs of so many tokens and constants."""
     sizes = {
         "LEAST_K": least,
         "MAX_K": most,
-        "ROWS": ROWS.get(most, 1),
+        "ROWS": 1 if few_rows else ROWS.get(most, 1),
         "NODES": _nodes(steps, length),
         "STACK": power_of_two(steps.depth(length)),
         "SUM_BYTES": _sum_bytes(most),
@@ -238,7 +241,8 @@ class FitKernels:
 
     def _kernels(self, length: int, size: tuple[int, int]) -> Mapping[str, Kernel]:
         if (length, size[1]) not in self._known:
-            source = fit_source(self._steps, length, *size)
+            few_rows = self._block.rows <= FEW_ROWS
+            source = fit_source(self._steps, length, *size, few_rows=few_rows)
             self._known[length, size[1]] = compiled(self._device, source, "fit", "take_steps")
         return self._known[length, size[1]]
 
@@ -272,4 +276,4 @@ class FitKernels:
         """Threads that fit one program."""
         if rows < WARP_ROWS:
             return self._device.warp
-        return THREADS if rows < MANY_ROWS else _most_threads(most)
+        return BLOCK_THREADS.get(most, THREADS) if rows < MANY_ROWS else _most_threads(most)

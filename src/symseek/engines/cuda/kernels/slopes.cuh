@@ -46,35 +46,47 @@ DEVICE void run_once(const Rows& rows, const double* at, const int (&row)[ROWS],
     const Step step = tape.steps[i];
     const Operands operands = SLOPES ? tape.operands[i] : Operands{0, 0};
     const uint32 first = operands.first, second = operands.second;
-    if (step.opcode == VARIABLE || step.opcode == NUMBER || step.opcode == CONSTANT) {
-      EACH_ROW stack[height][r] = top[r];
-      ++height;
+    const int opcode = step.opcode & OPCODE;
+    double other[ROWS];  // the operand that is not on top
+    if (step.opcode & LEAF || opcode == PUSH) {
+      const int kind = step.opcode >> LEAF_KIND;
+      if (kind == VARIABLE) {
+        const double* column = rows.columns + step.index * rows.stride;
+        EACH_ROW other[r] = __ldg(column + row[r]);
+      } else {
+        const double value = kind == CONSTANT ? at[step.index] : step.value;
+        watch(worst, value);
+        EACH_ROW other[r] = value;
+      }
+      if (opcode == PUSH) {
+        EACH_ROW {
+          stack[height][r] = top[r];
+          top[r] = other[r];
+        }
+        ++height;
+        continue;
+      }
+    } else if (step.opcode & STACKED) {
+      --height;
+      EACH_ROW other[r] = stack[height][r];
     }
-    if (SLOPES && first && (step.opcode == SIN || step.opcode == COS)) {  // each has the other for its slope
+    if (step.opcode & LEAF_FIRST) EACH_ROW {
+      const double below = top[r];
+      top[r] = other[r];
+      other[r] = below;
+    }
+    if (SLOPES && first && (opcode == SIN || opcode == COS)) {  // each has the other for its slope
       EACH_ROW {
         double sine, cosine;
         sincos(top[r], &sine, &cosine);
-        const double by = step.opcode == SIN ? cosine : -sine;
-        top[r] = step.opcode == SIN ? sine : cosine;
+        const double by = opcode == SIN ? cosine : -sine;
+        top[r] = opcode == SIN ? sine : cosine;
         scale_slopes(slopes[r], first, by);
         watch(worst, top[r]);
       }
       continue;
     }
-    switch (step.opcode) {
-      case VARIABLE: {
-        const double* column = rows.columns + step.index * rows.stride;
-        EACH_ROW top[r] = __ldg(column + row[r]);
-        break;
-      }
-      case NUMBER:
-        EACH_ROW top[r] = step.value;
-        break;
-      case CONSTANT: {
-        const double value = at[step.index];
-        EACH_ROW top[r] = value;
-        break;
-      }
+    switch (opcode) {
 #define UNARY(CODE, VALUE, SLOPE, UNDERFLOW)                                                     \
   case CODE:                                                                                     \
     EACH_ROW {                                                                                   \
@@ -85,15 +97,14 @@ DEVICE void run_once(const Rows& rows, const double* at, const int (&row)[ROWS],
     break;
 #define BINARY(CODE, VALUE, SLOPE_A, SLOPE_B, UNDERFLOW)              \
   case CODE:                                                          \
-    --height;                                                         \
     EACH_ROW {                                                        \
-      const double a = top[r], b = stack[height][r], v = VALUE;       \
+      const double a = top[r], b = other[r], v = VALUE;               \
       if (SLOPES && first) scale_slopes(slopes[r], first, SLOPE_A);   \
       if (SLOPES && second) scale_slopes(slopes[r], second, SLOPE_B); \
       top[r] = v;                                                     \
     }                                                                 \
     break;
-        OPERATIONS(UNARY, BINARY)
+      OPERATIONS(UNARY, BINARY)
 #undef UNARY
 #undef BINARY
     }

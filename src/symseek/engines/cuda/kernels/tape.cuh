@@ -1,5 +1,12 @@
 // A program as the list of its steps, in the order in which a stack of values takes them, and what a fit wants to know
-// of its constants.
+// of its constants. Half of a program is leaves, so an operator takes an operand that is a leaf from the step itself and
+// not from the stack; only libraries with formulas have the steps as they are.
+constexpr int OPCODE = 0xff;   // the bits of `Step::opcode` that say what to do
+constexpr int PUSH = 0xff;     // what is done: a leaf is put on the stack
+constexpr int LEAF_FIRST = 0x100, LEAF_SECOND = 0x200, LEAF = LEAF_FIRST | LEAF_SECOND;  // which operand is a leaf
+constexpr int STACKED = 0x400;  // the second operand is on the stack, below the first
+constexpr int LEAF_KIND = 12;   // shifted by so many bits: VARIABLE, NUMBER or CONSTANT
+
 struct alignas(8) Operands {  // of a step: the constants that they depend on, a bit each
   uint32 first, second;
 };
@@ -69,23 +76,53 @@ DEVICE uint32 linear_constants(Node* nodes, int count, int root) {
   return linear;
 }
 
+DEVICE bool is_leaf(int opcode) { return opcode == VARIABLE || opcode == NUMBER || opcode == CONSTANT; }
+
+// Writes the steps of a tape; leaves wait until it is known which operator takes them.
+struct Writer {
+  Tape& tape;
+  int count = 0;
+
+  DEVICE void write(const Step& step, const Operands& operands) {
+    tape.steps[count] = step;
+    tape.operands[count++] = operands;
+  }
+  DEVICE void push(const Step& leaf) { write({leaf.value, PUSH | leaf.opcode << LEAF_KIND, leaf.index}, {0, 0}); }
+
+  // An operator; its operands are leaves, or null where they are on the stack already.
+  DEVICE void operate(const Step& step, int arity, const Step* first, const Step* second, const Operands& operands) {
+    if (arity == 1) {
+      if (first) push(*first);
+      write(step, operands);
+    } else if (first || second) {
+      if (first && second) push(*second);
+      const Step& leaf = first ? *first : *second;
+      const int which = (first ? LEAF_FIRST : LEAF_SECOND) | leaf.opcode << LEAF_KIND;
+      write({leaf.value, step.opcode | which, leaf.index}, operands);
+    } else {
+      write({0.0, step.opcode | STACKED, 0}, operands);
+    }
+  }
+};
+
 // Reads a program; by one thread.
 DEVICE void read_tape(Tape& tape, const Program& program) {
   short stack[STACK];
   Node nodes[NODES];
-  int count = 0, height = 0, steps = 0;
+  Step leaves[FORMULAS ? 1 : NODES];  // by node
+  int count = 0, height = 0;
   tape.size = program.constant_count;
+  Writer writer{tape};
   Step step;
   for (Walk walk(program); walk.next(step);) {
-    tape.steps[steps] = step;
-    Operands& operands = tape.operands[steps++];
-    operands = {0, 0};
-    if (step.opcode == ARGUMENT) {  // the operand is a node already
+    if (FORMULAS && step.opcode == ARGUMENT) {  // the operand is a node already
+      writer.write(step, {0, 0});
       stack[height] = stack[height - 1 - step.index];
       ++height;
       continue;
     }
-    if (step.opcode == FINISH) {
+    if (FORMULAS && step.opcode == FINISH) {
+      writer.write(step, {0, 0});
       const short result = stack[height - 1];
       height -= step.index;
       stack[height - 1] = result;
@@ -94,15 +131,25 @@ DEVICE void read_tape(Tape& tape, const Program& program) {
     Node node{{-1, -1}, (short)step.index, (uint8)step.opcode, false, 0, 0};
     if (step.opcode == CONSTANT) node.below = 1u << step.index;
     const int arity = arity_of(step.opcode);
+    Operands operands{0, 0};
+    const Step* taken[2] = {nullptr, nullptr};
     for (int k = 0; k < arity; ++k) {
       const short operand = stack[--height];
       node.operand[k] = operand;
       node.below |= (k == 0 ? operands.first : operands.second) = nodes[operand].below;
       if (k == 0 || operand != node.operand[0]) nodes[operand].users = nodes[operand].users == 0 ? 1 : 2;
+      if (!FORMULAS && is_leaf(nodes[operand].opcode)) taken[k] = &leaves[operand];
     }
+    if (FORMULAS)
+      writer.write(step, operands);
+    else if (arity > 0)
+      writer.operate(step, arity, taken[0], taken[1], operands);
+    else
+      leaves[count] = step;
     nodes[count] = node;
     stack[height++] = (short)count++;
   }
-  tape.count = steps;
+  if (!FORMULAS && is_leaf(nodes[count - 1].opcode)) writer.push(leaves[count - 1]);
+  tape.count = writer.count;
   tape.linear = linear_constants(nodes, count, stack[height - 1]);
 }

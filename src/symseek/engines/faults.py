@@ -38,14 +38,14 @@ def _told(error: Exception) -> str | None:
     cuda = getattr(sys.modules.get("cupy"), "cuda", None)
     if cuda is None:
         return None
+    if type(error) is MemoryError:  # of the host
+        return None
     said = " ".join(str(error).split())[:_MOST_SAID]
-    if isinstance(error, MemoryError):
-        if type(error) is MemoryError:  # of the host
-            return None
+    failed = isinstance(error, (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError))
+    # A kernel needs memory too, for its threads; the driver says so when it is launched.
+    if isinstance(error, MemoryError) or (failed and "OUT_OF_MEMORY" in said):
         return (
             f"the GPU is out of memory ({said}); close what else uses it, or use fewer rows or a"
             " smaller batch"
         )
-    if isinstance(error, (cuda.runtime.CUDARuntimeError, cuda.driver.CUDADriverError)):
-        return f"the GPU stopped working ({said}); check `nvidia-smi`"
-    return None
+    return f"the GPU stopped working ({said}); check `nvidia-smi`" if failed else None

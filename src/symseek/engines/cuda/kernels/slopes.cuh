@@ -8,7 +8,6 @@ constexpr int UNROLLED = MAX_K <= 3 ? MAX_K : 1, SUM_UNROLLED = MAX_K <= 8 ? MAX
 #define UP_TO(i, end) _Pragma("unroll UNROLLED") for (int i = 0; i < MAX_K; ++i) if (i < (end))
 #define DOWN_FROM(i, end) _Pragma("unroll UNROLLED") for (int i = MAX_K - 1; i >= 0; --i) if (i < (end))
 
-
 // Rows of a table, from one of them on: offsets are as short as can be, since every step of a program adds them.
 struct Rows {
   const double *columns, *target, *weight;
@@ -25,7 +24,7 @@ struct Rows {
 
 #define EACH_ROW _Pragma("unroll") for (int r = 0; r < ROWS; ++r)
 
-// Multiplies the slopes by some constants.
+// Multiplies the derivatives by these constants, a bit each, by a factor.
 DEVICE void scale_slopes(double (&slopes)[MAX_K], uint32 constants, double by) {
   SUM_UP_TO(k, MAX_K) if (constants >> k & 1) slopes[k] *= by;
 }

@@ -1,8 +1,8 @@
 // A program as the list of its steps, in the order in which a stack of values takes them, and what a fit wants to know
 // of its constants. Half of a program is leaves, so an operator takes an operand that is a leaf from the step itself and
 // not from the stack; only libraries with formulas have the steps as they are.
-constexpr int OPCODE = 0xff;   // the bits of `Step::opcode` that say what to do
-constexpr int PUSH = 0xff;     // what is done: a leaf is put on the stack
+constexpr int OPCODE = 0xff;    // the bits of `Step::opcode` that say what to do
+constexpr int PUSH = 0xff;      // what is done: a leaf is put on the stack
 constexpr int LEAF_FIRST = 0x100, LEAF_SECOND = 0x200, LEAF = LEAF_FIRST | LEAF_SECOND;  // which operand is a leaf
 constexpr int STACKED = 0x400;  // the second operand is on the stack, below the first
 constexpr int LEAF_KIND = 12;   // shifted by so many bits: VARIABLE, NUMBER or CONSTANT
@@ -24,7 +24,7 @@ static_assert(MAX_K <= 32, "a bit for each constant");
 // Where the tape of this group is. Said in this way, the compiler knows that it is shared memory.
 DEVICE Tape& own_tape() { return *(Tape*)(shared_memory + SUM_BYTES + threadIdx.y * TAPE_BYTES); }
 
-// A node as `mark_linear` sees it: what it does to which other nodes.
+// A node as `linear_constants` sees it: what it does to which other nodes.
 struct Node {
   short operand[2];
   short index;  // number of the constant in pre-order

@@ -101,8 +101,8 @@ def _descent_bytes(nodes: int, constants: int) -> int:
 def chunks_of(rows: int) -> tuple[int, int]:
     """Rows of a chunk, and how many chunks there are.
 
-    >>> chunks_of(4_096), chunks_of(1_000_000)
-    ((1024, 4), (2048, 489))
+    >>> chunks_of(10_000), chunks_of(1_000_000)
+    ((4096, 3), (4096, 245))
     """
     size = max(LEAST_CHUNK, -(-rows // (MOST_CHUNKS * THREADS)) * THREADS)
     return size, -(-rows // size)

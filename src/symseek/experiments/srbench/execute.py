@@ -1,7 +1,7 @@
 """One run: a fit with the settings that a user has who gives none, then its grades.
 
 The settings of a spec are `noise`, `seconds` and `threads`, and `max_expressions` where it is
-another number than that of a fit. As seconds end most runs, another machine may find another
+another number than that of a fit. Where seconds end a run, another machine may find another
 formula.
 """
 

@@ -203,7 +203,7 @@ DEVICE = defaultdict(lambda: 8, name=b"a GPU")  # whatever else is asked of it
     [
         (CUDARuntimeError("cudaErrorUnknown: unknown"), "the GPU stopped working (cudaErrorUnk"),
         (CUDADriverError("CUDA_ERROR_DEINITIALIZED"), "the GPU stopped working (CUDA_ERROR_DE"),
-        (CUDADriverError("CUDA_ERROR_OUT_OF_MEMORY: out"), "the GPU is out of memory (CUDA_ERROR_OUT"),
+        (CUDADriverError("CUDA_ERROR_OUT_OF_MEMORY"), "the GPU is out of memory (CUDA_ERROR_OUT"),
         (OutOfMemoryError("allocating 5 bytes"), "the GPU is out of memory (allocating 5 bytes)"),
     ],
 )

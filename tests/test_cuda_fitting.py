@@ -16,6 +16,7 @@ from host_device import HostDevice
 from strategies import COMPOSED
 from symseek import FitConfig, FitStatus, InputError, Library, Program, Programs, Token
 from symseek.constants import FIT_METHODS
+from symseek.engines.cuda import fitting
 from symseek.engines.cuda.evaluator import Batch, CudaEvaluator, Sums
 from symseek.engines.cuda.fitting import SIZES, fit_source
 from symseek.engines.cuda.operations import steps_of
@@ -251,6 +252,12 @@ def test_what_cannot_be_fitted_is_refused() -> None:
         CudaEvaluator(library, DEVICE, np.ones((3, 1))).fit(batch, FitConfig())
     on = CudaEvaluator(library, DEVICE, np.ones((3, 1)), np.ones(3))
     assert len(on.fit(batch[:0], FitConfig()).status) == 0
+
+
+def test_more_rows_than_kernels_can_count_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "MOST_ROWS", 20)
+    with pytest.raises(InputError, match=r"fewer than 20 rows, and these are 20; take fewer"):
+        on_device(20).fit(sampled(3), FitConfig())
 
 
 @pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed")

@@ -47,7 +47,7 @@ ROOM = 256 << 20  # bytes for descents; more programs follow one another
 LOAD = 16  # blocks for each processor: more than run at a time, so that none waits for the last
 MOST_SHARED = 90 << 10  # bytes that any GPU of the last years has
 MOST_NODES = 4096
-MOST_ROWS = 1 << 31  # places of rows in a kernel have 32 bits
+MOST_ROWS = (1 << 31) - (1 << 16)  # places of rows in a kernel have 32 bits, a few beyond the end
 
 
 def fit_source(steps: Steps, length: int, least: int, most: int, few_rows: bool = False) -> str:

@@ -238,27 +238,37 @@ def _in_waves(residuals: Floats, X: Floats, weights: Floats, chance: float) -> b
     """Whether a slow wave along one input, or a product of two along two, is in the residuals.
 
     A formula that comes near the law and is not the law errs smoothly, with a few changes of sign,
-    and that shows long before neighbours are alike. The sums are over the roots of their squares,
-    so that neither outliers nor noise that grows with an input make a false alarm.
+    and that shows long before neighbours are alike.
+    """
+    found = _waves(residuals, X, weights)
+    if not found.size:
+        return False
+    return float(found.max()) > NormalDist().inv_cdf(1 - chance / (2 * found.size))
+
+
+def _waves(residuals: Floats, X: Floats, weights: Floats) -> Floats:
+    """How strongly each wave is in the residuals: near 1 where those are noise.
+
+    Each is a sum over the root of its squares, so that neither outliers nor noise that grows with
+    an input make it large.
     """
     columns = [column for column in X.T if column.min() < column.max()]
     if not columns:
-        return False
+        return np.zeros(0)
     centred = weights * (residuals - np.average(residuals, weights=weights))
     places = np.pi * np.column_stack([_places(column) for column in columns])
-    waves = [np.cos(order * places) for order in range(1, _WAVES + 1)]
+    # Rounded, so that a wave which vanishes at all places of a column does vanish.
+    waves = [np.cos(order * places).round(12) for order in range(1, _WAVES + 1)]
     along = np.hstack(waves)
     found = np.abs(centred @ along) / _root(centred**2 @ along**2)
-    count, highest = found.size, float(found.max())
-    if 1 < len(columns) <= _MOST_PAIRED:
-        slow = np.hstack(waves[:_PAIRED])
-        sums = slow.T @ (centred[:, None] * slow)
-        scales = _root((slow**2).T @ ((centred**2)[:, None] * slow**2))
-        names = np.tile(np.arange(len(columns)), _PAIRED)
-        pairs = names[:, None] < names
-        count += int(pairs.sum())
-        highest = max(highest, float((np.abs(sums) / scales)[pairs].max()))
-    return highest > NormalDist().inv_cdf(1 - chance / (2 * count))
+    if not 1 < len(columns) <= _MOST_PAIRED:
+        return np.asarray(found)
+    slow = np.hstack(waves[:_PAIRED])
+    sums = slow.T @ (centred[:, None] * slow)
+    scales = _root((slow**2).T @ ((centred**2)[:, None] * slow**2))
+    inputs = np.tile(np.arange(len(columns)), _PAIRED)
+    pairs = inputs[:, None] < inputs
+    return np.concatenate([found, (np.abs(sums) / scales)[pairs]])
 
 
 def _root(squares: Floats) -> Floats:

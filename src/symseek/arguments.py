@@ -80,10 +80,14 @@ def shown(value: Any) -> str:
 # --- of a frozen dataclass, its fields by their names
 
 
-def wholes(record: Any, *names: str) -> None:
-    """Refuse fields that are no whole numbers; the others become Python's."""
-    for name in names:
-        object.__setattr__(record, name, whole(name, getattr(record, name), "a whole number"))
+def wholes(record: Any, *names: str, optional: tuple[str, ...] = ()) -> None:
+    """Refuse fields that are no whole numbers, nor None if they are optional."""
+    for name in (*names, *optional):
+        value, wanted = getattr(record, name), "a whole number"
+        if value is None and name in optional:
+            continue
+        wanted += ", or None" if name in optional else ""
+        object.__setattr__(record, name, whole(name, value, wanted))
 
 
 def numbers(record: Any, *names: str, optional: tuple[str, ...] = ()) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -55,7 +56,7 @@ class Stopped(enum.Enum):
     REWARD = "the wanted reward is reached"
     EXACT = "a formula meets every digit of the target"
     CALLBACK = "the callback asked to stop"
-    EARLY = "early stopping: nothing better has been found for long"
+    EARLY = "what is left cannot be distinguished from noise, and the search has stopped improving"
     INTERRUPTED = "interrupted; the best so far is kept"
 
 
@@ -132,10 +133,10 @@ Callback = Callable[[Iteration], object]
 
 
 class Budget(Protocol):
-    """What ends a search."""
+    """What ends a search; None where there is no limit."""
 
     @property
-    def max_expressions(self) -> int: ...
+    def max_expressions(self) -> int | None: ...
     @property
     def max_seconds(self) -> float | None: ...
     @property
@@ -145,7 +146,7 @@ class Budget(Protocol):
 def check_budget(budget: Budget, batch: str, setting: str) -> None:
     """Refuse a budget smaller than one batch, no time at all, and a reward that is not a number."""
     size = getattr(budget, setting)
-    if budget.max_expressions < size:
+    if budget.max_expressions is not None and budget.max_expressions < size:
         raise InputError(
             f"the budget of {budget.max_expressions} expressions is smaller than one {batch} of"
             f" {size}; raise max_expressions or lower {setting}"
@@ -211,7 +212,8 @@ class Tally:
         self.clock = clock
         self.front = state.front
         self.expressions = state.expressions
-        self.most = budget.max_expressions
+        most = budget.max_expressions
+        self.most = sys.maxsize if most is None else most
         self.out_of_time = False  # whether the clock has set an end to the expressions
 
     def grade(self, programs: Programs, race: bool = True) -> Graded:

@@ -54,7 +54,8 @@ class SearchConfig:
     """How to search. The defaults are the paper's settings for deep symbolic regression."""
 
     batch_size: int = 1000  # N: programs sampled in each iteration
-    max_expressions: int = 2_000_000  # the budget: every program graded counts, copies too
+    # The budget: every program graded counts, copies too. None: no limit.
+    max_expressions: int | None = 2_000_000
     max_seconds: float | None = None  # a second budget, in time
     stop_reward: float | None = None  # stop once the best reward reaches this
     objective: Objective = field(default_factory=RiskSeeking)
@@ -70,7 +71,7 @@ class SearchConfig:
     racing: Racing | None = None  # on many rows, grade on few first and only the best on all
 
     def __post_init__(self) -> None:
-        wholes(self, "batch_size", "max_expressions", "max_constants")
+        wholes(self, "batch_size", "max_constants", optional=("max_expressions",))
         numbers(self, "learning_rate", "entropy_weight", "entropy_decay", "fresh")
         numbers(self, optional=("max_seconds", "stop_reward"))
         flags(self, "underflow_invalid")
@@ -142,6 +143,16 @@ class Proposer(Protocol):
         """The best it knows, which a front may not show, after so many expressions."""
 
 
+class Ends(Protocol):
+    """Says when a search ends, or begins anew; by its state alone, so that it can be repeated."""
+
+    def __call__(self, state: SearchState) -> Stopped | None:
+        """The reason to end, if there is one."""
+
+    def begins_anew(self, state: SearchState) -> bool:
+        """Whether the next iteration is one of a policy that has learnt nothing."""
+
+
 class Search(Looped):
     """Finds programs with high reward, on data X [N, n], y [N] or under a score of the programs.
 
@@ -169,7 +180,7 @@ class Search(Looped):
         score: ScoreFunction | None = None,
         deterministic: bool = True,
         constraints: Iterable[Constraint | Custom] | None = None,
-        stop_early: Callable[[SearchState], Stopped | None] | None = None,
+        ending: Ends | None = None,
         proposals: Proposer | None = None,
         seed: int = 0,
         threads: int = 1,
@@ -199,7 +210,7 @@ class Search(Looped):
         if config.evolution is not None:
             self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, self.data)
             self.margin = max(config.batch_size, config.evolution.pairs)
-        self.stop_early = stop_early  # asked between iterations
+        self.ending = ending  # asked between iterations
         self.proposals = proposals  # programs from elsewhere, in every iteration
         first = first_weights(config.policy, library, seed)
         # Its random numbers are those of another seed: the same ones would give the same programs.
@@ -240,6 +251,8 @@ class Search(Looped):
     def step(self, state: SearchState, tally: Tally) -> SearchState:
         """One iteration of Algorithm 1."""
         config, clock = self.config, tally.clock
+        if self.ending is not None and self.ending.begins_anew(state):
+            state = self.begun_anew(state)
         room = self._room(tally)
         batch, entropy = self._first_batch(state, tally)
         batch, unaided = self._with_proposals(batch, state, tally, room)
@@ -368,8 +381,8 @@ class Search(Looped):
     def finished(self) -> Stopped | None:
         """Why there is nothing left to do; None while there is."""
         stopped = super().finished
-        if stopped is None and self.stop_early is not None:
-            stopped = self.stop_early(self.state)
+        if stopped is None and self.ending is not None:
+            stopped = self.ending(self.state)
         return stopped
 
     # What others ask of a search between two iterations.
@@ -413,22 +426,22 @@ class Search(Looped):
         if other.state.weights.shape == self.state.weights.shape:
             self.state = replace(self.state, weights=other.state.weights)
 
-    def begin_anew(self) -> None:
-        """Go on with a policy that has learnt nothing, and keep the front."""
+    def begun_anew(self, state: SearchState) -> SearchState:
+        """The state with a policy that has learnt nothing, and with the front it had."""
         first = first_weights(self.config.policy, self.library, self.seed)
-        self.state = replace(
-            self.state,
+        return replace(
+            state,
             weights=first.flat,
             adam=AdamState.start(first.flat.size),
             objective=self.config.objective.start(),
             population=None,
-            begun=self.state.expressions,
+            begun=state.expressions,
         )
 
-    def raise_budget(self, expressions: int, seconds: float | None) -> None:
-        """Allow so many more expressions and seconds."""
+    def raise_budget(self, expressions: int | None, seconds: float | None) -> None:
+        """Allow so many more expressions and seconds; None for no limit."""
         self.config = replace(
             self.config,
-            max_expressions=self.state.expressions + expressions,
+            max_expressions=None if expressions is None else self.state.expressions + expressions,
             max_seconds=None if seconds is None else self.state.seconds + seconds,
         )

@@ -37,7 +37,9 @@ Search a table for a formula.
 
 The file is CSV, TSV, columns aligned with blanks, or Parquet, with a line of names; lines that
 begin with # and a row of units are left out. All columns but the target are used unless --features
-names some. While it searches, a bar and the best formulas so far are shown. Ctrl-C, like `kill`,
+names some. A fit searches until a formula is exact, or what is left cannot be distinguished from
+noise by a test, or the time is up; with neither --max-seconds nor --max-expressions it may go on
+until Ctrl-C. While it searches, a bar and the best formulas so far are shown. Ctrl-C, like `kill`,
 ends early and keeps everything. What is found goes into a folder, by default data-run-1 for
 data.csv: the formulas (front.csv, front.json), a report to open in a browser (report.html), the
 settings, the course of the search (curve.csv) and a checkpoint to go on from. `symseek show` prints
@@ -199,14 +201,10 @@ def _known(regression: Regression) -> dict[str, str]:
 def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | None:
     """The command that repeats the run, if there is one: not if it ended by chance."""
     from symseek.loop import Stopped
-    from symseek.regression.regression import ending_of
 
     if result.stopped is Stopped.INTERRUPTED:
         return None
     if result.stopped is Stopped.TIME and result.repeated_by is None:
-        return None
-    search, budget = regression.search, run.request.settings.max_expressions
-    if result.repeated_by is not None and ending_of(search).depends_on(budget, search.state):
         return None
     unaided = {each.state.unaided for each in regression.searches if each.iteration}
     if len(unaided) == 2:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["add_resume"]
 
 DESCRIPTION = """\
-Go on with a run that was stopped, killed or ended.
+Continue a run that was stopped, killed or ended.
 
 A run that was killed ends with the same result as without the interruption. One that has spent its
-budget goes on if a larger one is given. A report that was left out is written. A run that has lost
-its GPU goes on with --engine native; the last bits of what it finds may then differ.
+time or its number of expressions continues if more is given, as in --max-seconds 120. A report that
+was left out is written. A run that has lost its GPU continues with --engine native; the last bits
+of what it finds may then differ.
 """
 
 
@@ -70,9 +71,14 @@ def _refuse_finished(run: RunFolder, regression: Regression) -> None:
     reason = regression.finished
     if reason is None or not run.complete:
         return
+    larger = {
+        Stopped.BUDGET: "`max_expressions`",
+        Stopped.TIME: "`max_seconds`",
+        Stopped.EARLY: "`patience`",
+    }
     advice = (
-        "there is nothing better to find"
-        if reason in (Stopped.REWARD, Stopped.EXACT)
-        else "give a larger `max_expressions`, `max_seconds` or `patience` to go on"
+        f"give a larger {larger[reason]}, or none, to continue"
+        if reason in larger
+        else "there is nothing better to find"
     )
     raise InputError(f"the run {str(run.path)!r} is finished: {reason.value}; {advice}")

@@ -154,7 +154,7 @@ def _add_setting(parser: Parser, name: str, text: str, default: Any) -> None:
         shown: Any = "every core"
     else:
         shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
-        shown = "none" if shown == "" else shown
+        shown = "none" if shown in ("", None) else shown
     parser.add_argument(
         option,
         type=reader,
@@ -206,7 +206,7 @@ def _formulas(text: str) -> tuple[str, ...]:
 _READERS: dict[str, Any] = {
     "operators": _tokens,
     "max_length": _whole,
-    "max_expressions": _whole,
+    "max_expressions": _whole_or_none,
     "max_seconds": _number_or_none,
     "patience": _whole_or_none,
     "validation": _number,

@@ -74,7 +74,7 @@ def add_srbench(commands: Commands) -> None:
         "--max-expressions",
         type=positive,
         metavar="N",
-        help="how many formulas to try at most in a run; default: as many as a fit",
+        help="how many formulas to try at most in a run; default: 1,000,000, SRBench's limit",
     )
     add("--jobs", type=positive, default=1, metavar="N", help="runs at a time; default 1")
     add("--cluster", metavar="ADDRESS", help="a Ray cluster to run on instead: auto, host:6379")

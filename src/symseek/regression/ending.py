@@ -1,14 +1,16 @@
-"""When a search on a table ends: a formula is exact, or there is only noise left to explain.
+"""When a search on a table ends, and when it begins anew.
 
-Patience is for noise. While what the formula to pick leaves is no noise, or most of the budget is
-left, a search that brings nothing better begins anew instead. Everything here depends on the state
-of the search alone, so that a resumed search ends where it would have.
+A fit searches until a formula is exact, or what is left cannot be distinguished from noise by a
+test, or the time is up. A search that has stopped improving while a pattern is left begins anew.
+Everything here depends on the state of the search alone: neither on its budgets nor on a clock, so
+that a search that is resumed, or repeated by its count of expressions, ends where it would have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from symseek.front import Front
 from symseek.loop import Stopped
 from symseek.programs import Program
 from symseek.regression.exactness import looks_random
@@ -18,7 +20,6 @@ from symseek.search import SearchState
 __all__ = ["Ending"]
 
 _NEAR = 1e-5  # errors at least so small may be exact once the constants are polished
-_LITTLE = 0.1  # of the budget: a search that has used less of it has hardly begun
 
 
 class Ending:
@@ -33,35 +34,47 @@ class Ending:
         self.patient_from = 0  # expressions
         self._errors: dict[Program, float] = {}
         self._exact: dict[Program, bool] = {}
+        self._noise: dict[Program, bool] = {}
+        self._last: tuple[Front, int] | None = None  # a front, and the row to pick
 
     def __call__(self, state: SearchState) -> Stopped | None:
         """The reason to end, if there is one."""
         if any(self._is_exact(each.program) for each in state.front):
             return Stopped.EXACT
+        return Stopped.EARLY if self._stagnates(state) and self._leaves_noise(state) else None
+
+    def begins_anew(self, state: SearchState) -> bool:
+        """Whether the search has stopped improving although what is left is no noise."""
+        return self._stagnates(state) and not self._leaves_noise(state)
+
+    def _stagnates(self, state: SearchState) -> bool:
+        """Whether patience is over: nothing better for long since the formula to pick was found."""
         if self.patience is None or not len(state.front):
-            return None
-        found = state.front[self._picked(state)].found_at
+            return False
+        found = state.front[self._picked(state.front)].found_at
         took = max(found - state.begun, 0)
         since = state.expressions - max(found, self.patient_from, state.begun)
-        return Stopped.EARLY if since >= max(self.patience, 2 * took) else None
+        return since >= max(self.patience, 2 * took)
 
-    def too_soon(self, state: SearchState, budget: int) -> bool:
-        """Whether a search that brings nothing better should begin anew rather than end."""
-        if state.expressions < _LITTLE * budget:
-            return True
-        picked = state.front[self._picked(state)].program
-        residuals = self.measure.residuals(picked)
-        if self.measure.digits.explain(residuals):
-            return False
-        return not looks_random(residuals, self.measure.data.X)
+    def _leaves_noise(self, state: SearchState) -> bool:
+        """Whether the residuals of the formula to pick are rounding, or look like noise."""
+        picked = state.front[self._picked(state.front)].program
+        if picked not in self._noise:
+            data = self.measure.data
+            # Constants that are nearly fitted leave a pattern which is not the formula's.
+            residuals = self.measure.residuals(self.polished(picked))
+            self._noise[picked] = self.measure.digits.explain(residuals) or looks_random(
+                residuals, data.X, weights=data.weights
+            )
+        return self._noise[picked]
 
-    def depends_on(self, budget: int, state: SearchState) -> bool:
-        """Whether another budget, as long as it is not spent, might have changed the search."""
-        return self.patience is not None and state.begun > 0 and self.patience < _LITTLE * budget
-
-    def _picked(self, state: SearchState) -> int:
-        programs = [each.program for each in state.front]
-        return self.measure.elbow(programs, [self._error(each) for each in programs])
+    def _picked(self, front: Front) -> int:
+        """The row of a front to pick; asked more than once in an iteration."""
+        if self._last is None or self._last[0] is not front:
+            programs = [each.program for each in front]
+            errors = [self._error(each) for each in programs]
+            self._last = front, self.measure.elbow(programs, errors)
+        return self._last[1]
 
     def _error(self, program: Program) -> float:
         if program not in self._errors:

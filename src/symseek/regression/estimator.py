@@ -44,16 +44,21 @@ class UndefinedWarning(UserWarning):
 class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Finds the formula behind a table of numbers.
 
+    A fit searches until a formula is exact, or what is left cannot be distinguished from noise by a
+    test, or the time is up.
+
     Args:
         operators: names of operators, numbers, and `Token`s of your own that formulas are made of.
         constants: whether formulas may have numbers that are fitted to the data.
         max_length: the most tokens (operators, columns, numbers) in a formula.
         method: "hybrid", "dsr" (the paper's), "pqt", "vpg" or "evolution".
-        max_expressions: the budget in formulas tried, for each target. The same seed and budget
-            give the same result on any machine, as long as `max_seconds` does not end it first.
+        max_expressions: the budget in formulas tried, for each target; None for no limit. The same
+            seed and budget give the same result on any machine, as long as `max_seconds` does not
+            end it first.
         max_seconds: the budget in seconds, for each target; None for no limit.
-        patience: stop when this many formulas, and twice as many as it took to find the one to
-            pick, brought no better one and what is left looks like noise; None to spend the budget.
+        patience: after this many formulas without a better one, and twice as many as it took to
+            find the one to pick, the search ends if what is left cannot be distinguished from
+            noise, and begins anew if it can; None for neither.
         reward: what is maximised: a name, a reward object, or a function of predictions.
         validation: the share of the rows that is used for validation, not training, such as 0.2.
         pick: which formula predicts: "accuracy" (smallest training error), "elbow" (shortest
@@ -106,7 +111,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         constants: bool = Settings.constants,
         max_length: int = Settings.max_length,
         method: str = Settings.method,
-        max_expressions: int = Settings.max_expressions,
+        max_expressions: int | None = Settings.max_expressions,
         max_seconds: float | None = Settings.max_seconds,
         patience: int | None = Settings.patience,
         reward: str | Reward = Settings.reward,

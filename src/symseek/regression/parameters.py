@@ -36,7 +36,7 @@ CONSTRAINTS: dict[str, list[Any]] = {
     "constants": ["boolean"],
     "max_length": [Interval(Integral, 1, 1000, closed="both")],
     "method": [str],
-    "max_expressions": [Interval(Integral, 2, None, closed="left")],
+    "max_expressions": [Interval(Integral, 2, None, closed="left"), None],
     "max_seconds": [Interval(Real, 1e-9, 1e12, closed="both"), None],
     "patience": [Interval(Integral, 1, None, closed="left"), None],
     "reward": [str, callable],

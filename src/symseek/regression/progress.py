@@ -54,19 +54,26 @@ def _both(first: Callback, second: Callback | None) -> Callback:
 
 
 class SearchProgress:
-    """How far a search is: the share of its budget, the rate and the time left."""
+    """How far a search is: the share of its budget, the rate and the time left.
+
+    A search without a budget has no share, and nobody knows how long it takes.
+    """
 
     def __init__(self, regression: Regression, now: Iteration) -> None:
         searches, config = regression.searches, regression.search.config
-        shares = [now.expressions / config.max_expressions]
-        if config.max_seconds is not None:
-            shares.append(now.seconds / config.max_seconds)
+        spent = (now.expressions, config.max_expressions), (now.seconds, config.max_seconds)
+        shares = [done / most for done, most in spent if most is not None]
         before = searches[: searches.index(regression.search)]
-        self.share = (len(before) + min(1.0, max(shares))) / len(searches)
+        self.share = (len(before) + min(1.0, max(shares))) / len(searches) if shares else None
         self.expressions = now.expressions + sum(each.expressions for each in before)
         seconds = now.seconds + sum(each.state.seconds for each in before)
         self.rate = self.expressions / max(seconds, 1e-9)
         self.left = seconds / self.share - seconds if self.share else None
+
+    @property
+    def percent(self) -> str:
+        """The share in a word; nothing where there is none."""
+        return "" if self.share is None else f"{self.share:.0%}"
 
     def __str__(self) -> str:
         left = "" if self.left is None else f", {clock(self.left)} left at most"
@@ -128,8 +135,10 @@ class _NotebookDisplay:
 
         began = time.monotonic()
         progress = SearchProgress(self.regression, now)
-        bar = f'<progress value="{progress.share:.4f}" max="1" style="width:20em"></progress>'
-        head = f"<div>{bar} {progress.share:.0%} {progress}</div>"
+        share = progress.share
+        value = "" if share is None else f'value="{share:.4f}" '  # without, it shows no share
+        bar = f'<progress {value}max="1" style="width:20em"></progress>'
+        head = f"<div>{bar} {progress.percent} {progress}</div>"
         if self.regression.structure is not None:
             head += f"<div>{escape(self.regression.structure)}</div>"
         self._show(head + table_html(self.regression.model(final=False)))
@@ -177,8 +186,12 @@ class _LiveDisplay:
 
         progress = SearchProgress(self.regression, now)
         head = Table.grid(padding=(0, 1))
-        bar = ProgressBar(total=1.0, completed=progress.share, width=30)
-        head.add_row(bar, Text(f"{progress.share:4.0%}  {progress}"))
+        share = progress.share
+        total, done = (None, 0.0) if share is None else (1.0, share)
+        head.add_row(
+            ProgressBar(total=total, completed=done, width=30),
+            Text(f"{progress.percent:>4}  {progress}"),
+        )
         known = self.regression.structure
         said = [] if known is None else [Text(known)]
         return Group(head, *said, front_table(self.regression.model(final=False), _MOST_ROWS))

@@ -9,7 +9,6 @@ The estimator and the command line are both thin covers of this.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -157,7 +156,7 @@ class Regression:
         ending = Ending(self._searched_by, self.settings.patience, self._polished)
         proposals = self._proposals(seed)
         return self._search(
-            self.library, self.searched, seed=seed, stop_early=ending, proposals=proposals
+            self.library, self.searched, seed=seed, ending=ending, proposals=proposals
         )
 
     def _search(self, library: Library, data: Data, **options: Any) -> Search:
@@ -248,20 +247,19 @@ class Regression:
             for first in (self.guesses, simple_programs(self.library), self._cyclic()):
                 if first is not None:
                     self.search.consider(first[: self._left])
-        while True:
-            result = self.search.run(callback)
-            if result.stopped is not Stopped.EARLY:
-                return result
-            ending, budget = ending_of(self.search), self.search.config.max_expressions
-            if not ending.too_soon(self.search.state, budget):
-                return result
-            self.search.begin_anew()
+        return self.search.run(callback)
 
     @property
-    def _left(self) -> int:
-        """Expressions that may still be graded."""
-        budget: int = self.search.config.max_expressions
-        return max(budget - self.search.expressions, 0)
+    def _left(self) -> int | None:
+        """Expressions that may still be graded; None for any number."""
+        budget = self.search.config.max_expressions
+        return None if budget is None else max(budget - self.search.expressions, 0)
+
+    @property
+    def most_expressions(self) -> int | None:
+        """The budget of all seeds together; None for no limit."""
+        budgets = [search.config.max_expressions for search in self.searches]
+        return None if None in budgets else sum(filter(None, budgets))
 
     @property
     def finished(self) -> Stopped | None:
@@ -358,7 +356,7 @@ class Regression:
 
 def ending_of(search: Search) -> Ending:
     """What says when a search on a table has ended."""
-    ending = search.stop_early
+    ending = search.ending
     assert isinstance(ending, Ending)
     return ending
 
@@ -395,7 +393,7 @@ def simple_programs(library: Library) -> Programs:
 def _without_budgets(settings: Settings) -> Settings:
     config = settings.config
     if config is not None:
-        config = replace(config, max_expressions=sys.maxsize, max_seconds=None)
+        config = replace(config, max_expressions=None, max_seconds=None)
     return replace(
         settings, max_expressions=2, max_seconds=None, patience=None, threads=1, config=config
     )

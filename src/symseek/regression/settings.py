@@ -32,6 +32,8 @@ OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "sq
 
 MOST_SEEDS, MOST_GUESSES = 100, 1000
 
+_BATCH = 1000  # formulas in a batch, unless the whole budget is smaller
+
 
 def cores() -> int:
     """The cores that this process may use."""
@@ -49,7 +51,7 @@ WANTED = {
     "constants": "True or False",
     "max_length": "a whole number from 1 to 1000",
     "method": "the name of a method, such as 'hybrid'",
-    "max_expressions": "a whole number of 2 or more",
+    "max_expressions": "a whole number of 2 or more, or none",
     "max_seconds": "a positive number, or none",
     "patience": "a whole number of 1 or more, or none",
     "reward": "a name such as 'r2', a reward object or a function of predictions",
@@ -84,12 +86,17 @@ class Settings:
         30, "the most tokens (operators, columns, numbers) that the search writes in a formula"
     )
     method: str = _option("hybrid", "hybrid, dsr (the paper's), pqt, vpg or evolution")
-    max_expressions: int = _option(1_000_000, "how many formulas to try at most")
-    max_seconds: float | None = _option(60.0, "how many seconds to search at most, or none")
+    max_expressions: int | None = _option(
+        None, "how many formulas to try at most, or none for no limit"
+    )
+    max_seconds: float | None = _option(
+        60.0, "how many seconds to search at most, or none for no limit"
+    )
     patience: int | None = _option(
         100_000,
-        "stop when this many formulas, and twice as many as it took to find the one to pick,"
-        " brought no better and what is left looks like noise; or none",
+        "after this many formulas without a better one, and twice as many as it took to find the"
+        " one to pick, the search ends if what is left cannot be distinguished from noise, and"
+        " begins anew if it can; or none for neither",
     )
     reward: Any = field(  # a name, a reward object or a function of predictions
         default="inverse_nrmse",
@@ -135,7 +142,7 @@ class Settings:
             self.method,
             max_expressions=self.max_expressions,
             max_seconds=self.max_seconds,
-            batch_size=min(1000, self.max_expressions),
+            batch_size=min(_BATCH, self.max_expressions or _BATCH),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -239,7 +246,7 @@ _CHECKS: dict[str, Check] = {
     "constants": _flag,
     "max_length": _whole(1, 1000),
     "method": _text,
-    "max_expressions": _whole(2),
+    "max_expressions": _whole(2, optional=True),
     "max_seconds": _number(1e-9, 1e12, optional=True),
     "patience": _whole(1, optional=True),
     "reward": _reward,

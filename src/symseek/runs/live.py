@@ -120,11 +120,11 @@ class Live:
             "ended": None,
             "why": None,
             "expressions": self._total("expressions"),
-            "most": sum(each.config.max_expressions for each in regression.searches),
+            "most": regression.most_expressions,
             "seconds": round(seconds, 2),
             "max_seconds": regression.search.config.max_seconds,
             "rate": round(self._total("expressions") / max(seconds, 1e-9), 1),
-            "share": 0.0,
+            "share": 0.0,  # None where there is no budget
             "left": None,
             "structure": regression.structure,
             "seeds": [self._seed(each, state) for each in regression.searches],

@@ -89,7 +89,7 @@ class Recorder:
         searches = self.regression.searches
         progress = {
             "expressions": sum(each.expressions for each in searches),
-            "most": sum(each.config.max_expressions for each in searches),
+            "most": self.regression.most_expressions,
             "seconds": round(sum(each.state.seconds for each in searches), 1),
         }
         return front_text(self._model(), progress)
@@ -125,6 +125,8 @@ def how_far(progress: Any) -> str:
     if not isinstance(progress, dict):
         return ""
     done, most, seconds = (progress.get(name) for name in ("expressions", "most", "seconds"))
-    if type(done) is not int or type(most) is not int or type(seconds) not in (int, float):
+    limited = type(most) is int
+    if type(done) is not int or not (limited or most is None) or type(seconds) not in (int, float):
         return " (how far it had come cannot be read)"
-    return f": {done:,} of at most {most:,} expressions in {seconds:,.1f} s"
+    count = f"{done:,} of at most {most:,}" if limited else f"{done:,}"
+    return f": {count} expressions in {seconds:,.1f} s"

@@ -55,7 +55,7 @@ def _setting(name: str, text: str, hint: Any, default: Settings) -> dict[str, An
         "name": name,
         "option": option_words(name, not value if isinstance(value, bool) else "")[0],
         "help": text,
-        "kind": _kind(name, value),
+        "kind": _kind(name, hint),
         "optional": optional,
         "default": cores() if name == "threads" else value,
         "choices": CHOICES.get(name),
@@ -64,13 +64,13 @@ def _setting(name: str, text: str, hint: Any, default: Settings) -> dict[str, An
     }
 
 
-def _kind(name: str, value: Any) -> str:
+def _kind(name: str, hint: Any) -> str:
     if name in CHOICES:
         return "choice"
     if name == "operators":
         return "operators"
     kinds = {bool: "flag", int: "whole", float: "number"}
-    return kinds.get(type(value), "text")
+    return next((kinds[each] for each in (hint, *get_args(hint)) if each in kinds), "text")
 
 
 def _operator(token: Token, default: Settings) -> dict[str, Any]:

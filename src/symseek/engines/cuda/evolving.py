@@ -255,6 +255,7 @@ class Evolving:
 
     @property
     def _budget(self) -> np.int32:
+        assert self.config.max_expressions is not None  # see `limits`
         return np.int32(self.config.max_expressions)
 
     @staticmethod

@@ -26,6 +26,8 @@ def why_not(config: SearchConfig, reward: Reward, rules: ConstraintSet, rows: in
         return "a constraint is a function of the caller's"
     if config.stop_reward is not None or config.max_seconds is not None:
         return "a wanted reward or a clock ends searches on the host"
+    if config.max_expressions is None:
+        return "without a budget of expressions searches end on the host"
     if config.racing is not None and config.racing.sizes(rows):
         return f"with {rows} rows programs race, which they do on the host"
     if config.evolution is not None:

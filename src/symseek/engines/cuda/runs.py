@@ -79,13 +79,15 @@ class Runs:
         assert rule is not None
         assert number is not None
         assert policy is not None
+        assert config.max_expressions is not None
         self.engine, self.library, self.rules, self.config = engine, library, rules, config
         assert isinstance(reward, ErrorReward)
         self.reward, self.noise, self.ask, self.slots = reward, reward_noise, ask, slots
         self.device, self.policy, self.rule = engine.device, policy, rule
         self._number = number
         evolves = config.evolution is not None
-        self.last = config.max_expressions // config.batch_size + evolves  # iterations at most
+        self.budget = config.max_expressions
+        self.last = self.budget // config.batch_size + evolves  # iterations at most
         self.seconds = np.zeros(slots)  # of the device that each search has had
         self._free = list(range(slots))[::-1]
         self._busy: set[int] = set()
@@ -173,14 +175,13 @@ class Runs:
         spent = iterations * batch
         if self._evolving is not None:
             spent = get(self._evolving.number["expressions"])
-        most = self.config.max_expressions
         return [
             Standing(
                 slot,
                 bool(asks[slot]),
                 int(iterations[slot]),
                 int(spent[slot]),
-                most - int(spent[slot]) < 2,
+                self.budget - int(spent[slot]) < 2,
             )
             for slot in slots
         ]

@@ -1,7 +1,7 @@
-"""One run: a fit with the settings that a user has who gives none, then its grades.
+"""One run: a fit with the default settings and SRBench's limit on evaluations, then its grades.
 
 The settings of a spec are `noise`, `seconds` and `threads`, and `max_expressions` where it is
-another number than that of a fit. Where seconds end a run, another machine may find another
+another number than SRBench's. Where seconds end a run, another machine may find another
 formula.
 """
 
@@ -23,13 +23,15 @@ from symseek.experiments.srbench.protocol import NAMES, split
 if TYPE_CHECKING:
     from symseek.regression.settings import Settings
 
-__all__ = ["EXECUTE", "METHOD", "check", "execute", "settings_of"]
+__all__ = ["EXECUTE", "METHOD", "MOST_EXPRESSIONS", "check", "execute", "settings_of"]
 
 #: The name by which `symseek.experiments.run` finds the function.
 EXECUTE = "symseek.experiments.srbench.execute:execute"
 
 METHOD = "symseek"  # as the specs have it: a fit without settings
 
+MOST_EXPRESSIONS = 1_000_000
+"""The evaluations that SRBench's protocol allows a method in a run."""
 
 _KNOWN = ("noise", "seconds", "threads", "max_expressions")
 
@@ -62,8 +64,7 @@ def settings_of(spec: Spec) -> Settings:
     given: dict[str, Any] = {"seed": spec.seed, "threads": spec.settings.get("threads", 1)}
     if "seconds" in spec.settings:
         given["max_seconds"] = spec.settings["seconds"]
-    if "max_expressions" in spec.settings:
-        given["max_expressions"] = spec.settings["max_expressions"]
+    given["max_expressions"] = spec.settings.get("max_expressions", MOST_EXPRESSIONS)
     return Settings(**given)
 
 

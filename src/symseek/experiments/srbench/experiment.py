@@ -83,7 +83,8 @@ def experiment(asked: Asked) -> Experiment:
     return Experiment(
         "srbench",
         "SRBench's problems with known formulas",
-        f"A fit without settings, {asked.seconds:g} seconds on {asked.threads} threads, on 116 laws"
+        f"A fit without settings but for SRBench's limit of 1,000,000 evaluations,"
+        f" {asked.seconds:g} seconds on {asked.threads} threads, on 116 laws"
         " of physics and 14 right-hand sides of differential equations, with and without noise.",
         "the protocol of SRBench",
         SEEDS,

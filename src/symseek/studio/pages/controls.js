@@ -163,7 +163,9 @@ class Meter {
   }
 
   show(progress, status) {
-    this.bar.value = progress.share ?? 0;
+    // Without a budget there is no share to show while it searches, only that something happens.
+    if (progress.share === null && isBusy(status)) this.bar.removeAttribute("value");
+    else this.bar.value = progress.share ?? (status === "finished" ? 1 : 0);
     setText(this.numbers.expressions, whole(progress.expressions));
     setText(this.numbers.seconds, duration(progress.seconds));
     setText(this.numbers.rate, progress.rate ? whole(progress.rate) : "–");

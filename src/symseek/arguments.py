@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from symseek import errors
 from symseek.errors import InputError
 
 __all__ = ["flag", "flags", "number", "numbers", "refused", "shown", "whole", "wholes"]
@@ -72,9 +73,9 @@ def shown(value: Any) -> str:
     >>> shown("x"), shown(np.float64(1.5)), shown(np.zeros(2))
     ("'x'", '1.5', 'array([0., 0.])')
     """
-    text = str(value) if isinstance(value, bool | np.bool_ | Real) else repr(value)
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
+    if isinstance(value, bool | np.bool_ | Real) and not isinstance(value, int):
+        return str(value)[:_SHOWN]  # NumPy's say their type otherwise
+    return errors.shown(value, _SHOWN)
 
 
 # --- of a frozen dataclass, its fields by their names

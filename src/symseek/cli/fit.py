@@ -15,6 +15,7 @@ from symseek.cli.options import (
     Commands,
     Parser,
     ended_by_signals,
+    in_command_line_terms,
     names,
     new_command,
     say,
@@ -37,11 +38,12 @@ Search a table for a formula.
 
 The file is CSV, TSV, columns aligned with blanks, or Parquet, with a line of names; lines that
 begin with # and a row of units are left out. All columns but the target are used unless --features
-names some. While it searches, a bar and the best formulas so far are shown. Ctrl-C, like `kill`,
-ends early and keeps everything. What is found goes into a folder, by default data-run-1 for
-data.csv: the formulas (front.csv, front.json), a report to open in a browser (report.html), the
-settings, the course of the search (curve.csv) and a checkpoint to go on from. `symseek show` prints
-the formulas so far while it searches.
+names some; row numbers, identifiers, constants and copies of other columns only if they are named
+there, or --all-columns is given. While it searches, a bar and the best formulas so far are shown.
+Ctrl-C, like `kill`, ends early and keeps everything. What is found goes into a folder, by default
+data-run-1 for data.csv: the formulas (front.csv, front.json), a report to open in a browser
+(report.html), the settings, the course of the search (curve.csv) and a checkpoint to go on from.
+`symseek show` prints the formulas so far while it searches.
 """
 
 EXAMPLES = """\
@@ -65,8 +67,10 @@ def add_fit(commands: Commands) -> None:
         "--features",
         type=names,
         metavar="COLUMNS",
-        help="columns that it may use, with commas between; default: all others",
+        help="columns that it may use, with commas between; default: all others but row numbers,"
+        " identifiers, constants and copies",
     )
+    add("--all-columns", action="store_true", help="use those as well")
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--drop-missing", action="store_true", help="leave out rows with missing values")
@@ -92,13 +96,15 @@ def _fit(options: argparse.Namespace) -> int:
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
     columns = options.target, features, options.weights
-    request = FitRequest(options.data, *columns, options.delimiter, settings, options.drop_missing)
+    how = options.drop_missing, options.all_columns
+    request = FitRequest(options.data, *columns, options.delimiter, settings, *how)
     table = request.read_table()
+    request = replace(request, left_out=table.left_out)
     regression = make_regression(table, settings)
     folder = options.folder or new_folder(options.data)
     with RunFolder.create(folder, request, options.overwrite) as run:
         for note in table.notes:
-            say(note)
+            say(in_command_line_terms(note, options.parser))
         return search(run, regression, table, options)
 
 

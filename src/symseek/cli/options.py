@@ -85,7 +85,7 @@ def new_command(commands: Commands, name: str, text: str, **more: Any) -> Parser
     return parser
 
 
-def in_command_line_terms(message: str, parser: Parser, commands: Iterable[str]) -> str:
+def in_command_line_terms(message: str, parser: Parser, commands: Iterable[str] = ()) -> str:
     """The message of an `InputError`, its parameters and actions as options and commands.
 
     >>> fit = Parser("symseek fit")

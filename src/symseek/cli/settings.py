@@ -99,6 +99,7 @@ def fit_words(request: FitRequest) -> list[str]:
     for name, value in (("weights", request.weights), ("delimiter", request.delimiter)):
         words += _option(name, value) if value is not None else []
     words += ["--drop-missing"] * request.drop_missing
+    words += ["--all-columns"] * request.all_columns
     default = Settings().to_dict()
     for name, value in request.settings.to_dict().items():
         if value != default[name]:

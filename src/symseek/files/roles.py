@@ -27,24 +27,30 @@ _MANY = 10  # different numbers that are no coincidence
 _LARGEST = 2.0**53  # float64 has every whole number up to here
 
 # What is numbered. Such a word alone names the number of each.
-_THINGS = frozenset(
-    "subject subj sample case obs observation patient participant person respondent individual"
-    " specimen animal student user customer client employee household passenger".split()
-)
+_THINGS = {
+    *("subject", "subj", "sample", "case", "obs", "observation", "patient", "participant"),
+    *("person", "respondent", "individual", "specimen", "animal", "student", "user", "customer"),
+    *("client", "employee", "household", "passenger"),
+}
+# Names of row numbers, and of quantities too.
+_COUNTERS = {
+    *("row", "line", "record", "entry", "item", "seq", "sequence", "counter", "run", "trial"),
+    *("test", "experiment", "measurement"),
+}
 # With these before it, "no" or "number" is no quantity either, such as in "serial number".
-_NUMBERED = _THINGS | frozenset(
-    "row line record entry item seq sequence run trial test experiment measurement serial s sl sr"
-    " lfd order ticket invoice account phone batch lot part".split()
-)
-_NUMBER = frozenset("no nr num number".split())
-_IDENTIFIERS = frozenset(  # whatever stands before them
-    "id ids uid uuid guid rowid key code zip zipcode postcode plz ssn barcode isbn rowname rownames"
-    .split()
-)
-_INDICES = frozenset("index idx".split())
-_COUNTERS = frozenset(  # names of row numbers, and of quantities too
-    "row line record entry item seq sequence counter run trial test experiment measurement".split()
-)
+_NUMBERED = {
+    *_THINGS,
+    *_COUNTERS,
+    *("serial", "s", "sl", "sr", "lfd", "order", "ticket", "invoice", "account", "phone"),
+    *("batch", "lot", "part"),
+}
+_NUMBER = {"no", "nr", "num", "number"}
+_INDICES = {"index", "idx"}
+# Whatever stands before them.
+_IDENTIFIERS = {
+    *("id", "ids", "uid", "uuid", "guid", "rowid", "key", "code", "zip", "zipcode", "postcode"),
+    *("plz", "ssn", "barcode", "isbn", "rowname", "rownames"),
+}
 _UNNAMED = re.compile(r"unnamed: 0(\.\d+)?|\.\.\.1|level_0|_c0|__index_level_0__|")
 _BRACKETS = re.compile(r"\[[^]]*\]|\([^)]*\)")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -69,16 +75,17 @@ def roles(columns: Floats, names: Sequence[str] | None = None) -> dict[int, str]
         given = column[~np.isnan(column)]
         if not len(given):
             found[at] = "no values"
-        elif (given == given[0]).all():
+        elif len(given) > 1 and (given == given[0]).all():
             found[at] = "constant"
         elif names is not None and (why := _numbering(names[at], column, given)) is not None:
             numbers[at] = why
-    if len(found) == columns.shape[1]:
-        return {}
-    if len(found) + len(numbers) < columns.shape[1]:
-        found |= numbers
-    found |= _copies(columns, found, names)
-    return dict(sorted(found.items()))
+    left = found | numbers
+    named = [at for at in range(columns.shape[1]) if names is None or names[at]]
+    if not set(named) - set(left):  # nothing would be left
+        kept = [at for at in named if at in numbers] or named
+        left = {at: why for at, why in left.items() if at not in kept}
+    left |= _copies(columns, left, names)
+    return dict(sorted(left.items()))
 
 
 def names_identifier(name: str) -> bool:
@@ -177,9 +184,7 @@ def _words(name: str) -> list[str]:
 
 def _are_numbers(given: Floats) -> bool:
     """Whether all are whole numbers that may number something."""
-    return bool(
-        ((given >= 0) & (given < _LARGEST)).all() and (given == np.floor(given)).all()
-    )
+    return bool(((given >= 0) & (given < _LARGEST)).all() and (given == np.floor(given)).all())
 
 
 def _counts(column: Floats) -> bool:

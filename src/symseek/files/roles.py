@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from symseek.errors import name_shown
 
-__all__ = ["described", "left_out_note", "names_identifier", "roles"]
+__all__ = ["left_out_note", "names_identifier", "roles", "with_reasons"]
 
 Floats = NDArray[np.float64]
 
@@ -99,10 +99,10 @@ def names_identifier(name: str) -> bool:
     return _hint(name) in ("identifier", "number", "index", "unnamed")
 
 
-def described(left_out: Mapping[str, str], most: int = _LISTED) -> str:
+def with_reasons(left_out: Mapping[str, str], most: int = _LISTED) -> str:
     """The columns with the reason for each, for reading.
 
-    >>> described({"rownames": "row numbers", "": "row numbers"})
+    >>> with_reasons({"rownames": "row numbers", "": "row numbers"})
     'rownames (row numbers), the column without a name (row numbers)'
     """
     listed = [
@@ -124,7 +124,7 @@ def left_out_note(left_out: Mapping[str, str]) -> tuple[str, ...]:
     named = [name for name in left_out if name]
     them = "it" if len(named) == 1 else "them"
     advice = f"; take {them} with `features` or `all_columns`" if named else ""
-    return (f"left out: {described(left_out)}{advice}",)
+    return (f"left out: {with_reasons(left_out)}{advice}",)
 
 
 def _numbering(name: str, column: Floats, given: Floats) -> str | None:

@@ -27,7 +27,7 @@ from typing import Any
 from symseek.errors import InputError, shown
 from symseek.files.atomic import leftovers, write_whole
 from symseek.files.records import MOST_BYTES, parse_json, read_file
-from symseek.files.roles import described
+from symseek.files.roles import with_reasons
 from symseek.files.tables import TrainingTable, read_table
 from symseek.loop import Iteration, Result
 from symseek.model import Model
@@ -282,7 +282,7 @@ class RunFolder:
             "data": self.request.data.name,
             "seed": settings.pop("seed"),
             "rows": len(table.y),
-            **({"columns left out": described(table.left_out)} if table.left_out else {}),
+            **({"columns left out": with_reasons(table.left_out)} if table.left_out else {}),
             "expressions": result.expressions,
             "seconds": round(result.seconds, 1),
             "ended": result.stopped.value,

@@ -20,6 +20,7 @@ from symseek.cli.options import (
     new_command,
     say,
     shell_words,
+    show,
 )
 from symseek.cli.settings import add_settings, fit_command, given_settings, vocabulary
 from symseek.errors import InputError
@@ -169,10 +170,11 @@ def search(
         raise InputError(_go_on(run, error, recorder.error)) from error
     recorder.finish()
     model = regression.model()
-    print(model)
+    show(str(model))
     command = _repeating(run, regression, result) if first_budget else None
     known = _known(regression)
-    print(_summary(run, result, command, known, not options.no_report), flush=True)
+    show(_summary(run, result, command, known, not options.no_report))
+    sys.stdout.flush()
     run.finish(model, table, result, {"command": command, **known}, not options.no_report)
     recorder.ended(result, model)
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]

@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from symseek.arguments import refused
+from symseek.arguments import refused, whole
 from symseek.engines.choice import NATIVE, described
-from symseek.errors import InputError
+from symseek.errors import InputError, unknown_name
 from symseek.files.roles import roles, with_reasons
 from symseek.loop import Result, Stopped
 from symseek.model import Model
@@ -375,9 +375,13 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The formulas of one target, by its number or name."""
         check_is_fitted(self, "models_")
         names = [each.target for each in self.models_]
-        if target not in names and target not in range(len(names)):
-            raise InputError(f"there is no target {target!r}; choose from {', '.join(names)}")
-        return self.models_[names.index(target) if isinstance(target, str) else target]
+        if isinstance(target, str):
+            if target not in names:
+                raise unknown_name("target", target, names)
+            return self.models_[names.index(target)]
+        last = len(names) - 1
+        at = whole("`target`", target, f"a name, or a whole number from 0 to {last}", 0, last)
+        return self.models_[at]
 
     @property
     def front_(self) -> DataFrame | list[DataFrame]:

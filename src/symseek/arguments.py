@@ -15,7 +15,7 @@ import numpy as np
 from symseek import errors
 from symseek.errors import InputError
 
-__all__ = ["flag", "flags", "number", "numbers", "refused", "shown", "whole", "wholes"]
+__all__ = ["flag", "flags", "items", "number", "numbers", "refused", "shown", "whole", "wholes"]
 
 _SHOWN = 60  # characters of a value
 _WHOLE = (int, np.integer)
@@ -76,6 +76,20 @@ def shown(value: Any) -> str:
     if isinstance(value, bool | np.bool_ | Real) and not isinstance(value, int):
         return str(value)[:_SHOWN]  # NumPy's say their type otherwise
     return errors.shown(value, _SHOWN)
+
+
+def items(name: str, value: Any, wanted: str) -> list[Any]:
+    """What a list, or anything that can be gone through but text, holds.
+
+    >>> items("`names`", ("x", "y"), "a list of names")
+    ['x', 'y']
+    """
+    try:
+        if not isinstance(value, str | bytes):
+            return list(value)
+    except TypeError:  # such as an array without dimensions
+        pass
+    raise refused(name, value, wanted)
 
 
 # --- of a frozen dataclass, its fields by their names

@@ -20,6 +20,7 @@ __all__ = [
     "InputError",
     "name_shown",
     "printable",
+    "sentence",
     "shown",
     "suggestion",
     "unknown_name",
@@ -35,6 +36,7 @@ QUOTED = 40
 such places and more."""
 
 _NAME = 80  # characters of a name: of a column, say, which is told from others by it
+_ENDLESS = re.compile(r"\S{500,}")  # no path or command is so long that people type
 _UNPRINTABLE = re.compile(r"[^ -~]")  # that may be, if it is not ASCII
 
 
@@ -42,7 +44,16 @@ class InputError(ValueError):
     """Bad input from the caller: the message names it and says what to do."""
 
     def __str__(self) -> str:
-        return printable(super().__str__())
+        return sentence(super().__str__())
+
+
+def sentence(text: str) -> str:
+    """A message as it is shown: in one line, and without what no one reads to its end.
+
+    >>> len(sentence("could not convert " + 5000 * "9"))
+    120
+    """
+    return printable(_ENDLESS.sub(lambda word: word[0][: _NAME + 19] + "...", text))
 
 
 def printable(text: str) -> str:

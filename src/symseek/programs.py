@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symseek.arguments import refused
+from symseek.arguments import items, refused
 from symseek.errors import InputError
 from symseek.notation import parse, printing, sympy_forms
 from symseek.operators.record import ARGUMENTS, read_formulas_with
@@ -93,8 +93,8 @@ class Program:
         >>> str(Program.from_preorder("mul x 1.5", Library(["mul", "const"], variables=["x"])))
         'x*1.5'
         """
-        if not isinstance(names, Iterable) or isinstance(names, bytes):
-            raise refused("the sequence", names, "text, or a list of names")
+        if not isinstance(names, str):
+            names = items("the sequence", names, "text, or a list of names")
         return cls(library, *parse.parse_preorder(names, _checked_library(library)))
 
     @classmethod
@@ -167,7 +167,7 @@ class Program:
         """The values [N] on the rows of X [N, n]; what is undefined comes out as nan or inf."""
         try:
             rows = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"X must be rows of numbers: {error}") from None
         wanted = len(self.library.variables)
         if rows.ndim != 2 or rows.shape[1] != wanted:
@@ -279,6 +279,7 @@ class Programs:
     @classmethod
     def from_list(cls, programs: Sequence[Program], library: Library | None = None) -> Programs:
         """Pack programs over one library; the library must be given for an empty list."""
+        programs = _each_of(programs, Program, "programs")
         if library is None:
             if not programs:
                 raise InputError("an empty list of programs needs a library beside it")
@@ -297,6 +298,7 @@ class Programs:
     @classmethod
     def concatenate(cls, batches: Sequence[Programs]) -> Programs:
         """One batch after another, over one library."""
+        batches = _each_of(batches, Programs, "batches")
         if not batches:
             raise InputError("there are no batches to concatenate")
         library = batches[0].library
@@ -355,6 +357,14 @@ def _checked_library(library: Any) -> Library:
     if not isinstance(library, Library):
         raise refused("the library", library, "a Library")
     return library
+
+
+def _each_of(values: Any, kind: type[Value], what: str) -> list[Value]:
+    listed = items(f"`{what}`", values, f"a list of {kind.__name__}")
+    for each in listed:
+        if not isinstance(each, kind):
+            raise refused(f"one of the {what}", each, f"of type {kind.__name__}")
+    return listed
 
 
 def _constant_id(library: Library) -> int:

@@ -16,7 +16,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from symseek.errors import QUOTED, InputError, printable, shown, suggestion
+from symseek.errors import QUOTED, InputError, printable, sentence, shown, suggestion
 
 if TYPE_CHECKING:
     from symseek.model import Model
@@ -62,7 +62,7 @@ class Parser(argparse.ArgumentParser):
     """Complains in one sentence, without the wall of usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{printable(f'{self.prog}: {message}')} (see `{self.prog} --help`)\n")
+        self.exit(BAD_INPUT, f"{sentence(f'{self.prog}: {message}')} (see `{self.prog} --help`)\n")
 
     def refuse(self, word: str) -> NoReturn:
         """Complain of a word that no option has taken."""
@@ -311,7 +311,7 @@ def _shell_word(word: str) -> str:
 
 def say(text: str) -> None:
     """A line for the person at the terminal, apart from the output."""
-    print(f"symseek: {printable(text)}", file=sys.stderr, flush=True)
+    print(f"symseek: {sentence(text)}", file=sys.stderr, flush=True)
 
 
 def show(text: str) -> None:

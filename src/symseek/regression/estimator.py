@@ -335,6 +335,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         from symseek.report.html import report
 
+        if not isinstance(path, str | PathLike):
+            raise refused("`path`", path, "the name of a file")
         check_is_fitted(self, "models_")
         if (X is None) != (y is None):
             raise InputError("give both `X` and `y`, or neither for the rows of the fit")

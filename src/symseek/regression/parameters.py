@@ -99,7 +99,7 @@ def _check(name: str, value: Any) -> None:
     wrong = isinstance(value, bool | np.bool_) and not flags
     try:
         validate_parameter_constraints({name: constraints}, {name: value}, "")
-    except (InvalidParameterError, TypeError):  # the latter for a fraction
+    except (InvalidParameterError, TypeError, ValueError):  # also what cannot be compared or shown
         wrong = True
     if wrong:
         raise refused(f"`{name}`", value, _WANTED[name])
@@ -124,22 +124,24 @@ def refuse_text(values: Any, what: str) -> None:
         for at, name in enumerate(values.columns):
             refuse_text(values.iloc[:, at], f"column {shown(name)} of {what}")
         return
-    if getattr(getattr(values, "dtype", None), "kind", "O") in "biufc":
-        return
+    if values is None or getattr(getattr(values, "dtype", None), "kind", "O") in "biufc":
+        return  # of no text, whatever else may be wrong
     try:
         array = np.asarray(values)
-        rows = np.asarray(values, dtype=object) if array.dtype.kind in "OSUT" else array[:0]
-    except (TypeError, ValueError):  # rows of different lengths, say, which scikit-learn refuses
+        rows = np.asarray(values, dtype=object) if array.dtype.kind in "OSUT" else array
+    except (TypeError, ValueError, AttributeError):  # such as rows of different lengths
         return
-    if isinstance(values, str | bytes):
-        raise InputError(f"{what} is the text {shown(values)}; give an array of numbers")
-    for row, cells in enumerate(rows if rows.ndim else []):
+    if not array.ndim:
+        raise refused(what, values, "an array of numbers")
+    for row, cells in enumerate(rows if rows.dtype == object else []):
         for cell in np.ravel(cells):
             if isinstance(cell, str | bytes):
                 raise InputError(
                     f"{what} has the text {shown(cell)} in row {row}; give numbers, as by"
                     f" {what}.astype(float)"
                 )
+            if type(cell).__name__ == "NAType":  # of pandas, which need not be there
+                raise InputError(f"{what} has a missing value in row {row}; leave out such rows")
 
 
 def is_seed(state: Any) -> bool:

@@ -57,21 +57,21 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _GLUED = re.compile(r"(\w+?)(id|no|nr|num|number|code|index|idx|names?)")
 
 
-def roles(columns: Floats, names: Sequence[str] | None = None) -> dict[int, str]:
-    """Which columns of a table [N, n] are no quantities, by their places, and why.
+def roles(columns: Sequence[Floats] | Floats, names: Sequence[str] | None = None) -> dict[int, str]:
+    """Which columns [n, N] are no quantities, by their places, and why.
 
     nan stands for a missing value. Where there are no names, only constants and copies are told
     from quantities. If no column would be left, those that vary stay.
 
     >>> table = np.array([[1, 58, 3], [2, 59, 3], [3, 60, 3], [4, 62, 3]], dtype=float)
-    >>> roles(table, ["rownames", "height", "group"])
+    >>> roles(table.T, ["rownames", "height", "group"])
     {0: 'row numbers', 2: 'constant'}
-    >>> roles(table[:, :2], ["day", "height"]), roles(table[:, :1], ["rownames"])
+    >>> roles(table.T[:2], ["day", "height"]), roles(table.T[:1], ["rownames"])
     ({}, {})
     """
     found: dict[int, str] = {}
     numbers: dict[int, str] = {}
-    for at, column in enumerate(columns.T):
+    for at, column in enumerate(columns):
         given = column[~np.isnan(column)]
         if not len(given):
             found[at] = "no values"
@@ -80,7 +80,7 @@ def roles(columns: Floats, names: Sequence[str] | None = None) -> dict[int, str]
         elif names is not None and (why := _numbering(names[at], column, given)) is not None:
             numbers[at] = why
     left = found | numbers
-    named = [at for at in range(columns.shape[1]) if names is None or names[at]]
+    named = [at for at in range(len(columns)) if names is None or names[at]]
     if not set(named) - set(left):  # nothing would be left
         kept = [at for at in named if at in numbers] or named
         left = {at: why for at, why in left.items() if at not in kept}
@@ -201,18 +201,18 @@ def _numbers_rows(given: Floats) -> bool:
 
 
 def _copies(
-    columns: Floats, found: Mapping[int, str], names: Sequence[str] | None
+    columns: Sequence[Floats] | Floats, found: Mapping[int, str], names: Sequence[str] | None
 ) -> dict[int, str]:
     """The columns, beside those found, that equal one before them."""
     copies: dict[int, str] = {}
     firsts: dict[bytes, list[int]] = {}  # by a few of their values
-    some = np.linspace(0, len(columns) - 1, 8).astype(int)
-    for at in range(columns.shape[1]):
+    for at, column in enumerate(columns):
         if at in found:
             continue
-        alike = firsts.setdefault((columns[some, at] + 0.0).tobytes(), [])
+        some = np.linspace(0, len(column) - 1, 8).astype(int)
+        alike = firsts.setdefault((column[some] + 0.0).tobytes(), [])
         for first in alike:
-            if np.array_equal(columns[:, first], columns[:, at], equal_nan=True):
+            if np.array_equal(columns[first], column, equal_nan=True):
                 what = f"column {first}" if names is None else name_shown(names[first])
                 copies[at] = f"a copy of {what}"
                 break

@@ -184,7 +184,7 @@ def _quantities(
             found[error.name] = "an identifier"
             names.remove(error.name)
     if left_out is None or "" in names:
-        others = roles(values[:, : len(names)], names)
+        others = roles(values.T[: len(names)], names)
         found |= {names[at]: why for at, why in others.items() if left_out is None or not names[at]}
     kept = [at for at, name in enumerate(names) if name not in found]
     if "" in names and "" not in found:

@@ -213,7 +213,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The columns to search in, and their names; a warm start goes on with those it had."""
         given = getattr(self, "feature_names_in_", None)
         names = [f"x{i}" for i in range(inputs.shape[1])] if given is None else list(given)
-        left = {} if self.all_columns else roles(inputs, None if given is None else names)
+        left = {} if self.all_columns else roles(inputs.T, None if given is None else names)
         if before and set(before[0].full.variables) <= set(names):
             had = before[0].full.variables
             why = getattr(self, "ignored_columns_", {})

@@ -45,7 +45,8 @@ def test_its_parameters_are_the_settings() -> None:
     """By the same names and defaults, except where scikit-learn has names of its own."""
     defaults = {each.name: each.default for each in fields(Settings)}
     own = {"seed": "random_state", "threads": "n_jobs"}
-    expected = {own.get(name, name) for name in defaults} | {"warm_start", "verbose", "undefined"}
+    expected = {own.get(name, name) for name in defaults}
+    expected |= {"warm_start", "verbose", "undefined", "all_columns"}
     parameters = SymbolicRegressor().get_params()
     assert set(parameters) == expected
     shared = set(defaults) & set(parameters)

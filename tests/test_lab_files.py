@@ -92,7 +92,7 @@ UNITS = "took line 2 for units: a in m, b in s, y in kg"
         ('"a" "b" "y"\n1 2 3\n40 5.5 6\n7 8 10\n', []),
         (
             '"a" "b" "y"\n"1" 1 2 3\n"2" 40 5.5 6\n"3" 7 8 10\n',  # R's write.table
-            ["left out column 1, which has no name and only counts the rows"],
+            ["left out: the column without a name (row numbers)"],
         ),
     ],
 )

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from symseek import errors
 from symseek.errors import InputError
 
-__all__ = ["flag", "flags", "number", "numbers", "refused", "shown", "whole", "wholes"]
+__all__ = ["flag", "flags", "items", "number", "numbers", "refused", "shown", "whole", "wholes"]
 
 _SHOWN = 60  # characters of a value
 _WHOLE = (int, np.integer)
@@ -72,9 +73,23 @@ def shown(value: Any) -> str:
     >>> shown("x"), shown(np.float64(1.5)), shown(np.zeros(2))
     ("'x'", '1.5', 'array([0., 0.])')
     """
-    text = str(value) if isinstance(value, bool | np.bool_ | Real) else repr(value)
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN else line[: _SHOWN - 3] + "..."
+    if isinstance(value, bool | np.bool_ | Real) and not isinstance(value, int):
+        return str(value)[:_SHOWN]  # NumPy's say their type otherwise
+    return errors.shown(value, _SHOWN)
+
+
+def items(name: str, value: Any, wanted: str) -> list[Any]:
+    """What a list, or anything that can be gone through but text, holds.
+
+    >>> items("`names`", ("x", "y"), "a list of names")
+    ['x', 'y']
+    """
+    try:
+        if not isinstance(value, str | bytes):
+            return list(value)
+    except TypeError:  # such as an array without dimensions
+        pass
+    raise refused(name, value, wanted)
 
 
 # --- of a frozen dataclass, its fields by their names

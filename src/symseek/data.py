@@ -198,7 +198,7 @@ class Scales:
 def _numbers(values: ArrayLike, what: str) -> Floats:
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{what} must be numbers: {error}") from None
 
 

@@ -11,9 +11,20 @@ and commands (`cli.options.in_command_line_terms`); nothing outside `cli` names 
 from __future__ import annotations
 
 import difflib
+import re
+import unicodedata
 from collections.abc import Iterable
 
-__all__ = ["QUOTED", "InputError", "shown", "suggestion", "unknown_name"]
+__all__ = [
+    "QUOTED",
+    "InputError",
+    "name_shown",
+    "printable",
+    "sentence",
+    "shown",
+    "suggestion",
+    "unknown_name",
+]
 
 # A list of known names longer than this is a wall of text, not a hint.
 _LISTED = 40
@@ -24,24 +35,73 @@ QUOTED = 40
 """The most characters of someone's input that a message repeats in one place; no message has two
 such places and more."""
 
+_NAME = 80  # characters of a name: of a column, say, which is told from others by it
+_ENDLESS = re.compile(r"\S{500,}")  # no path or command is so long that people type
+_UNPRINTABLE = re.compile(r"[^ -~]")  # that may be, if it is not ASCII
+
 
 class InputError(ValueError):
     """Bad input from the caller: the message names it and says what to do."""
 
+    def __str__(self) -> str:
+        return sentence(super().__str__())
 
-def shown(value: object) -> str:
+
+def sentence(text: str) -> str:
+    """A message as it is shown: in one line, and without what no one reads to its end.
+
+    >>> len(sentence("could not convert " + 5000 * "9"))
+    120
+    """
+    return printable(_ENDLESS.sub(lambda word: word[0][: _NAME + 19] + "...", text))
+
+
+def printable(text: str) -> str:
+    r"""Text in one line that a terminal shows as it is.
+
+    Names of columns and files may hold codes that move the cursor, change colours or turn the
+    direction of writing. They are written as in Python's texts.
+
+    >>> print(printable("a\x1b[31m\nb\u202e °C"))
+    a\x1b[31m\nb\u202e °C
+    """
+    return _UNPRINTABLE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    character = match[0]
+    if character.isprintable() or unicodedata.category(character) == "Zs":
+        return character
+    return character.encode("unicode_escape").decode()
+
+
+def shown(value: object, most: int = QUOTED) -> str:
     """How something prints, in a message: cut where it is long.
 
     >>> shown("sin"), len(shown("x" * 10**6))
     ("'sin'", 40)
     """
     if isinstance(value, (str, bytes)):
-        text = repr(value[: QUOTED + 1])
-    elif isinstance(value, int) and abs(value) >= 10**QUOTED:
-        text = f"a whole number of more than {QUOTED} digits"
+        text = repr(value[: most + 1])
+    elif isinstance(value, int) and abs(value) >= 10**most:
+        text = f"a whole number of more than {most} digits"
     else:
-        text = repr(value)
-    return text if len(text) <= QUOTED else text[: QUOTED - 3] + "..."
+        try:
+            text = " ".join(repr(value).split())
+        except Exception:  # whatever a class of the caller's does there
+            text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def name_shown(name: str, quoted: bool = False) -> str:
+    """A name, in a message: cut where it is longer than names are.
+
+    >>> name_shown("rownames"), name_shown("speed", quoted=True), len(name_shown("x" * 10**6))
+    ('rownames', "'speed'", 80)
+    """
+    if quoted:
+        return shown(name, _NAME)
+    return printable(name if len(name) <= _NAME else name[: _NAME - 3] + "...")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
@@ -60,10 +120,10 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     folded = {each.casefold(): each for each in reversed(names)}
     near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
     if near:
-        return f"did you mean {folded[near[0]]!r}?"
+        return f"did you mean {name_shown(folded[near[0]], quoted=True)}?"
     if not names:
         return "none is known"
-    listed = ", ".join(names[:_LISTED])
+    listed = ", ".join(map(name_shown, names[:_LISTED]))
     return f"known: {listed}" + (", ..." if len(names) > _LISTED else "")
 
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.arguments import refused
 from symseek.constants import FitConfig, FitStatus, search_constants, with_room
 from symseek.data import Data
 from symseek.engines.interface import Engine, Errors, Evaluator, engine_named
@@ -173,6 +174,8 @@ def fit_constants(
     >>> fitted.programs.constants.round(9), fitted.messages
     (array([[ 2.5,  1.2, -3. ]]), ['converged'])
     """
+    if not isinstance(programs, Programs):
+        raise refused("`programs`", programs, "of the type Programs")
     library = programs.library
     if library.constant_id is None:
         raise InputError("the library has no 'const' token, so there are no constants to fit")

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.arguments import whole
 from symseek.data import Data
-from symseek.errors import InputError, shown, unknown_name
+from symseek.errors import InputError, printable, shown, unknown_name
 from symseek.files.records import Record, plain_text
 from symseek.operators.table import ALIASES
 from symseek.programs import Program
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Accuracy", "Formula", "Layout", "Model", "full_library", "loss"]
 
 _CLOSE = 1e-6  # an NRMSE that reads like no error at all
+_ROUNDING = 1e-6  # of the R2 of a mean with few digits
 FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
 
 
@@ -60,7 +62,8 @@ class Accuracy:
             graded = reward(data, values[None])
         r2 = 1 - nrmse * nrmse
         # The mean explains nothing, but for rounding.
-        return cls(float(graded[0]), nrmse, 0.0 if abs(r2) < 1e-12 else r2)
+        constant = abs(r2) < _ROUNDING and bool((values == values[0]).all())
+        return cls(float(graded[0]), nrmse, 0.0 if constant or abs(r2) < 1e-12 else r2)
 
 
 class HasAccuracy(Protocol):
@@ -156,11 +159,12 @@ class Model:
         """A row of the table, or the picked one."""
         if row is None:
             return self.best
-        if not 0 <= row < len(self.formulas):
+        number = whole("`row`", row, "a whole number, or None for the picked formula")
+        if not 0 <= number < len(self.formulas):
             raise InputError(
-                f"there is no row {row}; the front has rows 0 to {len(self.formulas) - 1}"
+                f"there is no row {shown(number)}; the front has rows 0 to {len(self.formulas) - 1}"
             )
-        return self.formulas[row]
+        return self.formulas[number]
 
     def predict(self, X: ArrayLike, row: int | None = None) -> NDArray[np.float64]:
         """The values [N] on rows of X [N, n]; nan or inf where the formula is undefined."""
@@ -220,7 +224,7 @@ class Model:
             if self._seeded:
                 line += f"  {self._seeds(each):>5}"
             lines.append(f"{line}  {each.text}")
-        return "\n".join([*lines, *filter(None, [self.doubt])])
+        return "\n".join(map(printable, [*lines, *filter(None, [self.doubt])]))
 
     @property
     def doubt(self) -> str:
@@ -254,9 +258,11 @@ class Model:
             "spread": self.spread,
             "formulas": [
                 {
+                    "row": row,
                     "complexity": each.complexity,
                     "reward": each.reward,
                     "nrmse": each.nrmse,
+                    "rmse": self.rmse(row),
                     "r2": each.r2,
                     "exact": each.exact,
                     **({"seeds": list(each.seeds)} if each.seeds is not None else {}),
@@ -265,7 +271,7 @@ class Model:
                     "expression": each.text,
                     "program": each.program.preorder(),
                 }
-                for each in self.formulas
+                for row, each in enumerate(self.formulas)
             ],
         }
 
@@ -285,6 +291,7 @@ class Model:
 
 
 _FIELDS = ("format", "target", "features", "operators", "picked", "rule", "formulas")
+_NEWER = ("row", "rmse", "exact", "seeds")  # which older files lack
 _FORMULA = ("complexity", "reward", "nrmse", "r2", "validation_r2", "expression", "program")
 _MOST_NAMES, _MOST_FORMULAS, _MOST_TOKENS = 100_000, 10_000, 10_000
 _MOST_WRITTEN = 1_000_000  # tokens of a program, its operators written out by their formulas
@@ -299,7 +306,7 @@ def _read(record: Record) -> Model:
     ]
     library = full_library(names, own)
     formulas = tuple(
-        _read_formula(Record.of(f"row {row}", each, _FORMULA, ("exact", "seeds")), library)
+        _read_formula(Record.of(f"row {row}", each, _FORMULA, _NEWER), library, row)
         for row, each in enumerate(record.items("formulas", _MOST_FORMULAS))
     )
     if not formulas:
@@ -310,10 +317,14 @@ def _read(record: Record) -> Model:
     return Model(target, library.variables, formulas, picked, rule, layout, spread)
 
 
-def _read_formula(record: Record, library: Library) -> Formula:
+def _read_formula(record: Record, library: Library, row: int) -> Formula:
     from symseek.algebra.agreement import agree
 
     record.whole("complexity", 0, 2**31)
+    if record.fields["row"] is not None:
+        record.whole("row", row, row)
+    if record.fields["rmse"] is not None:
+        record.number("rmse")  # as the NRMSE and the spread have it
     preorder = record.text("program", 1_000_000)
     if preorder.count(" ") >= _MOST_TOKENS:
         raise InputError(f"the program of {record.what} has more than {_MOST_TOKENS:,} tokens")
@@ -478,4 +489,4 @@ def _short(value: float | None) -> str:
         return f"{'-':>6}"
     if value and (abs(value) < 1e-3 or abs(value) >= 1e3):
         return f"{value:>6.0e}"
-    return f"{value:>6.4f}"[:6]
+    return f"{value + 0.0:>6.4f}"[:6]  # -0.0 is 0

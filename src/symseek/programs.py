@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.arguments import items, refused
 from symseek.errors import InputError
 from symseek.notation import parse, printing, sympy_forms
 from symseek.operators.record import ARGUMENTS, read_formulas_with
@@ -50,8 +51,14 @@ class Program:
     constants: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tokens", tuple(int(token) for token in self.tokens))
-        given = tuple(float(value) for value in self.constants)
+        _checked_library(self.library)
+        try:
+            object.__setattr__(self, "tokens", tuple(int(token) for token in self.tokens))
+            given = tuple(float(value) for value in self.constants)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"a program is made of token numbers and constants, and these are none: {error}"
+            ) from None
         _check_complete(self.library, self.tokens)
         wanted = self.tokens.count(_constant_id(self.library))
         if len(given) > wanted:
@@ -74,7 +81,9 @@ class Program:
         >>> Program.parse("x**2 + 1").preorder()
         'add square x 1.0'
         """
-        library = parse.infer_library(text) if library is None else library
+        if not isinstance(text, str):
+            raise refused("the formula", text, "text, such as 'x**2 + 1'")
+        library = parse.infer_library(text) if library is None else _checked_library(library)
         return cls(library, *parse.parse_infix(text, library))
 
     @classmethod
@@ -84,7 +93,9 @@ class Program:
         >>> str(Program.from_preorder("mul x 1.5", Library(["mul", "const"], variables=["x"])))
         'x*1.5'
         """
-        return cls(library, *parse.parse_preorder(names, library))
+        if not isinstance(names, str):
+            names = items("the sequence", names, "text, or a list of names")
+        return cls(library, *parse.parse_preorder(names, _checked_library(library)))
 
     @classmethod
     def from_sympy(cls, expression: Expr | float, library: Library | None = None) -> Program:
@@ -96,7 +107,7 @@ class Program:
         '(1.0 - x)/sqrt(x)'
         """
         whole = sympy_forms.real_expression(expression)
-        library = sympy_forms.infer_library(whole) if library is None else library
+        library = sympy_forms.infer_library(whole) if library is None else _checked_library(library)
         return cls(library, *sympy_forms.from_sympy(whole, library))
 
     @property
@@ -154,7 +165,10 @@ class Program:
 
     def evaluate(self, X: ArrayLike) -> NDArray[np.float64]:
         """The values [N] on the rows of X [N, n]; what is undefined comes out as nan or inf."""
-        rows = np.asarray(X, dtype=np.float64)
+        try:
+            rows = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"X must be rows of numbers: {error}") from None
         wanted = len(self.library.variables)
         if rows.ndim != 2 or rows.shape[1] != wanted:
             raise InputError(
@@ -265,6 +279,7 @@ class Programs:
     @classmethod
     def from_list(cls, programs: Sequence[Program], library: Library | None = None) -> Programs:
         """Pack programs over one library; the library must be given for an empty list."""
+        programs = _each_of(programs, Program, "programs")
         if library is None:
             if not programs:
                 raise InputError("an empty list of programs needs a library beside it")
@@ -283,6 +298,7 @@ class Programs:
     @classmethod
     def concatenate(cls, batches: Sequence[Programs]) -> Programs:
         """One batch after another, over one library."""
+        batches = _each_of(batches, Programs, "batches")
         if not batches:
             raise InputError("there are no batches to concatenate")
         library = batches[0].library
@@ -335,6 +351,20 @@ class Programs:
 
     def __repr__(self) -> str:
         return f"<Programs: {len(self)} over {self.library!r}>"
+
+
+def _checked_library(library: Any) -> Library:
+    if not isinstance(library, Library):
+        raise refused("the library", library, "a Library")
+    return library
+
+
+def _each_of(values: Any, kind: type[Value], what: str) -> list[Value]:
+    listed = items(f"`{what}`", values, f"a list of {kind.__name__}")
+    for each in listed:
+        if not isinstance(each, kind):
+            raise refused(f"one of the {what}", each, f"of type {kind.__name__}")
+    return listed
 
 
 def _constant_id(library: Library) -> int:

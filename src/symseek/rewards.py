@@ -8,6 +8,7 @@ mean squared error alone, `curve` says how, and constants are fitted with deriva
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.data import Data
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError, shown, unknown_name
 
 __all__ = [
     "R2",
@@ -140,6 +141,17 @@ class PredictionReward:
 
     function: Callable[[Floats, Floats, Floats], NDArray[np.floating]]
 
+    def __post_init__(self) -> None:
+        try:
+            inspect.signature(self.function).bind("y", "predictions", "weights")
+        except ValueError:  # a function in C does not say what it takes
+            pass
+        except TypeError as error:
+            raise InputError(
+                f"{shown(self.function)} is no reward: it must be a function of the target,"
+                f" predictions and weights, in this order ({error})"
+            ) from None
+
     def __call__(self, data: Data, predictions: Floats) -> Floats:
         """Rewards [B], checked."""
         rewards = self.function(data.y, predictions, data.weights)
@@ -171,12 +183,15 @@ def reward_named(reward: str | Reward | Callable[..., NDArray[np.floating]]) -> 
         return REWARDS[reward]()
     if callable(reward):
         return PredictionReward(reward)
-    raise InputError(f"{reward!r} is not a reward: give a name, a reward object or a function")
+    raise InputError(f"{shown(reward)} is not a reward: give a name, a reward object or a function")
 
 
 def checked_rewards(values: NDArray[np.floating], count: int, what: str) -> Floats:
     """A user's rewards as float64 [B]; NaN and -inf stay for the caller to treat as invalid."""
-    rewards = np.array(values, dtype=np.float64)
+    try:
+        rewards = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{what} returned something else than numbers: {error}") from None
     if rewards.shape != (count,):
         raise InputError(
             f"{what} returned shape {rewards.shape} for {count} programs; it must be ({count},)"

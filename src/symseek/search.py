@@ -186,6 +186,8 @@ class Search(Looped):
         threads: int = 1,
         engine: str | Engine = "native",
     ) -> None:
+        if not isinstance(library, Library):
+            raise refused("library", library, "of the type Library")
         self.library = library
         self.config = config = SearchConfig() if config is None else config
         if not isinstance(config, SearchConfig):

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.errors import InputError, unknown_name
+from symseek.arguments import items
+from symseek.errors import InputError, shown, unknown_name
 from symseek.operators.record import ARGUMENTS, MAX_ARITY, OPERATORS, Forms, Kind, Token
 from symseek.operators.table import ALIASES, RESERVED
 
@@ -91,10 +92,8 @@ class Library:
     variables: tuple[str, ...]
 
     def __init__(self, names: Iterable[str | float | Token], variables: Sequence[str] = ()) -> None:
-        if isinstance(names, str):
-            raise InputError(f"give the library a list of names, such as [{names!r}], not one text")
-        if isinstance(variables, str):
-            raise InputError(f"give variables as a list, such as [{variables!r}], not one text")
+        names = items("the library", names, "a list of names, numbers and Tokens")
+        variables = items("`variables`", variables, "a list of names")
         chosen = [_token(name) for name in names]
         columns = [_variable_token(name, i) for i, name in enumerate(variables)]
         groups = {kind: [token for token in chosen if token.kind is kind] for kind in Kind}
@@ -208,7 +207,7 @@ def _token(name: str | float | Token) -> Token:
     if isinstance(name, (int, float, np.integer, np.floating)) and not isinstance(name, bool):
         return number_token(float(name))
     if not isinstance(name, str):
-        raise InputError(f"a library is made of names, numbers and Tokens, not {name!r}")
+        raise InputError(f"a library is made of names, numbers and Tokens, not {shown(name)}")
     known = ALIASES.get(name, name)
     if known in OPERATORS:
         return OPERATORS[known]
@@ -225,7 +224,7 @@ def _token(name: str | float | Token) -> Token:
 
 def _variable_token(name: str, index: int) -> Token:
     if not isinstance(name, str) or not name:
-        raise InputError(f"a variable's name must be a non-empty string, not {name!r}")
+        raise InputError(f"a variable's name must be a non-empty string, not {shown(name)}")
     return Token(name, 0, kind=Kind.VARIABLE, index=index)
 
 

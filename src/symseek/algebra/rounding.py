@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symseek.data import Data
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.notation.printing import infix
 from symseek.notation.sympy_forms import to_sympy
 from symseek.programs import Program
@@ -227,7 +227,7 @@ def rounded(
 
 def _check(program: Program, growth: float) -> None:
     if not isinstance(program, Program):
-        raise InputError(f"{program!r} is not a Program; Program.parse makes one of text")
+        raise InputError(f"{shown(program)} is not a Program; Program.parse makes one of text")
     for value in program.constants:
         if not math.isfinite(value):
             raise InputError(f"the constant {value} cannot be rounded; fit the constants first")

@@ -23,7 +23,7 @@ from symseek.cli.options import (
     parse_seeds,
     say,
 )
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.version import __version__
 
 __all__ = ["main", "parse_seeds"]
@@ -68,6 +68,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     _prepare_output()
     parser, commands = _parsers()
+    if not (sys.argv[1:] if arguments is None else arguments):
+        parser.print_help()
+        return 0
     options, rest = parser.parse_known_args(arguments)
     if rest:
         options.parser.refuse(rest[0])
@@ -86,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _drop_output()
         return FAILED
     except OSError as error:  # such as a full disk under the output
-        where = "" if error.filename is None else f" {str(error.filename)!r}"
+        where = "" if error.filename is None else f" {shown(str(error.filename), 200)}"
         say(f"cannot read or write{where}: {error.strerror or error}")
         _drop_output()
         return FAILED

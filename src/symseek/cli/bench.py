@@ -120,6 +120,7 @@ def add_bench(commands: Commands) -> None:
         help="noise on the targets to train on, over their root mean square: 0.01; default 0",
     )
     add("--json", type=Path, metavar="FILE", help="also write runs and summary here as data")
+    add("--force", dest="overwrite", action="store_true", help="write over a file that is there")
     bench.set_defaults(command=_bench)
 
 
@@ -197,7 +198,7 @@ def _bench(options: argparse.Namespace) -> int:
     from symseek.experiments.bench.display import BenchProgress
     from symseek.experiments.bench.specs import bench_specs
 
-    check_writable(options.json)
+    check_writable(options.json, options.overwrite)
     specs = bench_specs(
         options.problems,
         options.method,

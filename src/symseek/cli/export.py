@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symseek.cli.options import (
     Commands,
+    add_out,
     add_run,
     check_writable,
     new_command,
@@ -16,7 +16,7 @@ from symseek.cli.options import (
     say,
     write_text,
 )
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError, shown, unknown_name
 
 if TYPE_CHECKING:
     from symseek.model import Model
@@ -44,7 +44,7 @@ def add_export(commands: Commands) -> None:
     add_run(export)
     add = export.add_argument
     add("--to", required=True, metavar="TARGET", help="latex, python, numpy, c, sympy or excel")
-    add("--out", type=Path, metavar="FILE", help="write here; default: print")
+    add_out(export)
     add(
         "--cells",
         type=_cells,
@@ -58,7 +58,7 @@ def add_export(commands: Commands) -> None:
 def _export(options: argparse.Namespace) -> int:
     from symseek.export import TARGETS, cells_of, export, latex_table
 
-    check_writable(options.out)
+    check_writable(options.out, options.overwrite)
     if options.to not in (*TARGETS, "latex-table"):
         raise unknown_name("target", options.to, [*TARGETS, "latex-table"])
     if options.cells and options.to != "excel":
@@ -74,7 +74,7 @@ def _export(options: argparse.Namespace) -> int:
         text = export(model.formula(options.row).program, options.to, **more)
         if more:
             _say_guessed(model, cells, options.cells)
-    write_text(text, options.out)
+    write_text(text, options.out, options.overwrite)
     return 0
 
 
@@ -98,7 +98,9 @@ def _cells(text: str) -> dict[str, str]:
     while rest:
         pair = _CELL.match(rest)
         if pair is None:
-            raise argparse.ArgumentTypeError(f"{text!r} names no cells; write them as a=C2,b=F2")
+            raise argparse.ArgumentTypeError(
+                f"{shown(text)} names no cells; write them as a=C2,b=F2"
+            )
         found[pair[1] or pair[2].strip()] = pair[3].strip()
         rest = rest[pair.end() :].lstrip(" ,")
     return found

@@ -15,10 +15,12 @@ from symseek.cli.options import (
     Commands,
     Parser,
     ended_by_signals,
+    in_command_line_terms,
     names,
     new_command,
     say,
     shell_words,
+    show,
 )
 from symseek.cli.settings import add_settings, fit_command, given_settings, vocabulary
 from symseek.errors import InputError
@@ -37,13 +39,18 @@ Search a table for a formula.
 
 The file is CSV, TSV, columns aligned with blanks, or Parquet, with a line of names; lines that
 begin with # and a row of units are left out. All columns but the target are used unless --features
-names some. A fit searches until a formula is exact, or what is left cannot be distinguished from
-noise by a test, or the time is up; with neither --max-seconds nor --max-expressions it may go on
-until Ctrl-C. While it searches, a bar and the best formulas so far are shown. Ctrl-C, like `kill`,
-ends early and keeps everything. What is found goes into a folder, by default data-run-1 for
-data.csv: the formulas (front.csv, front.json), a report to open in a browser (report.html), the
-settings, the course of the search (curve.csv) and a checkpoint to go on from. `symseek show` prints
-the formulas so far while it searches.
+names some; row numbers, identifiers, constants and copies of other columns only if they are named
+there, or --all-columns is given.
+
+A fit searches until a formula is exact, or what is left cannot be distinguished from noise by a
+test, or the time is up; with neither --max-seconds nor --max-expressions it may run until Ctrl-C.
+While it searches, a bar and the best formulas so far are shown. Ctrl-C, like `kill`, ends early and
+keeps everything.
+
+What is found goes into a folder, by default data-run-1 for data.csv: the formulas (front.csv,
+front.json), a report to open in a browser (report.html), the settings, the course of the search
+(curve.csv) and a checkpoint to resume from. `symseek show` prints the formulas so far while it
+searches.
 """
 
 EXAMPLES = """\
@@ -67,8 +74,10 @@ def add_fit(commands: Commands) -> None:
         "--features",
         type=names,
         metavar="COLUMNS",
-        help="columns that it may use, with commas between; default: all others",
+        help="columns that it may use, with commas between; default: all others but row numbers,"
+        " identifiers, constants and copies",
     )
+    add("--all-columns", action="store_true", help="use those as well")
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--drop-missing", action="store_true", help="leave out rows with missing values")
@@ -94,13 +103,15 @@ def _fit(options: argparse.Namespace) -> int:
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
     columns = options.target, features, options.weights
-    request = FitRequest(options.data, *columns, options.delimiter, settings, options.drop_missing)
+    how = options.drop_missing, options.all_columns
+    request = FitRequest(options.data, *columns, options.delimiter, settings, *how)
     table = request.read_table()
+    request = replace(request, left_out=table.left_out)
     regression = make_regression(table, settings)
     folder = options.folder or new_folder(options.data)
     with RunFolder.create(folder, request, options.overwrite) as run:
         for note in table.notes:
-            say(note)
+            say(in_command_line_terms(note, options.parser))
         return search(run, regression, table, options)
 
 
@@ -165,10 +176,11 @@ def search(
         raise InputError(_go_on(run, error, recorder.error)) from error
     recorder.finish()
     model = regression.model()
-    print(model)
+    show(str(model))
     command = _repeating(run, regression, result) if first_budget else None
     known = _known(regression)
-    print(_summary(run, result, command, known, not options.no_report), flush=True)
+    show(_summary(run, result, command, known, not options.no_report))
+    sys.stdout.flush()
     run.finish(model, table, result, {"command": command, **known}, not options.no_report)
     recorder.ended(result, model)
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]

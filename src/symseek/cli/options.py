@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import math
 import os
 import re
@@ -11,10 +12,11 @@ import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from symseek.errors import InputError, suggestion
+from symseek.errors import QUOTED, InputError, printable, sentence, shown, suggestion
 
 if TYPE_CHECKING:
     from symseek.model import Model
@@ -25,6 +27,7 @@ __all__ = [
     "INTERRUPTED",
     "Commands",
     "Parser",
+    "add_out",
     "add_run",
     "add_workers",
     "check_writable",
@@ -39,6 +42,8 @@ __all__ = [
     "say",
     "share",
     "shell_words",
+    "show",
+    "whole",
     "write_text",
 ]
 
@@ -57,14 +62,15 @@ class Parser(argparse.ArgumentParser):
     """Complains in one sentence, without the wall of usage."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: {message} (see `{self.prog} --help`)\n")
+        self.exit(BAD_INPUT, f"{sentence(f'{self.prog}: {message}')} (see `{self.prog} --help`)\n")
 
     def refuse(self, word: str) -> NoReturn:
         """Complain of a word that no option has taken."""
         if not word.startswith("-"):
-            self.error(f"{word!r} is one word too many")
+            self.error(f"{shown(word)} is one word too many")
         known = [option for option in self._option_string_actions if option.startswith("--")]
-        self.error(f"unknown option {word!r}; {suggestion(word.partition('=')[0], known)}")
+        name = word.partition("=")[0]
+        self.error(f"unknown option {shown(word)}; {_near_option(name, known)}")
 
     def option_of(self, parameter: str) -> str | None:
         """The option that sets a parameter, if this command has one."""
@@ -72,6 +78,22 @@ class Parser(argparse.ArgumentParser):
             if action.dest == parameter and action.option_strings:
                 return action.option_strings[-1]
         return None
+
+
+def _near_option(name: str, known: Iterable[str]) -> str:
+    """The option that was meant, or all; the dashes that all begin with make none alike.
+
+    >>> _near_option("--max-secs", ["--max-seconds", "--quiet"])
+    "did you mean '--max-seconds'?"
+    >>> _near_option("--units", ["--target", "--quiet"])
+    'known: --target, --quiet'
+    """
+    options = {option.lstrip("-"): option for option in known}
+    word = name.lstrip("-").casefold()
+    begun = [option for each, option in options.items() if len(word) > 1 and each.startswith(word)]
+    near = difflib.get_close_matches(word[:QUOTED], options, n=1, cutoff=0.7)
+    meant = begun or [options[each] for each in near]
+    return f"did you mean {meant[0]!r}?" if meant else suggestion("", options.values())
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -85,7 +107,7 @@ def new_command(commands: Commands, name: str, text: str, **more: Any) -> Parser
     return parser
 
 
-def in_command_line_terms(message: str, parser: Parser, commands: Iterable[str]) -> str:
+def in_command_line_terms(message: str, parser: Parser, commands: Iterable[str] = ()) -> str:
     """The message of an `InputError`, its parameters and actions as options and commands.
 
     >>> fit = Parser("symseek fit")
@@ -112,14 +134,14 @@ def parse_seeds(text: str) -> list[int]:
     >>> parse_seeds("3"), parse_seeds("3,5,8-10"), parse_seeds("7-7")
     ([0, 1, 2], [3, 5, 8, 9, 10], [7])
     """
-    if text.isdecimal():
+    if "," not in text and "-" not in text:
         spans = [(0, positive(text) - 1)]
     else:
         spans = [_span(part.strip()) for part in text.split(",") if part.strip()]
     if not spans or any(first > last for first, last in spans):
-        raise argparse.ArgumentTypeError(f"{text!r} names no seeds; write 10, or 3,5,8-10")
+        raise argparse.ArgumentTypeError(f"{shown(text)} names no seeds; write 10, or 3,5,8-10")
     if sum(last - first + 1 for first, last in spans) > MOST_SEEDS:
-        raise argparse.ArgumentTypeError(f"{text!r} is more than {MOST_SEEDS:,} seeds")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is more than {MOST_SEEDS:,} seeds")
     return sorted({seed for first, last in spans for seed in range(first, last + 1)})
 
 
@@ -128,18 +150,44 @@ def _span(part: str) -> tuple[int, int]:
     return natural(first), natural(last if dash else first)
 
 
+_THOUSANDS = re.compile(r"\s*[+-]?\d{1,3}(,\d{3})+\s*")
+
+
+def whole(text: str) -> int:
+    """A whole number, in any of the ways in which people write large ones.
+
+    >>> whole("2000"), whole("1e6"), whole("2.5e5"), whole("1_000_000"), whole("1,000,000")
+    (2000, 1000000, 250000, 1000000, 1000000)
+    """
+    try:
+        plain = text.replace(",", "") if _THOUSANDS.fullmatch(text) else text
+        value = Decimal(plain.replace("_", ""))
+        # A number of more digits is no count, and 1e999999999 would not fit into the memory.
+        if value.adjusted() < QUOTED and value == value.to_integral_value():
+            return int(value)
+    except (ArithmeticError, ValueError):
+        pass
+    raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number")
+
+
 def natural(text: str) -> int:
     """A whole number of 0 or more."""
-    if not text.strip().isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
-    return int(text)
+    return _at_least(0, text)
 
 
 def positive(text: str) -> int:
     """A whole number of 1 or more."""
-    if not text.strip().isdecimal() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
-    return int(text)
+    return _at_least(1, text)
+
+
+def _at_least(least: int, text: str) -> int:
+    try:
+        value = whole(text)
+    except argparse.ArgumentTypeError:
+        value = least - 1
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number of {least} or more")
+    return value
 
 
 def share(text: str) -> float:
@@ -149,7 +197,7 @@ def share(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number of 0 or more")
     return value
 
 
@@ -243,7 +291,7 @@ def read_model(options: argparse.Namespace) -> Model:
 
 
 def shell_words(words: Iterable[str]) -> str:
-    """The words as one types them; bytes that are no text are written as shells write them.
+    """The words as one types them; what a terminal cannot show is written as shells write it.
 
     >>> print(shell_words(["show", "my run", "d\\udcff.csv"]))
     show 'my run' $'d\\xff.csv'
@@ -252,7 +300,7 @@ def shell_words(words: Iterable[str]) -> str:
 
 
 def _shell_word(word: str) -> str:
-    if not any("\ud800" <= each <= "\udfff" for each in word):
+    if printable(word) == word:
         return shlex.quote(word)
     data = word.encode(errors="surrogateescape")
     written = [
@@ -263,30 +311,59 @@ def _shell_word(word: str) -> str:
 
 def say(text: str) -> None:
     """A line for the person at the terminal, apart from the output."""
-    print(f"symseek: {text}", file=sys.stderr, flush=True)
+    print(f"symseek: {sentence(text)}", file=sys.stderr, flush=True)
 
 
-def check_writable(path: Path | None) -> None:
+def show(text: str) -> None:
+    """Print lines for reading, none of which moves the cursor or changes colours."""
+    for line in text.split("\n"):
+        print(printable(line))
+
+
+def add_out(parser: Parser) -> None:
+    """Where the output goes, and whether it may take the place of a file."""
+    add = parser.add_argument
+    add("--out", type=Path, metavar="FILE", help="write here; default: print")
+    add("--force", dest="overwrite", action="store_true", help="write over a file that is there")
+
+
+def check_writable(path: Path | None, overwrite: bool) -> None:
     """Refuse a file that cannot be written before hours of work, not after them."""
     if path is None:
         return
     if path.is_dir():
         raise InputError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
+    if path.is_file() and not overwrite:
+        raise InputError(
+            f"the file {str(path)!r} exists; name another, or write over it with `overwrite`"
+        )
     if not path.parent.is_dir():
         raise InputError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"cannot write {str(path)!r}: its folder is not writable")
 
 
-def write_text(text: str, path: Path | None) -> None:
-    """Write a file, or print where none is named; the text ends with a line's end."""
-    from symseek.files.atomic import write_whole
+def write_text(text: str, path: Path | None, overwrite: bool) -> None:
+    """Write a file, or print where none is named; the text ends with a line's end.
+
+    A terminal gets it without codes that it would obey; another program gets it as it is.
+    """
+    from symseek.files.atomic import write_new, write_whole
 
     text = text if text.endswith("\n") else text + "\n"
     if path is None:
-        print(text, end="")
+        if sys.stdout.isatty():
+            show(text.removesuffix("\n"))
+        else:
+            print(text, end="")
         return
     try:
-        write_whole(path, text)
+        if overwrite or path.exists():  # what is no plain file, such as a pipe, was let through
+            write_whole(path, text)
+        else:
+            write_new(path, text.encode(errors="backslashreplace"))
+    except FileExistsError:
+        check_writable(path, overwrite)
+        raise
     except OSError as error:
         raise InputError(f"cannot write {str(path)!r}: {error.strerror or error}") from None

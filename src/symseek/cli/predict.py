@@ -7,6 +7,7 @@ from pathlib import Path
 
 from symseek.cli.options import (
     Commands,
+    add_out,
     add_run,
     check_writable,
     new_command,
@@ -31,7 +32,7 @@ def add_predict(commands: Commands) -> None:
     add_run(predict)
     add = predict.add_argument
     add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt, .dat or .parquet")
-    add("--out", type=Path, metavar="FILE", help="write here; default: print")
+    add_out(predict)
     add("--keep", action="store_true", help="write all columns of the table, as they are")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--drop-missing", action="store_true", help="leave out rows with missing values")
@@ -41,14 +42,14 @@ def add_predict(commands: Commands) -> None:
 def _predict(options: argparse.Namespace) -> int:
     from symseek.files.predictions import predictions
 
-    check_writable(options.out)
+    check_writable(options.out, options.overwrite)
     model = read_model(options)
     found = predictions(
         model, options.row, options.data, options.delimiter, options.drop_missing, options.keep
     )
     for note in found.notes:
         say(note)
-    write_text(found.frame.to_csv(index=False), options.out)
+    write_text(found.frame.to_csv(index=False), options.out, options.overwrite)
     if found.complaint is not None:
         say(found.complaint)
     return 0

@@ -8,7 +8,8 @@ import re
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from symseek.cli.options import Parser, names, shell_words
+from symseek.cli.options import Parser, names, shell_words, whole
+from symseek.errors import shown
 
 if TYPE_CHECKING:
     from symseek.loop import Result
@@ -99,6 +100,7 @@ def fit_words(request: FitRequest) -> list[str]:
     for name, value in (("weights", request.weights), ("delimiter", request.delimiter)):
         words += _option(name, value) if value is not None else []
     words += ["--drop-missing"] * request.drop_missing
+    words += ["--all-columns"] * request.all_columns
     default = Settings().to_dict()
     for name, value in request.settings.to_dict().items():
         if value != default[name]:
@@ -159,16 +161,9 @@ def _add_setting(parser: Parser, name: str, text: str, default: Any) -> None:
         option,
         type=reader,
         default=argparse.SUPPRESS,
-        metavar="N" if reader in (_whole, _whole_or_none) else "X",
+        metavar="N" if reader in (whole, _whole_or_none) else "X",
         help=text if default is argparse.SUPPRESS else f"{text}; default {shown}",
     )
-
-
-def _whole(text: str) -> int:
-    try:
-        return int(text.replace(",", "").replace("_", ""))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
 
 
 def _number(text: str) -> float:
@@ -177,12 +172,12 @@ def _number(text: str) -> float:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not a number")
     return value
 
 
 def _whole_or_none(text: str) -> int | None:
-    return None if text == "none" else _whole(text)
+    return None if text == "none" else whole(text)
 
 
 def _number_or_none(text: str) -> float | None:
@@ -205,14 +200,14 @@ def _formulas(text: str) -> tuple[str, ...]:
 
 _READERS: dict[str, Any] = {
     "operators": _tokens,
-    "max_length": _whole,
+    "max_length": whole,
     "max_expressions": _whole_or_none,
     "max_seconds": _number_or_none,
     "patience": _whole_or_none,
     "validation": _number,
     "sample_rows": _whole_or_none,
-    "seed": _whole,
-    "seeds": _whole,
-    "threads": _whole,
+    "seed": whole,
+    "seeds": whole,
+    "threads": whole,
     "guesses": _formulas,
 }

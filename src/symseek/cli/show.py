@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from symseek.cli.options import Commands, add_run, new_command, read_model
+from symseek.cli.options import (
+    Commands,
+    add_run,
+    new_command,
+    read_model,
+    shell_words,
+    show,
+)
 
 __all__ = ["add_show"]
 
@@ -15,27 +22,27 @@ Show the formulas of a run, simplest first, the picked one marked; with --row, o
 
 def add_show(commands: Commands) -> None:
     """The command `show`."""
-    show = new_command(commands, "show", "the formulas of a run", description=DESCRIPTION)
-    add_run(show)
-    show.set_defaults(command=_show)
+    parser = new_command(commands, "show", "the formulas of a run", description=DESCRIPTION)
+    add_run(parser)
+    parser.set_defaults(command=_show)
 
 
 def _show(options: argparse.Namespace) -> int:
     model = read_model(options)
     if options.row is None:
-        print(model)
-        print(f"\npicked by the rule {model.rule!r}; symseek show {options.run} --row N for more")
+        more = shell_words(["symseek", "show", str(options.run)])
+        show(f"{model}\n\npicked by the rule {model.rule!r}; {more} --row N for more")
         return 0
     formula = model.formula(options.row)
     validation = (
         "" if formula.validation_r2 is None else f", validation R2 {formula.validation_r2:.6g}"
     )
-    print(f"{model.target} = {formula.text}\n")
-    print(f"in full     {formula.program}")
-    print(f"complexity  {formula.complexity}")
     rmse = model.rmse(options.row)
     error = "" if rmse is None else f", RMSE {rmse:.6g} in the units of {model.target}"
     exact = ", exact: it meets every digit" if formula.exact else ""
-    print(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}\n")
-    print(formula.program.tree())
+    show(f"{model.target} = {formula.text}\n")
+    show(f"in full     {formula.program}")
+    show(f"complexity  {formula.complexity}")
+    show(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}\n")
+    show(formula.program.tree())
     return 0

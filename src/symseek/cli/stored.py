@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symseek.cli.bench import exit_code
-from symseek.cli.options import Parser
-from symseek.errors import InputError
+from symseek.cli.options import Parser, show
+from symseek.errors import InputError, printable
 
 if TYPE_CHECKING:
     from symseek.experiments import Store
@@ -84,7 +84,7 @@ def run_experiment(
         store.records(specs)
         _check_folder(options.out)
         for path, found in others:
-            print(f"{path}: {store.take(found):,} runs were new", file=sys.stderr)
+            print(printable(f"{path}: {store.take(found):,} runs were new"), file=sys.stderr)
         status = 0 if options.report else _run_missing(specs, request, store, options, execute)
         records = store.records(specs)
     done = [record for record in records if record.status == "done"]
@@ -97,8 +97,8 @@ def run_experiment(
                 f"cannot write the report to {str(options.out)!r}: {error.strerror}; the runs are"
                 f" safe in {str(options.store)!r}, and --report writes it again"
             ) from None
-        print(files[0].read_text(encoding="utf-8"))
-        print(f"written: {', '.join(map(str, files))}", file=sys.stderr)
+        show(files[0].read_text(encoding="utf-8"))
+        print(printable(f"written: {', '.join(map(str, files))}"), file=sys.stderr)
     return status
 
 

@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TextIO
 
+from symseek.errors import printable
 from symseek.experiments.runs.record import VERDICTS, Record, Snapshot
 from symseek.experiments.runs.runner import Listener, Outcome
 from symseek.experiments.runs.spec import Spec
@@ -79,6 +80,7 @@ class Progress(Listener):
 
     def say(self, text: str = "", style: str | None = None) -> None:
         """Print a line, above the picture where there is one."""
+        text = "\n".join(map(printable, text.split("\n")))
         if self.live is None:
             print(text, file=self.out, flush=True)
         else:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.data import FEWEST_ROWS, LARGEST
-from symseek.errors import InputError
+from symseek.errors import InputError, name_shown
 from symseek.files.source import Source
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "refuse_constant",
     "refuse_few_rows",
     "refuse_non_finite",
-    "refuse_other_than_count",
 ]
 
 Floats = NDArray[np.float64]
@@ -69,7 +68,7 @@ def refuse_non_finite(source: Source, name: str, values: Floats, rows: NDArray[n
         count = int(gone.sum())
         many = "a missing value" if count == 1 else f"{count} missing values, the first"
         raise InputError(
-            f"column {name!r} of {source.path} has {many} in"
+            f"column {name_shown(name, quoted=True)} of {source.path} has {many} in"
             f" {source.where(int(gone.argmax()))}; drop such rows with `drop_missing`, or fill"
             " them in"
         )
@@ -78,18 +77,12 @@ def refuse_non_finite(source: Source, name: str, values: Floats, rows: NDArray[n
         return
     row = int(large.argmax())
     where = source.where(int(rows[row]))
-    what = f"column {name!r} of {source.path} has {column[row]:g} in {where}"
+    what = f"column {name_shown(name, quoted=True)} of {source.path} has {column[row]:g} in {where}"
     if np.isinf(column[row]):
         raise InputError(
             f"{what}; replace infinite values, or leave their cells empty and set `drop_missing`"
         )
     raise InputError(f"{what}, and squares overflow beyond {LARGEST:g}; rescale the column")
-
-
-def refuse_other_than_count(source: Source, column: Floats) -> None:
-    start = 1 if column[0] == 1 else 0  # R counts from 1, pandas from 0
-    if not np.array_equal(column, np.arange(start, start + len(column))):
-        raise nameless(source, 0)
 
 
 def refuse_few_rows(source: Source, rows: int) -> None:
@@ -103,13 +96,13 @@ def refuse_few_rows(source: Source, rows: int) -> None:
 def refuse_constant(source: Source, target: str, y: Floats) -> None:
     if y.min() == y.max():
         raise InputError(
-            f"the target {target!r} of {source.path} is {y[0]:g} in every row; choose one that"
-            " varies"
+            f"the target {name_shown(target, quoted=True)} of {source.path} is {y[0]:g} in every"
+            " row; choose one that varies"
         )
 
 
 def refuse_bad_weights(source: Source, name: str, weights: Floats, rows: NDArray[np.intp]) -> None:
-    what = f"column {name!r} of {source.path}"
+    what = f"column {name_shown(name, quoted=True)} of {source.path}"
     negative = weights < 0
     if negative.any():
         row = int(negative.argmax())

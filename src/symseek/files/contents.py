@@ -6,7 +6,7 @@ it, however often they are asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from symseek.errors import InputError
 from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import ROWS_AT_A_TIME, Delimited
 from symseek.files.parquet import Parquet
+from symseek.files.roles import names_identifier, roles
 from symseek.files.source import CellError
 from symseek.files.tables import open_table
 
@@ -92,6 +93,21 @@ class Contents:
             _, _, column, (_, where, value) = min(found, key=lambda each: each[:2])
             raise cell_error(column, where, value)
         return np.column_stack([self.columns[column].values for column in columns])
+
+    def left_out(self, beside: Collection[str]) -> dict[str, str]:
+        """The columns, but those beside, that a search does without unless asked, and why."""
+        others = [at for at, name in enumerate(self.names) if name not in beside]
+        names = [self.names[at] for at in others]
+        texts = [self.columns[at].text is not None for at in others]
+        numbers = [at for at, text in zip(others, texts, strict=True) if not text]
+        found = roles(
+            [self.columns[at].values for at in numbers], [self.names[at] for at in numbers]
+        )
+        why = {self.names[numbers[at]]: reason for at, reason in found.items()}
+        for name, text in zip(names, texts, strict=True):
+            if text and names_identifier(name) and len(names) > 1:
+                why[name] = "an identifier"
+        return {name: why[name] for name in names if name in why}
 
     def where(self, row: int) -> str:
         """The place in the file of a row, in words."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.files.cells import MISSING, is_number, is_thousands, is_unit
 from symseek.files.lines import BLANKS, first_lines, is_comment, records, uncommented
 
@@ -109,7 +109,7 @@ def as_delimiter(text: str) -> str:
     if not plain or delimiter in "\r\n\"'+-.#":
         raise InputError(
             f"`delimiter` must be one character such as ',' or ';', or 'tab', or ' ' for blanks,"
-            f" not {text!r}"
+            f" not {shown(text)}"
         )
     return delimiter
 

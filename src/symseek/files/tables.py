@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.errors import InputError, suggestion
+from symseek.errors import InputError, name_shown, suggestion
 from symseek.files.checks import (
     nameless,
     not_a_number,
@@ -25,12 +25,12 @@ from symseek.files.checks import (
     refuse_constant,
     refuse_few_rows,
     refuse_non_finite,
-    refuse_other_than_count,
 )
 from symseek.files.delimited import Delimited
 from symseek.files.heading import as_delimiter, tidy
 from symseek.files.lines import COMPRESSED
 from symseek.files.parquet import Parquet
+from symseek.files.roles import left_out_note, names_identifier, roles
 from symseek.files.source import Source
 from symseek.model import Layout
 from symseek.tokens import RESERVED
@@ -56,6 +56,8 @@ Floats = NDArray[np.float64]
 
 MOST_COLUMNS = 500  # features; a search among more finds nothing in any reasonable time
 
+_LISTED = 10  # names in a sentence
+
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".asc", ".prn")
 TABBED = (".tsv", ".tab")
 PARQUET = (".parquet", ".pq")
@@ -73,6 +75,7 @@ class TrainingTable:
     path: Path
     layout: Layout  # where the features are in the file
     notes: tuple[str, ...] = ()  # what was done that the user may not expect, a sentence each
+    left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
 
 
 @dataclass(frozen=True)
@@ -94,11 +97,14 @@ def read_table(
     weights: str | None = None,
     delimiter: str | None = None,
     drop_missing: bool = False,
+    left_out: Mapping[str, str] | None = None,
 ) -> TrainingTable:
-    """Read a target and its features: all other columns, unless some are chosen.
+    """Read a target and its features: all other quantities, unless some columns are chosen.
 
-    The delimiter of a text table is guessed unless it is given, as are decimal commas. Rows with a
-    missing value in one of these columns are refused, or left out by `drop_missing`.
+    Row numbers, identifiers, constants and copies are no quantities, and left out; `left_out` names
+    others to leave out instead, and {} none. The delimiter of a text table is guessed unless it is
+    given, as are decimal commas. Rows with a missing value in one of these columns are refused, or
+    left out by `drop_missing`.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +117,7 @@ def read_table(
     ('read commas in numbers as decimal signs',)
     """
     source = open_table(Path(path), delimiter)
-    return training_table(source, target, features, weights, drop_missing)
+    return training_table(source, target, features, weights, drop_missing, left_out)
 
 
 def training_table(
@@ -120,21 +126,19 @@ def training_table(
     features: Sequence[str] | None = None,
     weights: str | None = None,
     drop_missing: bool = False,
+    left_out: Mapping[str, str] | None = None,
 ) -> TrainingTable:
     """The target and its features of a table that has been opened, as `read_table` has them."""
     target = _bare(source, target)
     weights = None if weights is None else _bare(source, weights)
     beside = [target] if weights is None else [target, weights]
-    names = _feature_names(source, beside, features)
-    counted = features is None and source.names[0] == ""  # it may be an index that pandas wrote
-    wanted = [*names, *beside, *([""] if counted else [])]
-    values = _values(source, wanted, optional=names if features is None else ())
-    notes = source.notes
-    if counted:
-        refuse_other_than_count(source, values[:, -1])
-        notes += ("left out column 1, which has no name and only counts the rows",)
-    rows, dropped = _whole_rows(source, wanted, values, drop_missing)
-    values, notes = values[rows], (*notes, *dropped)
+    if features is None:
+        names, values, left_out = _quantities(source, beside, left_out)
+    else:
+        names, left_out = _feature_names(source, beside, features), {}
+        values = _values(source, [*names, *beside])
+    rows, dropped = _whole_rows(source, [*names, *beside], values, drop_missing)
+    values = values[rows]
     refuse_few_rows(source, len(values))
     y = values[:, len(names)].copy()
     refuse_constant(source, target, y)
@@ -142,9 +146,53 @@ def training_table(
     if weights is not None:
         row_weights = values[:, len(names) + 1].copy()
         refuse_bad_weights(source, weights, row_weights, rows)
-    X = np.ascontiguousarray(values[:, : len(names)])
-    layout = Layout(tuple(map(source.names.index, names)), source.first_row)
-    return TrainingTable(X, y, row_weights, names, target, source.path, layout, notes)
+    return TrainingTable(
+        np.ascontiguousarray(values[:, : len(names)]),
+        y,
+        row_weights,
+        names,
+        target,
+        source.path,
+        Layout(tuple(map(source.names.index, names)), source.first_row),
+        (*source.notes, *left_out_note(left_out), *dropped),
+        left_out,
+    )
+
+
+def _quantities(
+    source: Source, beside: Sequence[str], left_out: Mapping[str, str] | None
+) -> tuple[tuple[str, ...], Floats, dict[str, str]]:
+    """The quantities beside the target, the numbers of all of these, and what is left out and why.
+
+    What is to be left out may be known already, from when a run began.
+    """
+    _refuse_beside(source, beside)
+    found = dict(left_out or {})
+    names = [name for name in source.names if name not in beside and name not in found]
+    # R and pandas give no name to a first column that numbers the rows.
+    _refuse_names(source, names[1:] if names[:1] == [""] == [source.names[0]] else names, beside)
+    while True:
+        try:
+            values = _values(source, [*names, *beside], optional=names)
+            break
+        except _TextColumn as error:
+            free = left_out is None or not error.name  # one without a name can never be used
+            if not free or error.name not in names or not names_identifier(error.name):
+                raise
+            if len(names) == 1:
+                raise
+            found[error.name] = "an identifier"
+            names.remove(error.name)
+    if left_out is None or "" in names:
+        others = roles(values.T[: len(names)], names)
+        found |= {names[at]: why for at, why in others.items() if left_out is None or not names[at]}
+    kept = [at for at, name in enumerate(names) if name not in found]
+    if "" in names and "" not in found:
+        raise nameless(source, 0)
+    if len(kept) < len(names):
+        values = values[:, [*kept, *range(len(names), values.shape[1])]]
+    ordered = {name: found[name] for name in source.names if name in found}
+    return tuple(names[at] for at in kept), values, ordered
 
 
 def read_inputs(
@@ -259,28 +307,37 @@ def names_table(name: str) -> bool:
 
 
 def _feature_names(
-    source: Source, beside: Sequence[str], features: Sequence[str] | None
+    source: Source, beside: Sequence[str], features: Sequence[str]
 ) -> tuple[str, ...]:
-    """The columns to predict from, which can all name a variable; beside are target and weights."""
+    """The columns that the caller names; beside them are target and weights."""
+    _refuse_beside(source, beside)
+    names = _checked_features(source, features)
+    for name, role in zip(beside, ("the target", "the weights"), strict=False):
+        if name in names:
+            raise InputError(
+                f"column {_named(name)} is {role} and a feature; leave it out of `features`"
+            )
+    _refuse_names(source, names, beside)
+    return names
+
+
+def _refuse_beside(source: Source, beside: Sequence[str]) -> None:
     target, *weights = beside
     if weights == [target]:
         raise InputError(
-            f"column {target!r} is both `target` and `weights`; give another column of weights"
+            f"column {_named(target)} is both `target` and `weights`; give another column of"
+            " weights"
         )
     _columns(source, beside)
-    if features is None:
-        first = 1 if source.names[0] == "" else 0
-        names = tuple(name for name in source.names[first:] if name not in beside)
-    else:
-        names = _checked_features(source, features)
-    for name, role in zip(beside, ("the target", "the weights"), strict=False):
-        if name in names:
-            raise InputError(f"column {name!r} is {role} and a feature; leave it out of `features`")
+
+
+def _refuse_names(source: Source, names: Sequence[str], beside: Sequence[str]) -> None:
+    """Refuse columns that are none, too many, or cannot name variables."""
     if not names:
         if error := source.misread():
             raise error
         raise InputError(
-            f"{source.path} has no column beside {target!r} to predict it from; add one"
+            f"{source.path} has no column beside {_named(beside[0])} to predict it from; add one"
         )
     if len(names) > MOST_COLUMNS:
         raise InputError(
@@ -289,13 +346,16 @@ def _feature_names(
         )
     for name in names:
         _refuse_name(source, name)
-    return names
+
+
+def _named(name: str) -> str:
+    return name_shown(name, quoted=True)
 
 
 def _checked_features(source: Source, features: Sequence[str]) -> tuple[str, ...]:
     """The features that the caller names."""
     if isinstance(features, str):
-        raise InputError(f"give the features as a list, such as [{features!r}], not one text")
+        raise InputError(f"give the features as a list, such as [{_named(features)}], not one text")
     if not features:
         raise InputError("`features` names no column; name at least one")
     return tuple(_bare(source, name) for name in features)
@@ -325,17 +385,18 @@ def _columns(source: Source, names: Sequence[str]) -> list[int]:
     if missing and (error := source.misread()):
         raise error
     if missing:
-        also = f" (nor {', '.join(map(repr, missing[1:]))})" if missing[1:] else ""
+        others = [*map(_named, missing[1:_LISTED]), *["..."] * (len(missing) > _LISTED)]
+        also = f" (nor {', '.join(others)})" if others else ""
         hint = suggestion(missing[0], [_in_a_list(name) for name in source.names if name])
-        raise InputError(f"{source.path} has no column {missing[0]!r}{also}; {hint}")
+        raise InputError(f"{source.path} has no column {_named(missing[0])}{also}; {hint}")
     asked, found = Counter(names), Counter(source.names)
     for name in names:
         if asked[name] > 1 and found[name] == 1:
-            raise InputError(f"feature {name!r} is given twice; give it once")
+            raise InputError(f"feature {_named(name)} is given twice; give it once")
         if found[name] > 1:
             raise InputError(
-                f"{source.path} has {found[name]} columns named {name!r} in {source.header};"
-                " rename them so that they differ"
+                f"{source.path} has {found[name]} columns named {_named(name)} in"
+                f" {source.header}; rename them so that they differ"
             )
     return [source.names.index(name) for name in names]
 
@@ -345,17 +406,25 @@ def _in_a_list(name: str) -> str:
     return f"`{name}`" if "," in name else name
 
 
+class _TextColumn(InputError):
+    """A column has a cell that is no number."""
+
+    def __init__(self, message: str, name: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
 def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) -> Floats:
     """The numbers [N, k] of some columns, nan where missing; an optional one could be left out."""
 
     def cell_error(column: int, where: str, value: object) -> InputError:
         name = source.names[column]
         if not name:
-            return nameless(source, column)
+            return _TextColumn(str(nameless(source, column)), name)
         wrong, advice = not_a_number(where, value)
         if name in optional:
             advice += ", or leave the column out with `features`"
-        return InputError(f"column {name!r} of {source.path} has {wrong}; {advice}")
+        return _TextColumn(f"column {_named(name)} of {source.path} has {wrong}; {advice}", name)
 
     columns = _columns(source, names)
     values = source.floats(columns, cell_error)

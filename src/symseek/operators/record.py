@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symseek.errors import InputError, unknown_name
+from symseek.arguments import whole
+from symseek.errors import InputError, shown, unknown_name
 
 if TYPE_CHECKING:
     from symseek.programs import Program
@@ -108,14 +109,13 @@ class Token:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"a token's name must be a non-empty string, not {self.name!r}")
-        if not 0 <= self.arity <= MAX_ARITY:
+            raise InputError(f"a token's name must be a non-empty string, not {shown(self.name)}")
+        token = f"of the token {shown(self.name)}"
+        whole(f"the arity {token}", self.arity, f"from 0 to {MAX_ARITY}", 0, MAX_ARITY)
+        whole(f"the complexity {token}", self.complexity, "a whole number of 0 or more", 0)
+        if not isinstance(self.formula, str | None):
             raise InputError(
-                f"token {self.name!r} has arity {self.arity}; it must be from 0 to {MAX_ARITY}"
-            )
-        if self.complexity < 0:
-            raise InputError(
-                f"token {self.name!r} has complexity {self.complexity}; it must not be negative"
+                f"token {shown(self.name)} has the formula {shown(self.formula)}; it must be text"
             )
         if self.kind is not Kind.OPERATOR:
             self._check_terminal()

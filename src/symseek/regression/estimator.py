@@ -15,12 +15,19 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from symseek.arguments import refused
+from symseek.arguments import refused, whole
 from symseek.engines.choice import NATIVE, described
-from symseek.errors import InputError
+from symseek.errors import InputError, unknown_name
+from symseek.files.roles import roles, with_reasons
 from symseek.loop import Result, Stopped
 from symseek.model import Model
-from symseek.regression.parameters import CONSTRAINTS, check_undefined, is_seed, settings_of
+from symseek.regression.parameters import (
+    CONSTRAINTS,
+    check_undefined,
+    is_seed,
+    refuse_text,
+    settings_of,
+)
 from symseek.regression.regression import Regression
 from symseek.regression.settings import WANTED, Settings
 from symseek.search import SearchConfig
@@ -31,10 +38,14 @@ if TYPE_CHECKING:
 
     from symseek.rewards import Reward
 
-__all__ = ["SymbolicRegressor", "UndefinedWarning"]
+__all__ = ["LeftOutWarning", "SymbolicRegressor", "UndefinedWarning"]
 
 
 _NOT_SAVED = ("_regressions", "_table")
+
+
+class LeftOutWarning(UserWarning):
+    """Some columns are no quantities, and the search does without them."""
 
 
 class UndefinedWarning(UserWarning):
@@ -87,6 +98,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             negative number: "nan", with a warning, "mean", the mean of the training rows, or
             "error", which refuses such rows. Scores of cross-validation need numbers: use "mean"
             there, unless the score is that of `score`, which always takes the mean.
+        all_columns: whether to search in all columns. Otherwise those that are no quantities are
+            ignored, with a warning: constants, copies of other columns and, in a DataFrame, row
+            numbers and identifiers, which their names tell.
         config: a `SearchConfig` with every detail, instead of `method` and the budgets.
 
     Attributes:
@@ -94,6 +108,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         models_: a `Model` for each target: formulas that predict, print and export.
         history_: for each target, the course of the search.
         engine_: the engine that was used.
+        ignored_columns_: the columns that are no quantities, by name, with the reason for each.
 
     >>> import numpy as np
     >>> t = np.linspace(0.1, 3, 40)
@@ -128,6 +143,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         engine: str = Settings.engine,
         verbose: bool = False,
         undefined: str = "nan",
+        all_columns: bool = False,
         config: SearchConfig | None = None,
     ) -> None:
         self.operators = operators
@@ -151,6 +167,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.engine = engine
         self.verbose = verbose
         self.undefined = undefined
+        self.all_columns = all_columns
         self.config = config
 
     def fit(
@@ -161,6 +178,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Ctrl-C, or the stop button of a notebook, ends it with the formulas found so far.
         """
         settings = settings_of(self)
+        refuse_text(X, "X")
+        refuse_text(y, "y")
         inputs, outputs = validate_data(
             self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
         )
@@ -172,8 +191,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, inputs, dtype=np.float64)
-        names = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
         before = getattr(self, "_regressions", []) if self.warm_start else []
+        inputs, names = self._quantities(inputs, before)
         if before and not is_seed(self.random_state):
             settings = replace(settings, seed=before[0].settings.seed)
         fresh = [
@@ -192,6 +211,28 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.engine_ = described(self._regressions[0].search.engine)
         self.n_iter_ = max(len(result.history) for result in results)
         return self
+
+    def _quantities(
+        self, inputs: NDArray[np.float64], before: Sequence[Regression]
+    ) -> tuple[NDArray[np.float64], list[str]]:
+        """The columns to search in, and their names; a warm start goes on with those it had."""
+        given = getattr(self, "feature_names_in_", None)
+        names = [f"x{i}" for i in range(inputs.shape[1])] if given is None else list(given)
+        left = {} if self.all_columns else roles(inputs.T, None if given is None else names)
+        if before and set(before[0].full.variables) <= set(names):
+            had = before[0].full.variables
+            why = getattr(self, "ignored_columns_", {})
+            left = {at: why.get(name, "") for at, name in enumerate(names) if name not in had}
+        self.ignored_columns_ = {names[at]: why for at, why in left.items()}
+        self._used = [at for at in range(len(names)) if at not in left]
+        if left:
+            warnings.warn(
+                f"ignored: {with_reasons(self.ignored_columns_)}; to use all columns, set"
+                " `all_columns` to True",
+                LeftOutWarning,
+                stacklevel=3,
+            )
+        return (inputs[:, self._used] if left else inputs), [names[at] for at in self._used]
 
     def _run(self) -> list[Result]:
         """Run the searches; one that is interrupted ends those after it as soon as they began."""
@@ -247,8 +288,14 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _values(self, X: ArrayLike, row: int | None = None) -> NDArray[np.float64]:
         """The values [N, k] as the formulas give them."""
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._checked(X)
         return np.column_stack([model.predict(X, row) for model in self.models_])
+
+    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        """The columns of X that were searched in."""
+        refuse_text(X, "X")
+        inputs: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        return inputs if len(self._used) == inputs.shape[1] else inputs[:, self._used]
 
     def _tell_undefined(self, wrong: NDArray[np.bool_], row: int | None) -> None:
         """Say where a formula has no value, and what to do about it."""
@@ -293,6 +340,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """
         from symseek.report.html import report
 
+        if not isinstance(path, str | PathLike):
+            raise refused("`path`", path, "the name of a file")
         check_is_fitted(self, "models_")
         if (X is None) != (y is None):
             raise InputError("give both `X` and `y`, or neither for the rows of the fit")
@@ -301,12 +350,13 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError("a model that was saved has no rows to show; give `X` and `y`")
             inputs, targets = self._table
         else:
-            inputs = validate_data(self, X, dtype=np.float64, reset=False)
-            targets = np.asarray(y, dtype=np.float64)
-        settings = self.get_params(deep=False)
+            refuse_text(y, "y")
+            inputs, targets = self._checked(X), np.asarray(y, dtype=np.float64)
+        settings, left_out = self.get_params(deep=False), self.ignored_columns_
         last = [history[-1] for history in self.history_ if history]
         summary = {
             "rows": len(inputs),
+            **({"columns left out": with_reasons(left_out)} if left_out else {}),
             "expressions": sum(each.expressions for each in last),
             "seconds": round(sum(each.seconds for each in last), 1),
             "seed": settings.pop("random_state"),
@@ -332,9 +382,13 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         """The formulas of one target, by its number or name."""
         check_is_fitted(self, "models_")
         names = [each.target for each in self.models_]
-        if target not in names and target not in range(len(names)):
-            raise InputError(f"there is no target {target!r}; choose from {', '.join(names)}")
-        return self.models_[names.index(target) if isinstance(target, str) else target]
+        if isinstance(target, str):
+            if target not in names:
+                raise unknown_name("target", target, names)
+            return self.models_[names.index(target)]
+        last = len(names) - 1
+        at = whole("`target`", target, f"a name, or a whole number from 0 to {last}", 0, last)
+        return self.models_[at]
 
     @property
     def front_(self) -> DataFrame | list[DataFrame]:

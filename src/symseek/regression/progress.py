@@ -13,6 +13,7 @@ from collections.abc import Callable
 from html import escape
 from typing import TYPE_CHECKING, Any, TextIO
 
+from symseek.errors import printable
 from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
@@ -100,7 +101,8 @@ class _PlainDisplay:
         began = time.monotonic()
         best = self.regression.model(final=False).best
         progress = SearchProgress(self.regression, now)
-        print(f"{progress}; R2 {best.r2:.6f}: {best.text}", file=self.out, flush=True)
+        line = printable(f"{progress}; R2 {round(best.r2, 6) + 0.0:.6f}: {best.text}")
+        print(line, file=self.out, flush=True)
         self.due = _next_time(began, _LINE)
 
 
@@ -193,7 +195,7 @@ class _LiveDisplay:
             Text(f"{progress.percent:>4}  {progress}"),
         )
         known = self.regression.structure
-        said = [] if known is None else [Text(known)]
+        said = [] if known is None else [Text(printable(known))]
         return Group(head, *said, front_table(self.regression.model(final=False), _MOST_ROWS))
 
 
@@ -206,11 +208,16 @@ def front_table(model: Model, most: int | None = None) -> Any:
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("", "row", "complexity", "R2"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(Text(f"{model.target} ="), overflow="fold")
+    table.add_column(Text(printable(f"{model.target} =")), overflow="fold")
     first = max(0, len(model.formulas) - most) if most else 0
     for row in range(first, len(model.formulas)):
         each = model.formulas[row]
         picked = row == model.picked
-        cells = [">" if picked else "", str(row), str(each.complexity), f"{each.r2:.6f}"]
-        table.add_row(*map(Text, cells), Text(each.text), style="bold" if picked else "")
+        cells = [
+            ">" if picked else "",
+            str(row),
+            str(each.complexity),
+            f"{round(each.r2, 6) + 0.0:.6f}",
+        ]
+        table.add_row(*map(Text, cells), Text(printable(each.text)), style="bold" if picked else "")
     return table

@@ -38,14 +38,15 @@ def brief(value: float, digits: int = 3, padded: bool = False) -> str:
 def r2_text(r2: float | None) -> str:
     """R² in four digits, never rounded up to 1.
 
-    >>> r2_text(0.98765), r2_text(0.999999), r2_text(1.0), r2_text(-3.5), r2_text(None)
-    ('0.9877', '> 0.9999', '1.0000', '−3.5000', '–')
+    >>> r2_text(0.98765), r2_text(0.999999), r2_text(1.0), r2_text(-3.5), r2_text(-2e-11)
+    ('0.9877', '> 0.9999', '1.0000', '−3.5000', '0.0000')
     """
     if r2 is None:
         return "–"
     if 0.9999 < r2 < 1 - 1e-15:
         return "> 0.9999"
-    return f"{r2:.4f}".replace("-", "−") if abs(r2) < 100 else brief(r2)
+    # What rounds to 0 has no sign.
+    return f"{round(r2, 4) + 0.0:.4f}".replace("-", "−") if abs(r2) < 100 else brief(r2)
 
 
 def counted(number: int, noun: str) -> str:

@@ -27,6 +27,7 @@ from typing import Any
 from symseek.errors import InputError, shown
 from symseek.files.atomic import leftovers, write_whole
 from symseek.files.records import MOST_BYTES, parse_json, read_file
+from symseek.files.roles import with_reasons
 from symseek.files.tables import TrainingTable, read_table
 from symseek.loop import Iteration, Result
 from symseek.model import Model
@@ -65,16 +66,19 @@ class FitRequest:
 
     data: Path
     target: str
-    features: tuple[str, ...] | None  # None: every other column
+    features: tuple[str, ...] | None  # None: every other column that is a quantity
     weights: str | None
     delimiter: str | None
     settings: Settings
     drop_missing: bool = False
+    all_columns: bool = False  # quantities or not
+    left_out: Mapping[str, str] | None = None  # columns, and why; None: not looked at yet
 
     def read_table(self) -> TrainingTable:
         """The data, read and checked."""
         columns = self.target, self.features, self.weights
-        return read_table(self.data, *columns, self.delimiter, self.drop_missing)
+        left_out = {} if self.all_columns else self.left_out
+        return read_table(self.data, *columns, self.delimiter, self.drop_missing, left_out)
 
     def to_json(self) -> str:
         """The content of settings.json."""
@@ -87,6 +91,8 @@ class FitRequest:
             "weights": self.weights,
             "delimiter": self.delimiter,
             "drop_missing": self.drop_missing,
+            "all_columns": self.all_columns,
+            "left_out": None if self.left_out is None else dict(self.left_out),
             "settings": self.settings.to_dict(),
         }
         return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
@@ -276,6 +282,7 @@ class RunFolder:
             "data": self.request.data.name,
             "seed": settings.pop("seed"),
             "rows": len(table.y),
+            **({"columns left out": with_reasons(table.left_out)} if table.left_out else {}),
             "expressions": result.expressions,
             "seconds": round(result.seconds, 1),
             "ended": result.stopped.value,

@@ -20,7 +20,8 @@ _MOST_NAMES = 100_000
 
 def read_request(written: dict[str, Any]) -> dict[str, Any]:
     """What to fit, from the fields of the file; its settings are for `read_settings`."""
-    record = Record.of("the run", written, _FIELDS, ("drop_missing",))
+    optional = ("drop_missing", "all_columns", "left_out")
+    record = Record.of("the run", written, _FIELDS, optional)
     features = None
     if record.fields["features"] is not None:
         names = record.items("features", _MOST_NAMES)
@@ -32,6 +33,10 @@ def read_request(written: dict[str, Any]) -> dict[str, Any]:
         "weights": _text_or_none(record, "weights"),
         "delimiter": _text_or_none(record, "delimiter"),
         "drop_missing": record.flag("drop_missing"),
+        # Runs from before columns were left out have used all of them.
+        "all_columns": record.flag("all_columns")
+        or (features is None and "left_out" not in written),
+        "left_out": _left_out(record.fields["left_out"]),
     }
 
 
@@ -52,6 +57,18 @@ def read_settings(written: Any, threads: int) -> Settings:
                 plain_text(each, f"`{name}`", 10_000)
         given[name] = read
     return Settings.from_dict(given, threads)
+
+
+def _left_out(written: Any) -> dict[str, str] | None:
+    """The columns that the run leaves out, with the reason for each."""
+    if written is None:
+        return None
+    if not isinstance(written, dict) or len(written) > _MOST_NAMES:
+        raise InputError(f"the columns left out are {shown(written)}, which is no list of columns")
+    for name, why in written.items():
+        plain_text(name, "a name among the columns left out", 10_000)
+        plain_text(why, "a reason to leave out a column", 10_000)
+    return dict(written)
 
 
 def _text_or_none(record: Record, name: str) -> str | None:

@@ -32,6 +32,9 @@ def preview(contents: Contents, folder: Path) -> dict[str, Any]:
         return unreadable(contents.path.name, f"{what}; leave some out", folder)
     columns = [_column(contents, at, folder) for at in range(len(names))]
     numbers = [each["name"] for each in columns if each["kind"] == "number" and each["name"]]
+    left_out = contents.left_out(numbers[-1:]) if contents.rows else {}
+    for each in columns:
+        each["left_out"] = left_out.get(each["name"])
     return {
         "name": contents.path.name,
         "rows": contents.rows,

@@ -108,7 +108,8 @@ def consider(question: Question, path: Path, read: Callable[[], Contents]) -> Co
         try:
             if not wrong:
                 table, usable = _searched(question, contents, settings)
-                rows, notes = len(table.y), [*table.notes, *_left_out(settings, usable)]
+                said = [*table.notes, *_left_out(settings, usable)]
+                rows, notes = len(table.y), [told(each, folder) for each in said]
                 settings = usable
         except InputError as error:
             field = _field(question, contents.names, str(error))
@@ -208,12 +209,14 @@ def _column_problems(question: Question, contents: Contents, folder: Path) -> Pr
     if question.target is None:
         problems.append(_problem("target", "choose the column to find a formula for", folder))
     roles = {question.target: "target", question.weights: "weights"}
+    beside = [name for name in roles if name is not None]
+    left_out = contents.left_out(beside) if question.features is None and contents.rows else {}
     for at, name in enumerate(contents.names):
         role = roles.get(name)
         if role is None and question.features is not None and name not in question.features:
             continue
-        if name == "" and at == 0 and question.features is None:
-            continue  # it may number the rows, which is looked at with the whole table
+        if name in left_out or (name == "" and at == 0 and question.features is None):
+            continue  # a first one without a name is looked at with the whole table
         error = column_error(contents, at)
         gaps = contents.columns[at].text is None and "`drop_missing`" in str(error)
         if error is not None and not (gaps and question.drop_missing):

@@ -220,7 +220,9 @@ class ColumnLine {
   /** What is wrong with a column that is left out is no fault, but worth knowing. */
   refuse(text) {
     const used = this.box.checked || this.box.disabled;
-    const note = used ? null : this.column.problem && sentence(this.column.problem);
+    const { left_out: why, problem } = this.column;
+    const known = why ? `left out: ${why}` : problem;
+    const note = used ? null : known && sentence(known);
     this.problem.classList.toggle("note", !text);
     showProblem(this.problem, text ?? note);
   }

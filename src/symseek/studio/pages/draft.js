@@ -25,12 +25,14 @@ export class Draft {
     const draft = new Draft(record && fits(record, preview) ? record : fresh);
     if (delimiter) draft.delimiter = delimiter;
     draft.columns = preview.columns.map((each) => each.name);
+    draft.leftOut = preview.columns.filter((each) => each.left_out).map((each) => each.name);
+    draft.suggested = preview.suggested_target;
     return draft;
   }
 
-  /** Every column of numbers but the target is a feature. */
+  /** Every quantity but the target is a feature. */
   static fresh(preview) {
-    const named = preview.columns.filter((each) => each.name !== ""); // one without counts the rows
+    const named = preview.columns.filter((each) => each.name !== "" && !each.left_out);
     const usable = named.filter((each) => ["number", "constant"].includes(each.kind));
     return {
       table: preview.name,
@@ -69,11 +71,14 @@ export class Draft {
     const { table, target, weights, drop_missing, delimiter, settings } = this;
     const others = this.columns.filter((name) => name !== target && name !== weights);
     const features = others.filter((name) => this.features.includes(name));
-    const all = features.length === others.length;
+    // What is left out unless asked for may depend on the target.
+    const known = target === this.suggested || this.leftOut.length === 0;
+    const usual = others.filter((name) => !this.leftOut.includes(name));
+    const asUsual = known && usual.join("\n") === features.join("\n");
     return {
       table,
       target,
-      features: all ? null : features,
+      features: asUsual ? null : features,
       weights,
       drop_missing,
       delimiter,

@@ -27,7 +27,8 @@ function minus(text) {
 export function r2Text(r2) {
   if (r2 === null || r2 === undefined) return "–";
   if (r2 > 0.9999 && r2 < 1 - 1e-15) return "> 0.9999";
-  return Math.abs(r2) < 100 ? minus(r2.toFixed(4)) : brief(r2);
+  const rounded = Number(r2.toFixed(4)) || 0; // what rounds to 0 has no sign
+  return Math.abs(r2) < 100 ? minus(rounded.toFixed(4)) : brief(r2);
 }
 
 /** 12,000 */

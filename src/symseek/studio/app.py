@@ -24,7 +24,8 @@ from starlette.routing import Route
 from symseek.cli.settings import CHANGEABLE, option_words
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.contents import Contents, read_contents
-from symseek.files.records import Record, parse_json, read_file
+from symseek.files.records import Record, parse_json
+from symseek.files.regular import read_regular
 from symseek.regression.settings import cores
 from symseek.runs.folder import new_folder
 from symseek.studio.answers import Answer, Refused
@@ -321,9 +322,11 @@ class Studio:
         """The report of a run; whatever is in that file, no script in it runs."""
         path = self.workspace.file(request.path_params["run"], "report.html")
         try:
-            content = await run_in_threadpool(read_file, path)
+            content = await run_in_threadpool(read_regular, path, _MOST_REPORT)
         except FileNotFoundError:
             raise Refused(404, "this run has no report yet") from None
+        except OSError as error:
+            raise Refused(403, f"the report cannot be read: {error.strerror}") from None
         headers = {"Content-Security-Policy": REPORT_POLICY}
         return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
@@ -335,6 +338,7 @@ class Studio:
 
 
 _MOST_ROW = 100_000
+_MOST_REPORT = 1 << 26  # bytes
 
 
 def _rows(request: Request) -> list[int]:

@@ -14,6 +14,7 @@ from symseek.cli.options import (
     INTERRUPTED,
     Commands,
     Parser,
+    add_max_table_size,
     ended_by_signals,
     names,
     new_command,
@@ -70,6 +71,7 @@ def add_fit(commands: Commands) -> None:
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--drop-missing", action="store_true", help="leave out rows with missing values")
+    add_max_table_size(fit)
     add(
         "--out",
         dest="folder",
@@ -92,7 +94,8 @@ def _fit(options: argparse.Namespace) -> int:
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
     columns = options.target, features, options.weights
-    request = FitRequest(options.data, *columns, options.delimiter, settings, options.drop_missing)
+    how = options.drop_missing, options.max_table_size
+    request = FitRequest(options.data, *columns, options.delimiter, settings, *how)
     table = request.read_table()
     regression = make_regression(table, settings)
     folder = options.folder or new_folder(options.data)
@@ -129,7 +132,7 @@ def search(
     options: argparse.Namespace,
     first_budget: bool = True,
 ) -> int:
-    """Search, print what was found, write it to the folder, and return the exit code.
+    """Search, write what was found to the folder, print it, and return the exit code.
 
     One command repeats a run that had the same budget from its beginning on.
     """
@@ -163,12 +166,12 @@ def search(
         raise InputError(_go_on(run, error, recorder.error)) from error
     recorder.finish()
     model = regression.model()
-    print(model)
     command = _repeating(run, regression, result) if first_budget else None
     known = _known(regression)
-    print(_summary(run, result, command, known, not options.no_report), flush=True)
     run.finish(model, table, result, {"command": command, **known}, not options.no_report)
     recorder.ended(result, model)
+    print(model)
+    print(_summary(run, result, command, known, not options.no_report), flush=True)
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
     for each in errors:
         say(each)

@@ -28,6 +28,7 @@ from typing import Any
 
 from symseek.errors import InputError, shown
 from symseek.files.atomic import leftovers
+from symseek.files.limits import MOST_TABLE
 from symseek.files.records import parse_json
 from symseek.files.regular import is_there, read_regular, write_regular, written_at
 from symseek.files.tables import TrainingTable, read_table
@@ -75,11 +76,13 @@ class FitRequest:
     delimiter: str | None
     settings: Settings
     drop_missing: bool = False
+    max_table_size: int = MOST_TABLE  # not kept in settings.json, which anyone may have written
 
     def read_table(self) -> TrainingTable:
         """The data, read and checked."""
         columns = self.target, self.features, self.weights
-        return read_table(self.data, *columns, self.delimiter, self.drop_missing)
+        how = self.delimiter, self.drop_missing, self.max_table_size
+        return read_table(self.data, *columns, *how)
 
     def to_json(self) -> str:
         """The content of settings.json."""

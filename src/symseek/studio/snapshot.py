@@ -31,6 +31,7 @@ from symseek.studio.workspace import Workspace
 __all__ = ["Front", "Runs"]
 
 _WATCHED = ("settings.json", "front.json", DISCOVERIES, "report.html")
+_MOST_TYPESET = 1000  # tokens of a formula; typesetting takes a time that grows as their square
 _MOST_LISTED = 1 << 20  # bytes of a front for the list: of a larger one, only its own view tells
 
 
@@ -266,6 +267,8 @@ def _formula(model: Model, row: int) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def _typeset_formula(formula: Formula) -> str | None:
+    if len(formula.program) > _MOST_TYPESET:
+        return None
     try:
         return mathml(readable(formula))
     except (InputError, RecursionError):
@@ -276,7 +279,8 @@ def _typeset_formula(formula: Formula) -> str | None:
 def _typeset(text: str) -> str | None:
     """A formula of which there is only the text; its names are the columns."""
     try:
-        return mathml(tidied(Program.parse(text)))
+        program = Program.parse(text)
+        return mathml(tidied(program)) if len(program) <= _MOST_TYPESET else None
     except (InputError, RecursionError):
         return None
 

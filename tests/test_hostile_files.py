@@ -15,7 +15,8 @@ import pytest
 import hostile_files
 from symseek import InputError, Program
 from symseek.algebra.agreement import agree
-from symseek.files.records import parse_json, read_file
+from symseek.files.records import parse_json
+from symseek.files.regular import read_regular
 from symseek.front import Front
 from symseek.model import Formula, Model, full_library
 from symseek.runs import checkpoint
@@ -171,9 +172,9 @@ def test_a_checkpoint_that_is_a_pipe_is_not_opened(
 
 def test_a_file_without_end_is_refused(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(b"12345")
-    assert read_file(tmp_path / "large", most=5) == b"12345"
+    assert read_regular(tmp_path / "large", most=5) == b"12345"
     with pytest.raises(OSError, match="it has 5 bytes; at most 4 are read"):
-        read_file(tmp_path / "large", most=4)
+        read_regular(tmp_path / "large", most=4)
 
 
 @pytest.mark.parametrize(

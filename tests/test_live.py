@@ -57,7 +57,7 @@ def test_a_watcher_sees_how_far_a_search_is(hunt: Regression, monkeypatch: Any) 
 def test_the_progress_is_not_written_too_often(hunt: Regression, monkeypatch: Any) -> None:
     clock, written = [0.0], []
     monkeypatch.setattr(live.time, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(live, "write_whole", lambda path, text, lasting: written.append(clock[0]))
+    monkeypatch.setattr(live, "write_regular", lambda path, text, lasting: written.append(clock[0]))
     hunt.run()
     watch = Live(Path(), hunt)
     for _ in range(100):

@@ -142,7 +142,7 @@ def test_the_front_so_far_takes_a_small_part_of_the_time(
         times.append(clock[0])
         clock[0] += 2.0
 
-    monkeypatch.setattr(recorder, "write_whole", slow)
+    monkeypatch.setattr(recorder, "write_regular", slow)
     record = RunFolder.open(folder).recorder(hunt)
     for _ in range(300):
         clock[0] += 1.0

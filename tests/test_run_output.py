@@ -27,7 +27,7 @@ from run_helpers import (
     search,
 )
 from symseek.cli.settings import fit_command, option_words
-from symseek.files.atomic import write_whole
+from symseek.files.regular import write_regular
 from symseek.regression import progress
 from symseek.regression.progress import SearchProgress, run_with_progress
 from symseek.regression.regression import Regression
@@ -133,12 +133,12 @@ class Disk:
         self.left = files
         self.fsync = os.fsync
         patch.setattr(os, "fsync", self)
-        patch.setattr(live, "write_whole", self.write_unsynced)
+        patch.setattr(live, "write_regular", self.write_unsynced)
 
     def write_unsynced(self, path: Path, text: str, lasting: bool) -> None:
         if self.left == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        write_whole(path, text, lasting)
+        write_regular(path, text, lasting)
 
     def __call__(self, descriptor: int) -> None:
         if os.path.isdir(f"/proc/self/fd/{descriptor}"):

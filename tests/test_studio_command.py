@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -129,3 +132,88 @@ def test_without_the_extra_it_says_what_to_install(
     said = answer(capsys, "studio", "--no-browser")
     assert (said.code, said.out) == (2, "")
     assert said.err == ("symseek: the studio needs starlette; run: pip install 'symseek[studio]'\n")
+
+
+BROWSER = """\
+#!{python}
+import os, re, sys, time, urllib.request
+from pathlib import Path
+
+page = Path(sys.argv[1].removeprefix("file://"))
+modes = [oct(each.stat().st_mode & 0o777) for each in (page, page.parent)]
+address = re.search(r'href="([^"]+)"', page.read_text())[1]
+answer = urllib.request.urlopen(address).status
+everyone = [
+    each.read_bytes()
+    for each in Path("/proc").glob("[0-9]*/cmdline")
+    if each.parent.name != str(os.getpid())
+]
+token = address.split("/")[3].encode()
+listed = sum(token in each for each in everyone) + (token in " ".join(sys.argv).encode())
+Path({out!r}).write_text(repr((sys.argv[1:], modes, answer, listed)))
+"""
+
+
+def test_the_token_stands_in_no_list_of_processes(tmp_path: Path) -> None:
+    browser, out = tmp_path / "browser", tmp_path / "out"
+    browser.write_text(BROWSER.format(python=sys.executable, out=str(out)))
+    browser.chmod(0o700)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    line = [sys.executable, "-m", "symseek", "studio"]
+    environment = {**os.environ, "BROWSER": f"{browser} %s", "TMPDIR": str(temporary)}
+    with subprocess.Popen(
+        line, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment
+    ) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[2]
+        said = wait_for(lambda: out.exists() and out.read_text(), bool)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+    arguments, modes, status, listed = ast.literal_eval(said)
+    assert len(arguments) == 1
+    assert arguments[0].startswith(f"file://{temporary}/symseek-studio-")
+    assert address.split("/")[3] not in arguments[0]
+    assert (modes, status, listed) == (["0o600", "0o700"], 200, 0)
+    assert os.listdir(temporary) == []  # the page goes with the studio
+
+
+SLOW = """
+import sys, time
+from symseek.studio.app import Studio
+from symseek.cli import main
+
+def compute(self):  # a computation of a minute, which nothing can interrupt
+    print("computing", file=sys.stderr, flush=True)
+    time.sleep(60)
+
+Studio.state = compute
+sys.exit(main(["studio", "--no-browser"]))
+"""
+
+
+def test_its_end_does_not_wait_for_what_is_computed(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        address = process.stdout.readline().split()[2]
+        asking = threading.Thread(target=_ask, args=(f"{address}api/state",))
+        asking.start()
+        assert process.stderr.readline() == "computing\n"
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE) == 0
+        assert time.monotonic() - began < 10  # a second, and what a busy machine adds
+        assert process.stderr.read() == ""
+        asking.join()
+
+
+def _ask(address: str) -> None:
+    with suppress(httpx.HTTPError):
+        httpx.get(address, timeout=PATIENCE)

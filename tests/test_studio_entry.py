@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
+import webbrowser
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 from run_helpers import write_table
 from studio_helpers import Served, serving
+from symseek.studio.desktop import browser_at
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -112,3 +115,19 @@ def test_the_residuals_of_two_formulas_are_all_in_the_picture(page: Page, finish
     low, high, wide = page.evaluate(OUTSIDE)
     assert (low > -10, high < wide + 10) == (True, True)
     assert high - low > wide / 2
+
+
+def test_a_browser_comes_from_the_file_that_the_command_opens(
+    studio: Served, page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    with browser_at(studio.server.address):
+        while not opened:  # by a thread
+            time.sleep(0.01)
+        page.goto(opened[0])
+        expect(page.locator("#question-note")).to_contain_text("rows to learn from")
+        assert page.url.startswith(studio.server.address)
+        assert page.evaluate("document.referrer") == ""
+    page.go_back(timeout=5000)
+    assert not page.url.startswith("file:")  # the file is gone, and nothing leads back to it

@@ -244,7 +244,7 @@ def test_nothing_is_picked_with_settings_that_are_elsewhere(
     path.symlink_to(other)
     before = (path.parent / "front.json").read_bytes()
     status, sentence = studio.refused("api/runs/run/pick", {"row": 0})
-    assert (status, "link out of the folder" in sentence) == (403, True)
+    assert (status, "it is a link, and not a file" in sentence) == (400, True)
     assert (path.parent / "front.json").read_bytes() == before
 
 

@@ -90,6 +90,23 @@ def test_another_site_is_refused(studio: Served, method: str, headers: dict[str,
     assert refused.json() == {"error": "another site may not talk to this server"}
 
 
+OPENING = {"Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+
+
+def test_a_browser_may_come_from_elsewhere_to_the_page_alone(studio: Served) -> None:
+    """As from the file that the command opens; it must know the token, and shows what it gets."""
+    come = {**OPENING, "Sec-Fetch-Site": "cross-site"}
+    token = studio.server.token
+    assert answered(studio, f"{token}/", **come).status_code == 200
+    assert answered(studio, f"{'x' * 32}/", **come).status_code == 403
+    assert answered(studio, f"{token}/", **{**come, "Origin": "null"}).status_code == 403
+    assert answered(studio, f"{token}/", **{**come, "Sec-Fetch-Mode": "cors"}).status_code == 403
+    assert answered(studio, f"{token}/", **{**come, "Sec-Fetch-Dest": "iframe"}).status_code == 403
+    assert answered(studio, f"{token}/", "POST", **come).status_code == 403
+    for path in ("api/state", "api/events", "app.js"):
+        assert answered(studio, f"{token}/{path}", **come).status_code == 403
+
+
 def test_to_change_something_the_page_must_say_that_it_is_ours(studio: Served) -> None:
     path = f"{studio.server.token}/api/question"
     assert answered(studio, path, "POST").status_code == 403

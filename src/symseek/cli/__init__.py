@@ -10,7 +10,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 
 from symseek.cli import bench, export, fit, paper, predict, resume, show, srbench, studio
 from symseek.cli.options import (
@@ -23,6 +22,7 @@ from symseek.cli.options import (
     parse_seeds,
     say,
 )
+from symseek.cli.output import drop, kept_output
 from symseek.errors import InputError, shown
 from symseek.version import __version__
 
@@ -67,6 +67,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     _prepare_output()
+    with kept_output():
+        return _run(arguments)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     parser, commands = _parsers()
     if not (sys.argv[1:] if arguments is None else arguments):
         parser.print_help()
@@ -77,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         code = command(options)
-        sys.stdout.flush()  # a reader that is gone is noticed here, and not at the very end
+        sys.stdout.flush()  # a full disk is noticed here, and not at the very end
         return code
     except InputError as error:
         say(in_command_line_terms(str(error), options.parser, commands.choices))
@@ -85,13 +90,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         say("stopped by Ctrl-C")
         return INTERRUPTED
-    except BrokenPipeError:  # the reader, such as `head`, has closed the pipe
-        _drop_output()
-        return FAILED
     except OSError as error:  # such as a full disk under the output
         where = "" if error.filename is None else f" {shown(str(error.filename), 200)}"
         say(f"cannot read or write{where}: {error.strerror or error}")
-        _drop_output()
+        drop(sys.stdout)
         return FAILED
 
 
@@ -102,12 +104,6 @@ def _prepare_output() -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, it is used until the end
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
-
-
-def _drop_output() -> None:
-    """Write nothing more: what is left would fail again when Python ends."""
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _parsers() -> tuple[Parser, Commands]:

@@ -14,6 +14,7 @@ from symseek.cli.options import (
     INTERRUPTED,
     Commands,
     Parser,
+    add_max_table_size,
     ended_by_signals,
     in_command_line_terms,
     names,
@@ -81,6 +82,7 @@ def add_fit(commands: Commands) -> None:
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--drop-missing", action="store_true", help="leave out rows with missing values")
+    add_max_table_size(fit)
     add(
         "--out",
         dest="folder",
@@ -103,8 +105,15 @@ def _fit(options: argparse.Namespace) -> int:
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
     columns = options.target, features, options.weights
-    how = options.drop_missing, options.all_columns
-    request = FitRequest(options.data, *columns, options.delimiter, settings, *how)
+    request = FitRequest(
+        options.data,
+        *columns,
+        options.delimiter,
+        settings,
+        drop_missing=options.drop_missing,
+        all_columns=options.all_columns,
+        max_table_size=options.max_table_size,
+    )
     table = request.read_table()
     request = replace(request, left_out=table.left_out)
     regression = make_regression(table, settings)
@@ -142,7 +151,7 @@ def search(
     options: argparse.Namespace,
     first_budget: bool = True,
 ) -> int:
-    """Search, print what was found, write it to the folder, and return the exit code.
+    """Search, write what was found to the folder, print it, and return the exit code.
 
     One command repeats a run that had the same budget from its beginning on.
     """
@@ -176,13 +185,13 @@ def search(
         raise InputError(_go_on(run, error, recorder.error)) from error
     recorder.finish()
     model = regression.model()
-    show(str(model))
     command = _repeating(run, regression, result) if first_budget else None
     known = _known(regression)
-    show(_summary(run, result, command, known, not options.no_report))
-    sys.stdout.flush()
     run.finish(model, table, result, {"command": command, **known}, not options.no_report)
     recorder.ended(result, model)
+    show(str(model))
+    show(_summary(run, result, command, known, not options.no_report))
+    sys.stdout.flush()
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
     for each in errors:
         say(each)

@@ -27,6 +27,7 @@ __all__ = [
     "INTERRUPTED",
     "Commands",
     "Parser",
+    "add_max_table_size",
     "add_out",
     "add_run",
     "add_workers",
@@ -218,6 +219,35 @@ def names(text: str) -> list[str]:
         if name:
             found.append(name)
     return found
+
+
+def add_max_table_size(parser: Parser) -> None:
+    """The option of a command that reads a table."""
+    from symseek.files.limits import MOST_TABLE
+
+    parser.add_argument(
+        "--max-table-size",
+        type=size,
+        default=MOST_TABLE,
+        metavar="SIZE",
+        help="the most that a compressed table or Parquet may take when it is read; default 2GB",
+    )
+
+
+def size(text: str) -> int:
+    """A number of bytes, such as 4GB.
+
+    >>> size("4GB"), size("1.5 mb"), size("800")
+    (4000000000, 1500000, 800)
+    """
+    found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kmgt]?b?)\s*", text, re.I | re.ASCII)
+    bytes_ = round(float(found[1]) * _UNITS[found[2].lower()[:1]]) if found else 0
+    if bytes_ < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 500MB or 4GB")
+    return bytes_
+
+
+_UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 # --- many runs

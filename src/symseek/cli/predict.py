@@ -7,6 +7,7 @@ from pathlib import Path
 
 from symseek.cli.options import (
     Commands,
+    add_max_table_size,
     add_out,
     add_run,
     check_writable,
@@ -36,6 +37,7 @@ def add_predict(commands: Commands) -> None:
     add("--keep", action="store_true", help="write all columns of the table, as they are")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--drop-missing", action="store_true", help="leave out rows with missing values")
+    add_max_table_size(predict)
     predict.set_defaults(command=_predict)
 
 
@@ -45,7 +47,13 @@ def _predict(options: argparse.Namespace) -> int:
     check_writable(options.out, options.overwrite)
     model = read_model(options)
     found = predictions(
-        model, options.row, options.data, options.delimiter, options.drop_missing, options.keep
+        model,
+        options.row,
+        options.data,
+        options.delimiter,
+        options.drop_missing,
+        options.keep,
+        options.max_table_size,
     )
     for note in found.notes:
         say(note)

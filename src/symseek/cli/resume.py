@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from symseek.cli.fit import add_no_report, make_regression, search
-from symseek.cli.options import Commands, ended_by_signals, new_command, say
+from symseek.cli.options import Commands, add_max_table_size, ended_by_signals, new_command, say
 from symseek.cli.settings import CHANGEABLE, add_settings, given_settings
 from symseek.errors import InputError
 
@@ -34,6 +34,7 @@ def add_resume(commands: Commands) -> None:
     add = resume.add_argument
     add("run", type=Path, metavar="RUN", help="the folder of the run")
     add("--quiet", action="store_true", help="show no progress")
+    add_max_table_size(resume)
     add_no_report(resume)
     add_settings(resume, only=CHANGEABLE)
     resume.set_defaults(command=_resume)
@@ -48,6 +49,7 @@ def _resume(options: argparse.Namespace) -> int:
     run.lock()
     with run:
         settings = replace(run.request.settings, **given)
+        run.request = replace(run.request, max_table_size=options.max_table_size)
         table = run.request.read_table()
         regression = make_regression(table, settings)
         run.remove_leftovers()

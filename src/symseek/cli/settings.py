@@ -92,6 +92,7 @@ def fit_command(request: FitRequest, result: Result | None = None) -> str:
 
 def fit_words(request: FitRequest) -> list[str]:
     """The words of the command for a fit."""
+    from symseek.files.limits import MOST_TABLE
     from symseek.regression.settings import Settings
 
     words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
@@ -101,6 +102,8 @@ def fit_words(request: FitRequest) -> list[str]:
         words += _option(name, value) if value is not None else []
     words += ["--drop-missing"] * request.drop_missing
     words += ["--all-columns"] * request.all_columns
+    if request.max_table_size != MOST_TABLE:
+        words += _option("max-table-size", str(request.max_table_size))
     default = Settings().to_dict()
     for name, value in request.settings.to_dict().items():
         if value != default[name]:

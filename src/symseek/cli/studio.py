@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
-import threading
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 from symseek.cli.options import Commands, natural, new_command, say
@@ -39,7 +40,9 @@ def _studio(options: argparse.Namespace) -> int:
     folder, table, run = _place(options)
     try:
         from symseek.studio.app import Studio
+        from symseek.studio.desktop import browser_at
         from symseek.studio.server import Server
+        from symseek.studio.threads import left_behind
     except ModuleNotFoundError as error:
         package = str(error.name).partition(".")[0]
         if package not in ("starlette", "uvicorn", "anyio"):
@@ -50,12 +53,15 @@ def _studio(options: argparse.Namespace) -> int:
     server = Server(Studio(folder, table, run), options.port)
     ends = "(Ctrl-C ends it; searches are paused and kept)"
     print(f"symseek studio: {server.address}  {ends}", flush=True)
-    if not options.no_browser:
-        _open_browser(server.address)
     try:
-        server.run()
+        with nullcontext() if options.no_browser else browser_at(server.address):
+            server.run()
     finally:
         server.end_searches(say)
+    if left_behind():  # what they compute nobody asks for any more, and what they write is whole
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
     return 0
 
 
@@ -78,10 +84,3 @@ def _checked(folder: Path) -> Path:
     if not folder.is_dir():
         raise InputError(f"there is no folder {str(folder)!r}; check the path")
     return folder
-
-
-def _open_browser(address: str) -> None:
-    """Open the address; a browser may take its time, and the server is not to wait for it."""
-    import webbrowser
-
-    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()

@@ -9,7 +9,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["leftovers", "write_new", "write_whole"]
+__all__ = ["as_bytes", "leftovers", "replace_file", "write_new", "write_whole"]
 
 
 _MARK, _END = 4, ".part"  # bytes that tell writers apart, and how a file under way ends
@@ -32,12 +32,28 @@ def write_whole(path: str | os.PathLike[str], data: str | bytes, lasting: bool =
     ...     print(os.listdir(folder), Path(folder, "model.json").read_text())
     ['model.json'] {}
     """
-    content = data.encode(errors="backslashreplace") if isinstance(data, str) else data
+    content = as_bytes(data)
     target = Path(os.path.realpath(path))  # a link stays a link, and its file is replaced
     mode = target.stat().st_mode if target.exists() else None
     if mode is not None and not stat.S_ISREG(mode):
         target.write_bytes(content)  # a pipe or /dev/stdout must not become a file
         return
+    replace_file(target, content, mode, lasting)
+
+
+def as_bytes(data: str | bytes) -> bytes:
+    """What is written of a text; what UTF-8 cannot hold is spelt out."""
+    return data.encode(errors="backslashreplace") if isinstance(data, str) else data
+
+
+def replace_file(
+    path: str | os.PathLike[str], content: bytes, mode: int | None, lasting: bool
+) -> None:
+    """Write a new file beside the place, and give it the place's name; `mode` are permissions.
+
+    Nothing that is at the place is opened, so a link there is replaced and not followed.
+    """
+    target = Path(path)
     part = target.with_name(f"{_start(target)}{secrets.token_hex(_MARK)}{_END}")
     try:
         _write_through(part, content, mode, lasting)
@@ -88,7 +104,7 @@ def leftovers(path: str | os.PathLike[str]) -> list[Path]:
     ...     print([left.name for left in leftovers(Path(folder, "model.json"))])
     ['.model.json.0123abcd.part']
     """
-    target = Path(os.path.realpath(path))
+    target = Path(path)
     part = re.compile(re.escape(_start(target)) + f"[0-9a-f]{{{2 * _MARK}}}" + re.escape(_END))
     return [target.with_name(name) for name in os.listdir(target.parent) if part.fullmatch(name)]
 
@@ -102,7 +118,7 @@ def _write_through(part: Path, content: bytes, mode: int | None, lasting: bool) 
     """Write a new file, with these permissions if any, down to the disk if it is to last."""
     with open(part, "xb") as file:
         if mode is not None:
-            os.chmod(part, stat.S_IMODE(mode))
+            os.chmod(part, mode & 0o777)  # a stranger's file may have set more
         file.write(content)
         if lasting:
             file.flush()

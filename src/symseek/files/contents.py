@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from symseek.errors import InputError
 from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import ROWS_AT_A_TIME, Delimited
+from symseek.files.limits import MOST_TABLE, NUMBER
 from symseek.files.parquet import Parquet
 from symseek.files.roles import names_identifier, roles
 from symseek.files.source import CellError
@@ -114,7 +115,9 @@ class Contents:
         return self.file.where(row) if self.lines is None else f"line {self.lines[row]}"
 
 
-def read_contents(path: Path, delimiter: str | None = None) -> Contents:
+def read_contents(
+    path: Path, delimiter: str | None = None, max_table_size: int = MOST_TABLE
+) -> Contents:
     """Read a whole file.
 
     >>> import tempfile
@@ -125,7 +128,7 @@ def read_contents(path: Path, delimiter: str | None = None) -> Contents:
     >>> day.text, a.values
     ((0, 'line 2', 'Monday'), array([1.5, nan]))
     """
-    file = open_table(path, delimiter)
+    file = open_table(path, delimiter, max_table_size)
     if isinstance(file, Parquet):
         return Contents(file, tuple(_parquet(file, at) for at in range(len(file.names))), None)
     return _all_numbers(file) or _delimited(file)
@@ -172,6 +175,7 @@ def _delimited(file: Delimited) -> Contents:
             file.refuse_ragged(line, record)
         before = len(lines)
         lines += [line for line, _ in portion]
+        file.refuse_large(len(lines), len(file.names) * NUMBER)
         for at, cells in enumerate(zip(*(record for _, record in portion), strict=True)):
             values, odd = _numbers(cells, file.heading.decimal)
             blocks[at].append(values)

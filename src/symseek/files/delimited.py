@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from symseek.errors import InputError
 from symseek.files.cells import BOOLEANS, MISSING, is_number, value_of
 from symseek.files.heading import DELIMITERS, Heading
-from symseek.files.lines import BLANKS, has_hash, is_comment, opened, records
+from symseek.files.limits import MOST_TABLE, NUMBER, TEXT, refuse_large
+from symseek.files.lines import BLANKS, is_comment, is_compressed, look_through, opened, records
 from symseek.files.source import CellError
 
 if TYPE_CHECKING:
@@ -39,14 +40,16 @@ class Delimited:
     heading: Heading
     comments: int  # lines that are left out
     plain: bool  # nothing in it but what pandas reads as well
+    small: bool  # it is read sooner than pandas is loaded
+    most: int = MOST_TABLE  # bytes that a compressed one may take
 
     @classmethod
-    def open(cls, path: Path, delimiter: str | None = None) -> Delimited:
+    def open(cls, path: Path, delimiter: str | None = None, most: int = MOST_TABLE) -> Delimited:
         """Read the start of the file; the delimiter is guessed when it is None."""
-        heading = Heading.read(path, delimiter)
-        commented = has_hash(path)
-        comments = _comments(path, heading.line) if commented else 0
-        table = cls(path, heading, comments, plain=not commented)
+        heading = Heading.read(path, delimiter, most)
+        commented, size = look_through(path, most, SMALL + 1)
+        comments = _comments(path, heading.line, most) if commented else 0
+        table = cls(path, heading, comments, not commented, size <= SMALL, most)
         for line, record in table.heading.sample:
             table.refuse_ragged(line, record)
         return table
@@ -74,11 +77,6 @@ class Delimited:
         """The first row of numbers in a spreadsheet that shows the file."""
         return self.heading.first_row
 
-    @property
-    def small(self) -> bool:
-        """Whether the file is read sooner than pandas is loaded."""
-        return self.path.stat().st_size <= SMALL
-
     def misread(self) -> InputError | None:
         """The error about a wrong delimiter, when that is why there is only one column.
 
@@ -99,7 +97,7 @@ class Delimited:
         if not self.plain or self.small:
             return self._converted(columns, cell_error)
         try:
-            with opened(self.path) as text:
+            with opened(self.path, self.most) as text:
                 values = self._parsed(text, columns)
         except InputError:
             raise
@@ -125,6 +123,7 @@ class Delimited:
         for line, record in self.rows():
             self.refuse_ragged(line, record)
             rows.append(record)
+            self.refuse_large(len(rows), len(record) * TEXT)
         return pandas.DataFrame(rows, columns=list(self.names), dtype=object)
 
     def head(self, count: int) -> list[list[str]]:
@@ -155,7 +154,10 @@ class Delimited:
             # Later versions round correctly anyway, and warn about the option.
             **({} if version >= (3, 1) else {"float_precision": "round_trip"}),
         )
-        blocks = [np.ascontiguousarray(chunk[list(columns)].to_numpy()) for chunk in chunks]
+        blocks: list[NDArray[np.float64]] = []
+        for chunk in chunks:
+            blocks.append(np.ascontiguousarray(chunk[list(columns)].to_numpy()))
+            self.refuse_large(sum(map(len, blocks)), len(columns) * NUMBER)
         return np.concatenate(blocks)
 
     def _converted(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
@@ -168,7 +170,13 @@ class Delimited:
             decimal = self.heading.decimal
             values = [[value_of(record[at], decimal) for at in columns] for _, record in portion]
             blocks.append(np.array(values, dtype=np.float64))
+            self.refuse_large(sum(map(len, blocks)), len(columns) * NUMBER)
         return np.concatenate(blocks)
+
+    def refuse_large(self, rows: int, each: int) -> None:
+        """Refuse a compressed file with more rows than it may have, of so many bytes each."""
+        if is_compressed(self.path):
+            refuse_large(self.path, rows * each, self.most)
 
     def _refuse_text(
         self, line: int, record: Sequence[str], columns: Collection[int], cell_error: CellError
@@ -198,14 +206,14 @@ class Delimited:
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """The records of numbers, each with its line."""
-        with opened(self.path) as text:
+        with opened(self.path, self.most) as text:
             every = records(self.path, text, self.heading.delimiter)
             yield from islice(every, self.heading.skipped, None)
 
 
-def _comments(path: Path, names: int) -> int:
+def _comments(path: Path, names: int, most: int) -> int:
     """How many comments there are beside the line of names."""
-    with opened(path) as text:
+    with opened(path, most) as text:
         return sum(is_comment(line) for number, line in enumerate(text, 1) if number != names)
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from symseek.errors import InputError, shown
 from symseek.files.cells import MISSING, is_number, is_thousands, is_unit
+from symseek.files.limits import MOST_TABLE
 from symseek.files.lines import BLANKS, first_lines, is_comment, records, uncommented
 
 __all__ = ["DELIMITERS", "Heading", "as_delimiter", "tidy"]
@@ -44,9 +45,9 @@ class Heading:
     sample: tuple[tuple[int, list[str]], ...]  # the first rows, each with its line
 
     @classmethod
-    def read(cls, path: Path, delimiter: str | None = None) -> Heading:
+    def read(cls, path: Path, delimiter: str | None = None, most: int = MOST_TABLE) -> Heading:
         """Read the start of the file; the delimiter is guessed when it is None."""
-        lines, whole = first_lines(path)
+        lines, whole = first_lines(path, most)
         at = _comment_with_names(lines)
         if at is not None:
             shown = [*lines[:at], uncommented(lines[at]), *lines[at + 1 :]]

@@ -19,13 +19,15 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from symseek.errors import InputError
+from symseek.files.limits import MOST_TABLE, inflated
 
 __all__ = [
     "BLANKS",
     "COMPRESSED",
     "first_lines",
-    "has_hash",
     "is_comment",
+    "is_compressed",
+    "look_through",
     "opened",
     "records",
     "uncommented",
@@ -46,12 +48,17 @@ _MARKS = re.compile(r"[ \t]*#+[ \t]*")
 _QUOTED_OR_BLANK = re.compile(r'("[^"]*")|[ \t]+')
 
 
+def is_compressed(path: Path) -> bool:
+    """Whether the file may become larger when it is read."""
+    return path.suffix.lower() in COMPRESSED
+
+
 @contextmanager
-def _binary(path: Path) -> Iterator[BinaryIO]:
+def _binary(path: Path, most: int = MOST_TABLE) -> Iterator[BinaryIO]:
     """The file's bytes, decompressed; an `InputError` says what is wrong with them."""
     try:
         with COMPRESSED.get(path.suffix.lower(), Path.open)(path, "rb") as file:
-            yield file
+            yield inflated(path, file, most) if is_compressed(path) else file
     except UnicodeDecodeError:
         raise _undecodable(path) from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
@@ -62,10 +69,10 @@ def _binary(path: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[TextIO]:
-    """The file's text, its ends of lines as they are."""
+def opened(path: Path, most: int = MOST_TABLE) -> Iterator[TextIO]:
+    """The file's text, its ends of lines as they are; at most so many bytes of a compressed one."""
     with (
-        _binary(path) as file,
+        _binary(path, most) as file,
         io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
     ):
         yield text
@@ -84,9 +91,9 @@ def _undecodable(path: Path) -> InputError:
     return InputError(f"line {line} of {path} is not UTF-8 text; save the table as UTF-8")
 
 
-def first_lines(path: Path) -> tuple[list[str], bool]:
+def first_lines(path: Path, most: int = MOST_TABLE) -> tuple[list[str], bool]:
     """Whole lines from the start of the file, and whether these are all."""
-    with _binary(path) as file:
+    with _binary(path, most) as file:
         start = file.read(SAMPLE)
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError(f"{path} is UTF-16 text; save the table as UTF-8")
@@ -97,10 +104,15 @@ def first_lines(path: Path) -> tuple[list[str], bool]:
         return lines, not file.read(1)
 
 
-def has_hash(path: Path) -> bool:
-    """Whether there may be comments in the file."""
-    with _binary(path) as file:
-        return any(b"#" in block for block in iter(lambda: file.read(BLOCK), b""))
+def look_through(path: Path, most: int = MOST_TABLE, enough: int = 0) -> tuple[bool, int]:
+    """Whether there may be comments in the file, and its bytes, inflated: all, or `enough`."""
+    found, size = False, 0
+    with _binary(path, most) as file:
+        for block in iter(lambda: file.read(BLOCK), b""):
+            found, size = found or b"#" in block, size + len(block)
+            if found and size >= enough:
+                break
+    return found, size
 
 
 def is_comment(line: str) -> bool:

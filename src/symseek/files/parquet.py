@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 from symseek.files.heading import tidy
+from symseek.files.limits import MOST_TABLE, parquet_size, refuse_large
 from symseek.files.source import CellError
 
 if TYPE_CHECKING:
@@ -35,24 +36,26 @@ class Parquet:
     names: tuple[str, ...]  # of the columns, tidy
     fields: tuple[str, ...]  # the same names as the file has them
     notes: tuple[str, ...]
+    most: int = MOST_TABLE  # bytes that it may take
     header = "the schema"  # where the names are
     first_row = 2  # of the numbers, in a spreadsheet with a row of names
     comments = 0
 
     @classmethod
-    def open(cls, path: Path) -> Parquet:
+    def open(cls, path: Path, most: int = MOST_TABLE) -> Parquet:
         """Read the schema."""
         with _file(path) as file:
             stored = tuple(file.schema_arrow.names)
         fields = tuple(name for name in stored if not _INDEX.fullmatch(name))
         notes = ("left out the index that pandas saved",) if fields != stored else ()
-        return cls(path, tuple(map(tidy, fields)), fields, notes)
+        return cls(path, tuple(map(tidy, fields)), fields, notes, most)
 
     def misread(self) -> None:
         """Nothing separates the columns, so nothing can be wrong with that."""
 
     def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers [N, k] of some columns; nan where one is missing."""
+        self._refuse_large(columns)
         for column in columns:
             self._refuse_other_types(column, cell_error)
         wanted = [self.fields[column] for column in columns]
@@ -64,6 +67,7 @@ class Parquet:
 
     def frame(self) -> DataFrame:
         """All columns as they are in the file."""
+        self._refuse_large(range(len(self.fields)))
         with _file(self.path) as file:
             frame: DataFrame = file.read(columns=list(self.fields)).to_pandas(ignore_metadata=True)
         return frame.set_axis(list(self.names), axis="columns")
@@ -85,6 +89,14 @@ class Parquet:
     def where(self, row: int) -> str:
         """The place in the file of a row, in words."""
         return f"row {row} (the first is 0)"
+
+    def _refuse_large(self, columns: Sequence[int]) -> None:
+        """Refuse columns that take more memory than they may, before they are read."""
+        with _file(self.path) as file:
+            names = list(file.schema_arrow.names)
+            places = [names.index(self.fields[column]) for column in columns]
+            size = parquet_size(file.metadata, places)
+        refuse_large(self.path, size, self.most)
 
     def _refuse_other_types(self, column: int, cell_error: CellError) -> None:
         """Refuse the first value of a column that does not hold numbers."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from symseek.files.limits import MOST_TABLE
 from symseek.files.tables import read_all, read_inputs
 from symseek.model import Model
 
@@ -35,16 +36,17 @@ def predictions(
     delimiter: str | None = None,
     drop_missing: bool = False,
     keep: bool = False,
+    max_table_size: int = MOST_TABLE,
 ) -> Predictions:
     """Predict with a row of the front; `keep` all columns of the file, as they are."""
     import pandas
 
     formula = model.formula(row)
-    inputs = read_inputs(path, model.features, delimiter, drop_missing)
+    inputs = read_inputs(path, model.features, delimiter, drop_missing, max_table_size)
     values = formula.program.evaluate(inputs.X)
     undefined = ~np.isfinite(values)
     if keep:
-        frame = read_all(path, delimiter).iloc[inputs.rows]
+        frame = read_all(path, delimiter, max_table_size).iloc[inputs.rows]
     else:
         frame = pandas.DataFrame(inputs.X, columns=list(model.features))
     predicted = np.where(undefined, np.nan, values)

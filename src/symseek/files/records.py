@@ -1,57 +1,30 @@
-"""Reading files that anyone may have written: only real files, and their fields by type and bounds.
+"""Reading JSON that anyone may have written: its fields by type and bounds.
 
-A pipe or a device may have no end, and a number or a text in JSON may be of any size. Whatever is
-not as expected is named in one sentence.
+A number, a text or a list in JSON may be of any size. Whatever is not as expected is named in one
+sentence.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import math
-import os
-import stat
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from symseek.errors import InputError, shown, unknown_name
 
-__all__ = ["MOST_BYTES", "Record", "parse_json", "plain_text", "read_file"]
+__all__ = ["Record", "parse_json", "plain_text"]
 
-MOST_BYTES = 1 << 28  # of a file of JSON; a front has some thousands
+MOST_VALUES = 500_000  # of a file of JSON: in memory one may take thirty times its text
 MOST_DIGITS = 40  # of a whole number: 2**64 has 20
 MOST_TEXT = 100_000  # characters
 
 
-def read_file(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
-    """The content of a file; an `OSError` says why there is none.
+def parse_json(data: bytes, most: int = MOST_VALUES) -> Any:
+    """The value that JSON stands for, of at most so many parts.
 
-    >>> read_file("/dev/null")
-    Traceback (most recent call last):
-    OSError: [Errno 22] it is a pipe or a device, and not a file
-    """
-    _check_file(os.stat(path), most)  # before it is opened: that may wait for a writer, or do more
-    with open(path, "rb", opener=_opener) as file:
-        _check_file(os.fstat(file.fileno()), most)
-        return file.read()
-
-
-def _opener(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
-def _check_file(found: os.stat_result, most: int) -> None:
-    if stat.S_ISDIR(found.st_mode):
-        raise IsADirectoryError(errno.EISDIR, "it is a folder, and not a file")
-    if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "it is a pipe or a device, and not a file")
-    if found.st_size > most:
-        raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; at most {most:,} are read")
-
-
-def parse_json(data: bytes) -> Any:
-    """The value that JSON stands for; a `ValueError` says what is wrong with it.
+    A `ValueError` says what is wrong with it.
 
     >>> parse_json(b'{"a": [1, 2.5, null]}')
     {'a': [1, 2.5, None]}
@@ -59,6 +32,10 @@ def parse_json(data: bytes) -> Any:
     Traceback (most recent call last):
     ValueError: the number '1e400' is too large
     """
+    # Every part but the first comes after one of these; those in texts count as well.
+    parts = sum(map(data.count, (b",", b"[", b"{")))
+    if parts > most:
+        raise ValueError(f"it has {parts:,} parts or more; at most {most:,} are read")
     try:
         return json.loads(data, parse_int=_whole, parse_float=_real)
     except RecursionError:

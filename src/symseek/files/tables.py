@@ -28,6 +28,7 @@ from symseek.files.checks import (
 )
 from symseek.files.delimited import Delimited
 from symseek.files.heading import as_delimiter, tidy
+from symseek.files.limits import MOST_TABLE
 from symseek.files.lines import COMPRESSED
 from symseek.files.parquet import Parquet
 from symseek.files.roles import left_out_note, names_identifier, roles
@@ -98,13 +99,15 @@ def read_table(
     delimiter: str | None = None,
     drop_missing: bool = False,
     left_out: Mapping[str, str] | None = None,
+    max_table_size: int = MOST_TABLE,
 ) -> TrainingTable:
     """Read a target and its features: all other quantities, unless some columns are chosen.
 
     Row numbers, identifiers, constants and copies are no quantities, and left out; `left_out` names
     others to leave out instead, and {} none. The delimiter of a text table is guessed unless it is
     given, as are decimal commas. Rows with a missing value in one of these columns are refused, or
-    left out by `drop_missing`.
+    left out by `drop_missing`. A compressed table, or Parquet, may take `max_table_size` bytes when
+    it is read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -116,7 +119,7 @@ def read_table(
     >>> table.notes
     ('read commas in numbers as decimal signs',)
     """
-    source = open_table(Path(path), delimiter)
+    source = open_table(Path(path), delimiter, max_table_size)
     return training_table(source, target, features, weights, drop_missing, left_out)
 
 
@@ -200,6 +203,7 @@ def read_inputs(
     features: Sequence[str],
     delimiter: str | None = None,
     drop_missing: bool = False,
+    max_table_size: int = MOST_TABLE,
 ) -> InputTable:
     """Read some columns by name, whatever their order in the file.
 
@@ -211,7 +215,7 @@ def read_inputs(
     >>> inputs.X, inputs.ignored
     (array([[2., 1.]]), ('day',))
     """
-    source = open_table(Path(path), delimiter)
+    source = open_table(Path(path), delimiter, max_table_size)
     names = _checked_features(source, features)
     X = _values(source, names)
     rows, dropped = _whole_rows(source, names, X, drop_missing)
@@ -219,7 +223,9 @@ def read_inputs(
     return InputTable(X[rows], names, ignored, rows, source.path, (*source.notes, *dropped))
 
 
-def read_all(path: str | os.PathLike[str], delimiter: str | None = None) -> DataFrame:
+def read_all(
+    path: str | os.PathLike[str], delimiter: str | None = None, max_table_size: int = MOST_TABLE
+) -> DataFrame:
     """Read every column as it is in the file: numbers or not, the cells of a text table as text.
 
     >>> import tempfile
@@ -230,7 +236,7 @@ def read_all(path: str | os.PathLike[str], delimiter: str | None = None) -> Data
     day,a
     Monday,1.50
     """
-    return open_table(Path(path), delimiter).frame()
+    return open_table(Path(path), delimiter, max_table_size).frame()
 
 
 def column_error(source: Source, at: int) -> InputError | None:
@@ -244,7 +250,9 @@ def column_error(source: Source, at: int) -> InputError | None:
     return None
 
 
-def open_table(path: Path, delimiter: str | None = None) -> Delimited | Parquet:
+def open_table(
+    path: Path, delimiter: str | None = None, max_table_size: int = MOST_TABLE
+) -> Delimited | Parquet:
     """The file by its suffix, its names read and its numbers not yet."""
     _refuse_other_than_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -253,15 +261,15 @@ def open_table(path: Path, delimiter: str | None = None) -> Delimited | Parquet:
     elif suffixes and suffixes[-1] in PARQUET:
         if delimiter is not None:
             raise InputError(f"`delimiter` is for text tables; leave it out to read {path}")
-        return Parquet.open(path)
+        return Parquet.open(path, max_table_size)
     if not suffixes or suffixes[-1] not in TEXT:
         raise InputError(
             f"{path} does not have the name of a table that can be read"
             f" ({', '.join((*TEXT, *PARQUET))}); save it as CSV or Parquet"
         )
     if delimiter is not None:
-        return Delimited.open(path, as_delimiter(delimiter))
-    return Delimited.open(path, "\t" if suffixes[-1] in TABBED else None)
+        return Delimited.open(path, as_delimiter(delimiter), max_table_size)
+    return Delimited.open(path, "\t" if suffixes[-1] in TABBED else None, max_table_size)
 
 
 def _refuse_other_than_file(path: Path) -> None:

@@ -13,11 +13,15 @@ from numpy.typing import NDArray
 
 from symseek.algebra.simplify import rescaled
 from symseek.data import Scales
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
 __all__ = ["guessed"]
+
+# A guess may be this many times too long before it is simplified, which takes a time that grows as
+# the square of its length.
+_SHORTENED = 4
 
 
 def guessed(
@@ -48,23 +52,24 @@ def guessed(
     programs = []
     for guess in guesses:
         try:
-            program = _program(guess, full, library, X, scales)
+            program = Program.parse(guess, full)
+            if len(program) <= _SHORTENED * longest:
+                program = _rescaled(program, full, library, X, scales)
         except InputError as error:
-            raise InputError(f"`guesses`: {guess!r} cannot be used: {error}") from None
+            raise InputError(f"`guesses`: {shown(guess)} cannot be used: {error}") from None
         if len(program) > longest:
             raise InputError(
-                f"`guesses`: {guess!r} has {len(program)} tokens, more than {longest}; shorten it,"
-                " or raise `max_length`"
+                f"`guesses`: {shown(guess)} has {len(program)} tokens, more than {longest}; shorten"
+                " it, or raise `max_length`"
             )
         programs.append(program)
     return Programs.from_list(list(dict.fromkeys(programs)))
 
 
-def _program(
-    guess: str, full: Library, library: Library, X: NDArray[np.float64], scales: Scales
+def _rescaled(
+    told: Program, full: Library, library: Library, X: NDArray[np.float64], scales: Scales
 ) -> Program:
     """A guess in the units of the search, in its tokens."""
-    told = Program.parse(guess, full)
     if not np.isfinite(told.evaluate(X)).all():
         raise InputError("it is undefined on some row")
     rows, units = X / scales.inputs, (1 / scales.inputs).tolist()

@@ -31,6 +31,7 @@ OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "sq
 """What formulas are made of unless something else is asked for."""
 
 MOST_SEEDS, MOST_GUESSES = 100, 1000
+_MOST_CHARACTERS = 20_000  # of all guesses: each is simplified, which takes a moment
 
 _BATCH = 1000  # formulas in a batch, unless the whole budget is smaller
 
@@ -225,6 +226,11 @@ def _guesses(name: str, value: Any, wanted: str) -> tuple[str, ...]:
         raise refused(name, value, wanted)
     if len(formulas) > MOST_GUESSES:
         raise InputError(f"{name} has {len(formulas)} formulas; give at most {MOST_GUESSES}")
+    characters = sum(map(len, formulas))
+    if characters > _MOST_CHARACTERS:
+        raise InputError(
+            f"{name} has {characters:,} characters in all; give at most {_MOST_CHARACTERS:,}"
+        )
     return tuple(map(str, formulas))
 
 

@@ -29,8 +29,8 @@ from symseek.data import Data
 from symseek.errors import InputError, shown
 from symseek.evaluation import Graded
 from symseek.evolution import Population
-from symseek.files.atomic import write_whole
-from symseek.files.records import parse_json, plain_text, read_file
+from symseek.files.records import parse_json, plain_text
+from symseek.files.regular import read_regular, write_regular
 from symseek.front import Entry, Front
 from symseek.loop import Iteration
 from symseek.objectives import Queue
@@ -56,6 +56,7 @@ _LATER = {"setting underflow_invalid": "False", "setting racing": "None"}
 
 _RECORD = "record"  # the name of the JSON in the archive
 _MOST_BYTES = 1 << 32
+_MOST_VALUES = 10_000_000  # of the JSON, which has no numbers of arrays in it
 _MOST_SAID = 200  # characters of what is wrong
 _SHARE = 0.02  # of the time, at most, goes into saving
 
@@ -63,7 +64,7 @@ Place = str | os.PathLike[str]
 
 
 def save(search: Search, path: Place) -> None:
-    """Write the state of the search, whole or not at all.
+    """Write the state of the search, whole or not at all; a link at the place is replaced.
 
     A search that goes on from there finds what it would have found without the stop. (An iteration
     that a budget cut short stays so when the budget grows.)
@@ -82,7 +83,7 @@ def save(search: Search, path: Place) -> None:
     >>> second.iteration, second.run().best == search(5_000).run().best
     (2, True)
     """
-    write_whole(path, _checkpoint(search, _setup(search)))
+    write_regular(path, _checkpoint(search, _setup(search)))
 
 
 def restore(search: Search, path: Place) -> None:
@@ -157,7 +158,7 @@ class Checkpointer:
     def _save(self) -> None:
         began = time.monotonic()
         try:
-            write_whole(self.path, _checkpoint(self.search, self._setup))
+            write_regular(self.path, _checkpoint(self.search, self._setup))
         except (OSError, InputError) as error:
             reason = getattr(error, "strerror", None) or error
             self.error = f"the checkpoint {str(self.path)!r} could not be written: {reason}"
@@ -282,7 +283,7 @@ def _archive(record: dict[str, Any], arrays: dict[str, Any]) -> bytes:
 def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """The JSON and the arrays of a file that is whole and of this format."""
     try:
-        data = read_file(path, _MOST_BYTES)
+        data = read_regular(path, _MOST_BYTES)
     except FileNotFoundError:
         raise InputError(f"there is no checkpoint {str(path)!r}") from None
     except OSError as error:
@@ -290,7 +291,7 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         raise InputError(f"the checkpoint {str(path)!r} cannot be read: {why}") from None
     try:
         arrays = _arrays(data)
-        record = parse_json(arrays.pop(_RECORD).tobytes())
+        record = parse_json(arrays.pop(_RECORD).tobytes(), _MOST_VALUES)
         version = plain_text(record["symseek"], "the version", 100), record["format"]
         if not isinstance(record["setup"], dict) or not {"state", "known"} <= set(record):
             raise ValueError("a part is missing")

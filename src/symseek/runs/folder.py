@@ -10,7 +10,8 @@
     progress.json, discoveries.json   for those who watch (see `symseek.runs.live`)
 
 Each file is written whole or not at all. A folder that exists is never written over unless asked,
-and never while another process writes it.
+and never while another process writes it. A folder may come from anyone, so what is in it is read
+and written as `symseek.files.regular` says: no link in it is followed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,8 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from symseek.errors import InputError, shown
-from symseek.files.atomic import leftovers, write_whole
-from symseek.files.records import MOST_BYTES, parse_json, read_file
+from symseek.files.atomic import leftovers
+from symseek.files.limits import MOST_TABLE
+from symseek.files.records import parse_json
+from symseek.files.regular import is_there, read_regular, write_regular, written_at
 from symseek.files.roles import with_reasons
 from symseek.files.tables import TrainingTable, read_table
 from symseek.loop import Iteration, Result
@@ -40,10 +44,12 @@ from symseek.runs.recorder import PROGRESS, Recorder, checkpoint_path, front_tex
 from symseek.runs.request import read_request, read_settings
 from symseek.version import __version__
 
-__all__ = ["FitRequest", "RunFolder", "holds_run", "new_folder"]
+__all__ = ["MOST_FRONT", "FitRequest", "RunFolder", "holds_run", "new_folder"]
 
 FORMAT = 1  # of settings.json
 _MOST_SETTINGS = 1 << 24  # bytes of it
+_FIRST = 1 << 20  # bytes of it in which the word symseek stands
+MOST_FRONT = 1 << 24  # bytes of front.json, which has some thousands
 # In the order in which they are written.
 _RESULTS = ("front.json", "front.csv", "curve.csv", "report.html")
 _CURVE = (
@@ -73,12 +79,14 @@ class FitRequest:
     drop_missing: bool = False
     all_columns: bool = False  # quantities or not
     left_out: Mapping[str, str] | None = None  # columns, and why; None: not looked at yet
+    max_table_size: int = MOST_TABLE  # not kept in settings.json, which anyone may have written
 
     def read_table(self) -> TrainingTable:
         """The data, read and checked."""
         columns = self.target, self.features, self.weights
         left_out = {} if self.all_columns else self.left_out
-        return read_table(self.data, *columns, self.delimiter, self.drop_missing, left_out)
+        how = self.delimiter, self.drop_missing, left_out, self.max_table_size
+        return read_table(self.data, *columns, *how)
 
     def to_json(self) -> str:
         """The content of settings.json."""
@@ -127,7 +135,7 @@ class RunFolder:
             run.remove_leftovers()
             for path in _files(folder):
                 path.unlink(missing_ok=True)
-            write_whole(folder / "settings.json", request.to_json())
+            write_regular(folder / "settings.json", request.to_json())
         except OSError as error:
             run.close()
             raise _unwritable(folder, error) from None
@@ -138,6 +146,7 @@ class RunFolder:
 
     def lock(self) -> None:
         """Keep other processes from writing the folder until `close`."""
+        _refuse_irregular(self.path)
         try:
             self._lock = FolderLock(self.path)
         except OSError as error:
@@ -190,7 +199,7 @@ class RunFolder:
         Returns the engine that the search was with until then.
         """
         paths = [checkpoint_path(self.path, at) for at in range(len(regression.searches))]
-        if not paths[0].exists():
+        if not is_there(paths[0]):
             return None
         before = self.request.settings
         if regression.search.config.batch_size != before.search_config().batch_size:
@@ -199,7 +208,7 @@ class RunFolder:
                 " than a batch, and cannot go on with more; run `fit` again"
             )
         for search, path in zip(regression.searches, paths, strict=True):
-            if path.exists():
+            if is_there(path):
                 restore(search, path)
         return engine_of(paths[0])
 
@@ -207,12 +216,11 @@ class RunFolder:
     def complete(self) -> bool:
         """Whether every result of the checkpoint is written: no file is missing or older."""
         try:
-            there = [path for path in _checkpoints(self.path) if path.exists()]
-            saved = [path.stat().st_mtime_ns for path in there]
-            written = [(self.path / name).stat().st_mtime_ns for name in _RESULTS]
+            saved = [at for path in _checkpoints(self.path) if (at := written_at(path)) is not None]
+            written = [written_at(self.path / name) for name in _RESULTS]
         except OSError:
             return False
-        return bool(saved) and min(written) >= max(saved)
+        return bool(saved) and all(at is not None and at >= max(saved) for at in written)
 
     def model(self) -> Model:
         """The model that was found, or what has been found so far."""
@@ -221,7 +229,7 @@ class RunFolder:
     def model_so_far(self) -> tuple[Model, str | None]:
         """The model, and if the run has not come to its end, a sentence about that."""
         path, who = self.path / "front.json", holder(self.path)
-        if not path.exists() and (self.path / "settings.json").exists():
+        if not os.path.lexists(path) and os.path.lexists(self.path / "settings.json"):
             raise InputError(
                 f"the run {str(self.path)!r} has no front yet: "
                 + (
@@ -230,7 +238,7 @@ class RunFolder:
                     else f"{who} has just begun it; look again in a few seconds"
                 )
             )
-        record = _read_json(self.path, path)
+        record = _read_json(self.path, path, MOST_FRONT)
         far = how_far(record.pop(PROGRESS, None))
         model = Model.from_dict(record)
         if who is not None:
@@ -268,7 +276,7 @@ class RunFolder:
     def _write(self, name: str, content: Callable[[], str]) -> None:
         path = self.path / name
         try:
-            write_whole(path, content())
+            write_regular(path, content())
         except OSError as error:
             self.write_errors.append(f"could not write {str(path)!r}: {error.strerror or error}")
 
@@ -343,16 +351,28 @@ def _leftovers(folder: Path) -> list[Path]:
 def holds_run(folder: Path) -> bool:
     """Whether settings.json is symseek's; other programs have files of that name too."""
     try:
-        return b'"symseek"' in read_file(folder / "settings.json", _MOST_SETTINGS)
+        return b'"symseek"' in read_regular(folder / "settings.json", _MOST_SETTINGS, _FIRST)
     except OSError:
         return False
 
 
-def _read_json(folder: Path, path: Path, most: int = MOST_BYTES) -> dict[str, Any]:
+def _refuse_irregular(folder: Path) -> None:
+    """Refuse a folder in which a name of ours is not a file: before hours of work, and by name."""
+    for path in (folder / LOCK, *_files(folder)):
+        try:
+            is_there(path)
+        except OSError as error:
+            raise InputError(
+                f"cannot use {str(path)!r}: {error.strerror}; symseek made no such thing, so remove"
+                " it, or `fit` to another folder"
+            ) from None
+
+
+def _read_json(folder: Path, path: Path, most: int) -> dict[str, Any]:
     if not folder.is_dir():
         raise InputError(f"there is no run folder {str(folder)!r}; `fit` makes one")
     try:
-        record = parse_json(read_file(path, most))
+        record = parse_json(read_regular(path, most))
     except FileNotFoundError:
         raise InputError(
             f"{str(folder)!r} is not a run folder: it has no {path.name}; name a folder that"

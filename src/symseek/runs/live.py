@@ -12,18 +12,17 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from symseek.files.atomic import write_whole
-from symseek.files.records import parse_json, read_file
+from symseek.files.regular import write_regular
 from symseek.front import Entry
 from symseek.loop import Iteration, Result
 from symseek.model import Accuracy, Model
 from symseek.programs import Program
 from symseek.regression.progress import SearchProgress
 from symseek.regression.regression import Regression
+from symseek.runs.progress import read_discoveries
 from symseek.search import Search
 
 __all__ = ["DISCOVERIES", "PROGRESS_FILE", "Live"]
@@ -43,7 +42,7 @@ class Live:
     def __init__(self, folder: Path, regression: Regression) -> None:
         self._folder = folder
         self._regression = regression
-        self._discoveries = _read_discoveries(folder / DISCOVERIES)
+        self._discoveries = read_discoveries(folder / DISCOVERIES)
         self._kept = True  # whether all of them are written
         self._errors: dict[Program, float | None] = {}  # of the best programs
         self._course = [[0.0, 1.0]]  # seconds, error; it begins with that of the mean
@@ -154,7 +153,7 @@ class Live:
         """Write a file; False on a full disk, with which the search goes on unwatched."""
         text = json.dumps(record, ensure_ascii=False, allow_nan=False)
         try:
-            write_whole(self._folder / name, text, lasting=False)
+            write_regular(self._folder / name, text, lasting=False)
         except OSError:
             return False
         return True
@@ -186,18 +185,3 @@ class Live:
 
     def _total(self, name: str) -> Any:
         return sum(getattr(each.state, name) for each in self._regression.searches)
-
-
-def _read_discoveries(path: Path) -> list[dict[str, Any]]:
-    """What was discovered before a run goes on; nothing if that cannot be read."""
-    try:
-        found = parse_json(read_file(path))
-    except (OSError, ValueError):
-        return []
-    return found if _are_discoveries(found) else []
-
-
-def _are_discoveries(found: Any) -> bool:
-    return isinstance(found, Sequence) and all(
-        isinstance(each, dict) and type(each.get("nrmse")) is float for each in found
-    )

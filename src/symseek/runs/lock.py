@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from symseek.errors import InputError
+from symseek.files.regular import open_alone, open_regular
 
-__all__ = ["LOCK", "FolderLock", "Holder", "holder"]
+__all__ = ["LOCK", "FolderLock", "Holder", "held_error", "holder"]
 
 LOCK = "lock"  # the name of the file
 
@@ -78,7 +79,7 @@ class FolderLock:
 
     def _take(self) -> bool:
         """Whether the lock is ours now."""
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = open_alone(self._path)
         try:
             taken = _lock(descriptor) and _same_file(descriptor, self._path)
             if taken:
@@ -114,7 +115,7 @@ class FolderLock:
 def holder(folder: Path) -> Holder | None:
     """Who writes the folder just now, if anyone does."""
     try:
-        descriptor = os.open(folder / LOCK, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        descriptor = open_regular(folder / LOCK)
     except OSError:
         return None
     try:
@@ -142,7 +143,7 @@ def _myself() -> bytes:
 def _same_file(descriptor: int, path: Path) -> bool:
     """Whether the locked file is still the one of that name: who held it has removed it."""
     try:
-        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+        return os.path.samestat(os.fstat(descriptor), os.lstat(path))
     except OSError:
         return False
 

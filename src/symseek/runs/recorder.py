@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from symseek.files.atomic import write_whole
+from symseek.files.regular import write_regular
 from symseek.front import Front
 from symseek.loop import Iteration, Result
 from symseek.model import Model
@@ -61,7 +61,7 @@ class Recorder:
         if began < self._due:
             return
         with suppress(OSError):
-            write_whole(self._front, self._so_far())
+            write_regular(self._front, self._so_far())
         took = time.monotonic() - began
         self._due = time.monotonic() + max(FRONT_EVERY, took / _SHARE if FRONT_EVERY else 0.0)
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from symseek.files.conforming import check_type
 from symseek.front import Entry
-from symseek.loop import Iteration
+from symseek.loop import QUANTILES, Iteration
 from symseek.programs import Program, Programs
 from symseek.search import Search, SearchState
 
@@ -83,8 +83,11 @@ def _check_part(part: Any, tokens: int) -> None:
     if isinstance(part, Entry):
         if not math.isfinite(part.reward) or part.complexity != part.program.complexity:
             raise ValueError("an entry of the front is not graded")
-    elif isinstance(part, Iteration) and len(part.tokens) != tokens:
-        raise ValueError("the history is of another library")
+    elif isinstance(part, Iteration):
+        if len(part.tokens) != tokens or len(part.quantiles) != len(QUANTILES):
+            raise ValueError("the history is of another library")
+        if not (math.isfinite(part.seconds) and part.seconds >= 0.0):
+            raise ValueError(f"the seconds of an iteration are {part.seconds}")
     programs = getattr(part, "programs", None)
     if not isinstance(programs, Programs):
         return

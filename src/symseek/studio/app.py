@@ -15,7 +15,6 @@ from typing import Any
 from urllib.parse import quote
 
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -24,7 +23,8 @@ from starlette.routing import Route
 from symseek.cli.settings import CHANGEABLE, option_words
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.contents import Contents, read_contents
-from symseek.files.records import Record, parse_json, read_file
+from symseek.files.records import Record, parse_json
+from symseek.files.regular import read_regular
 from symseek.regression.settings import cores
 from symseek.runs.folder import new_folder
 from symseek.studio.answers import Answer, Refused
@@ -38,6 +38,7 @@ from symseek.studio.preview import preview, unreadable
 from symseek.studio.question import Considered, Question, consider, read_settings
 from symseek.studio.searches import Asked, Searches
 from symseek.studio.snapshot import Runs
+from symseek.studio.threads import in_thread
 from symseek.studio.wording import told
 from symseek.studio.workspace import Workspace
 from symseek.version import __version__
@@ -145,7 +146,7 @@ class Studio:
     @staticmethod
     def _in_thread(function: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            return Answer(await run_in_threadpool(function))
+            return Answer(await in_thread(function))
 
         return answer
 
@@ -165,7 +166,7 @@ class Studio:
     async def page(self, request: Request) -> Response:
         """A file of the page itself."""
         path = request.path_params.get("path", "index.html")
-        content = await run_in_threadpool(_page, path)
+        content = await in_thread(_page, path)
         if content is None:
             raise Refused(404, "there is nothing at this address")
         return Response(content, media_type=TYPES[os.path.splitext(path)[1]])
@@ -178,14 +179,14 @@ class Studio:
         data = await read_body(request, MOST_TABLE, "the table")
         if not data.strip():
             raise InputError(f"{shown(name)} is empty; give a table with a line of column names")
-        saved = await run_in_threadpool(self.workspace.save_table, name, data)
-        return Answer(await run_in_threadpool(self._preview, saved, None))
+        saved = await in_thread(self.workspace.save_table, name, data)
+        return Answer(await in_thread(self._preview, saved, None))
 
     async def table(self, request: Request) -> Response:
         """A look at a table."""
         delimiter = request.query_params.get("delimiter") or None
         name = request.path_params["name"]
-        return Answer(await run_in_threadpool(self._preview, name, delimiter))
+        return Answer(await in_thread(self._preview, name, delimiter))
 
     def _preview(self, name: str, delimiter: str | None) -> dict[str, Any]:
         return self.previews(self.workspace.table(name), delimiter)
@@ -201,7 +202,7 @@ class Studio:
     async def question(self, request: Request) -> Response:
         """What there is to say to a question."""
         body = await _json(request)
-        considered = await run_in_threadpool(self._consider, body)
+        considered = await in_thread(self._consider, body)
         return Answer(considered.to_dict())
 
     def _consider(self, body: Any) -> Considered:
@@ -212,7 +213,7 @@ class Studio:
     async def start(self, request: Request) -> Response:
         """Start a search."""
         body = await _json(request)
-        return Answer({"run": await run_in_threadpool(self._start, body)})
+        return Answer({"run": await in_thread(self._start, body)})
 
     def _start(self, body: Any) -> str:
         considered = self._consider(body)
@@ -234,7 +235,7 @@ class Studio:
 
     async def _ask(self, request: Request, what: Asked) -> Response:
         await read_body(request, MOST_JSON, "the request")
-        await run_in_threadpool(self._ask_search, request.path_params["run"], what)
+        await in_thread(self._ask_search, request.path_params["run"], what)
         return Answer({"ok": True})
 
     def _ask_search(self, run: str, what: Asked) -> None:
@@ -246,7 +247,7 @@ class Studio:
     async def resume(self, request: Request) -> Response:
         """Go on with a run, with other budgets if there are any."""
         body = await _json(request)
-        await run_in_threadpool(self._resume, request.path_params["run"], body)
+        await in_thread(self._resume, request.path_params["run"], body)
         return Answer({"ok": True})
 
     def _resume(self, run: str, body: Any) -> None:
@@ -267,13 +268,13 @@ class Studio:
     async def snapshot(self, request: Request) -> Response:
         """Everything about a run."""
         run = request.path_params["run"]
-        return Answer(await run_in_threadpool(self.runs.snapshot, run))
+        return Answer(await in_thread(self.runs.snapshot, run))
 
     async def stream(self, request: Request) -> Response:
         """Events for a tab, and for the run that it watches."""
         run = request.query_params.get("run") or None
         if run is not None:
-            await run_in_threadpool(self.workspace.run, run)
+            await in_thread(self.workspace.run, run)
         return EventStream(self.events, run)
 
     # --- formulas
@@ -282,23 +283,23 @@ class Studio:
         """Pick another formula."""
         body = Record.of("the request", await _json(request), ("row",))
         row = body.whole("row", 0, _MOST_ROW)
-        await run_in_threadpool(self.formulas.pick, request.path_params["run"], row)
+        await in_thread(self.formulas.pick, request.path_params["run"], row)
         return Answer({"ok": True})
 
     async def fit(self, request: Request) -> Response:
         """Formulas through the data."""
         run, rows = request.path_params["run"], _rows(request)
-        return Answer(await run_in_threadpool(self.formulas.fit, run, rows))
+        return Answer(await in_thread(self.formulas.fit, run, rows))
 
     async def exports(self, request: Request) -> Response:
         """A formula in other languages."""
         run, row = request.path_params["run"], _row(request)
-        return Answer(await run_in_threadpool(self.formulas.exports, run, row))
+        return Answer(await in_thread(self.formulas.exports, run, row))
 
     async def tree(self, request: Request) -> Response:
         """A formula as a tree."""
         run, row = request.path_params["run"], _row(request)
-        return Answer(await run_in_threadpool(self.formulas.tree, run, row))
+        return Answer(await in_thread(self.formulas.tree, run, row))
 
     async def predict(self, request: Request) -> Response:
         """Predict for a file."""
@@ -306,14 +307,14 @@ class Studio:
         run, row, asked = request.path_params["run"], _row(request), request.query_params
         drop = asked.get("drop_missing", "") in ("1", "true")
         name = asked.get("name", "")
-        return Answer(await run_in_threadpool(self.formulas.predict, run, row, name, data, drop))
+        return Answer(await in_thread(self.formulas.predict, run, row, name, data, drop))
 
     async def file(self, request: Request) -> Response:
         """A file of predictions, to be saved elsewhere."""
         name = request.path_params["name"]
         if name not in self.workspace.written:
             raise Refused(404, "there is no such file of predictions")
-        content = await run_in_threadpool(self.workspace.table(name).read_bytes)
+        content = await in_thread(self.workspace.table(name).read_bytes)
         headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
         return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -321,9 +322,11 @@ class Studio:
         """The report of a run; whatever is in that file, no script in it runs."""
         path = self.workspace.file(request.path_params["run"], "report.html")
         try:
-            content = await run_in_threadpool(read_file, path)
+            content = await in_thread(read_regular, path, _MOST_REPORT)
         except FileNotFoundError:
             raise Refused(404, "this run has no report yet") from None
+        except OSError as error:
+            raise Refused(403, f"the report cannot be read: {error.strerror}") from None
         headers = {"Content-Security-Policy": REPORT_POLICY}
         return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
@@ -331,10 +334,11 @@ class Studio:
         """Show the folder of a run in a window of the system."""
         await read_body(request, MOST_JSON, "the request")
         path = self.workspace.run(request.path_params["run"])
-        return Answer({"ok": await run_in_threadpool(show_folder, path), "path": str(path)})
+        return Answer({"ok": await in_thread(show_folder, path), "path": str(path)})
 
 
 _MOST_ROW = 100_000
+_MOST_REPORT = 1 << 26  # bytes
 
 
 def _rows(request: Request) -> list[int]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
@@ -19,9 +21,15 @@ Stamp = tuple[int, int, int, int]
 
 
 def stamp(path: str | os.PathLike[str]) -> Stamp | None:
-    """What changes when a file does; None where there is none."""
+    """What changes when a file does; None where there is none.
+
+    A table may be a link, whose own stamp is that of what it leads to, if that is there.
+    """
     try:
-        found = os.stat(path)
+        found = os.lstat(path)
+        if stat.S_ISLNK(found.st_mode):
+            with suppress(OSError):
+                found = os.stat(path)
     except (OSError, ValueError):
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino, found.st_ctime_ns

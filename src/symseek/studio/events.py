@@ -14,13 +14,13 @@ from functools import partial
 from typing import Any
 
 import anyio
-from anyio import to_thread
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from symseek.studio.answers import Refused, encoded
 from symseek.studio.searches import Searches
 from symseek.studio.snapshot import Runs
+from symseek.studio.threads import limited
 
 __all__ = ["EventStream", "Events"]
 
@@ -113,7 +113,7 @@ class Events:
     async def _tell(self) -> None:
         try:
             watched = {tab.run for tab in self._tabs if tab.run is not None}
-            messages = await to_thread.run_sync(self._look, watched, limiter=self._thread)
+            messages = await limited(self._thread, self._look, watched)
         except Exception:  # one look that fails must not be the last
             _log.exception("the runs could not be looked at")
             return
@@ -130,7 +130,7 @@ class Events:
             kinds = ((None, "runs"), (run, "front"), (run, "progress"))
             return [(key[1], self._sent[key][1]) for key in kinds if key in self._sent]
 
-        return await to_thread.run_sync(look, limiter=self._thread)
+        return await limited(self._thread, look)
 
     def _look(self, watched: set[str], all_runs: bool = False) -> list[Message]:
         """What has changed since the last look."""

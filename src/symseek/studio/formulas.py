@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 from symseek.export import cells_of, export, latex_table
-from symseek.files.atomic import write_whole
 from symseek.files.predictions import predictions
+from symseek.files.regular import write_regular
 from symseek.files.tables import TrainingTable, training_table
 from symseek.model import Formula, Model
 from symseek.notation.typeset import readable
@@ -124,7 +124,7 @@ class Formulas:
             front = self.runs.front(run)  # as it is now that nobody else writes it
             model = replace(front.model, picked=row, rule=BY_HAND)
             model.formula(row)
-            write_whole(path, front_text(model, front.unfinished))
+            write_regular(path, front_text(model, front.unfinished))
 
     # --- new rows
 

@@ -2,7 +2,9 @@
 
 A page of any other site runs in the same browser and can reach this machine, so every request must
 name this server as its host, come from its own page, and lie below the random token in the address.
-What does not is refused in one sentence, before anything else looks at it.
+What does not is refused in one sentence, before anything else looks at it. A browser may come to
+the page itself from elsewhere, as from the file that `symseek studio` opens in it, if it knows the
+token; where it came from learns nothing of the answer.
 """
 
 from __future__ import annotations
@@ -80,9 +82,10 @@ class Guard:
         if _values(scope, b"host") not in [[host] for host in self.hosts]:
             raise Refused(403, "this server answers only under the address that it printed")
         origins, sites = _values(scope, b"origin"), _values(scope, b"sec-fetch-site")
-        if not self.origins.issuperset(origins) or not _OWN_SITES.issuperset(sites):
-            raise Refused(403, "another site may not talk to this server")
         first, slash, rest = scope["path"].removeprefix("/").partition("/")
+        own = _OWN_SITES.issuperset(sites) or (not rest and _opens_page(scope))
+        if not self.origins.issuperset(origins) or not own:
+            raise Refused(403, "another site may not talk to this server")
         if not secrets.compare_digest(first.encode(errors="replace"), self.token):
             raise Refused(403, "open the address that `symseek studio` printed, all of it")
         if method not in ("GET", "POST"):
@@ -96,6 +99,12 @@ class Guard:
 
 
 _OWN_SITES = frozenset(["same-origin", "none"])
+
+
+def _opens_page(scope: Scope) -> bool:
+    """Whether a browser shows the answer in a tab, and no page gets it."""
+    kind = [_values(scope, name) for name in (b"sec-fetch-mode", b"sec-fetch-dest")]
+    return scope["method"] == "GET" and kind == [["navigate"], ["document"]]
 
 
 def _values(scope: Scope, name: bytes) -> list[str]:

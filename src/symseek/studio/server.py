@@ -21,7 +21,7 @@ __all__ = ["Server"]
 
 HOST = "127.0.0.1"
 TOKEN = 24  # bytes of chance in the address
-_GRACE = 2  # seconds for what is being answered at the end
+_GRACE = 1  # seconds for what is being answered at the end
 
 
 class Server:

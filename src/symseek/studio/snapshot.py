@@ -10,18 +10,19 @@ from typing import Any
 
 from symseek.cli.settings import fit_command
 from symseek.errors import InputError
-from symseek.files.records import parse_json, read_file
+from symseek.files.records import parse_json
+from symseek.files.regular import read_regular
 from symseek.model import Formula, Model
 from symseek.notation.mathml import mathml
 from symseek.notation.typeset import readable, tidied
 from symseek.programs import Program
-from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.folder import MOST_FRONT, FitRequest, RunFolder
 from symseek.runs.live import DISCOVERIES, PROGRESS_FILE
 from symseek.runs.lock import LOCK
+from symseek.runs.progress import read_discoveries, read_progress
 from symseek.runs.recorder import PROGRESS as UNFINISHED
 from symseek.studio.answers import Refused
 from symseek.studio.caches import FileCache, Stamp, stamp
-from symseek.studio.progress import read_discoveries, read_progress
 from symseek.studio.searches import Searches
 from symseek.studio.standing import Standing, standing
 from symseek.studio.wording import told
@@ -30,6 +31,8 @@ from symseek.studio.workspace import Workspace
 __all__ = ["Front", "Runs"]
 
 _WATCHED = ("settings.json", "front.json", DISCOVERIES, "report.html")
+_MOST_TYPESET = 1000  # tokens of a formula; typesetting takes a time that grows as their square
+_MOST_LISTED = 1 << 20  # bytes of a front for the list: of a larger one, only its own view tells
 
 
 class Front:
@@ -211,7 +214,7 @@ class Runs:
     def _read_line(path: Path) -> dict[str, Any] | None:
         """What the list of runs says of a front, without all of the model."""
         try:
-            record = parse_json(read_file(path))
+            record = parse_json(read_regular(path, _MOST_LISTED))
             best = record["formulas"][record["picked"]]
             text, r2, unfinished = best["expression"], best["r2"], record.get(UNFINISHED)
         except (OSError, ValueError, LookupError, TypeError):
@@ -231,7 +234,7 @@ def _read_request(path: Path) -> FitRequest:
 
 def _read_front(path: Path) -> Front:
     try:
-        record = parse_json(read_file(path))
+        record = parse_json(read_regular(path, MOST_FRONT))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
@@ -264,6 +267,8 @@ def _formula(model: Model, row: int) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)
 def _typeset_formula(formula: Formula) -> str | None:
+    if len(formula.program) > _MOST_TYPESET:
+        return None
     try:
         return mathml(readable(formula))
     except (InputError, RecursionError):
@@ -274,7 +279,8 @@ def _typeset_formula(formula: Formula) -> str | None:
 def _typeset(text: str) -> str | None:
     """A formula of which there is only the text; its names are the columns."""
     try:
-        return mathml(tidied(Program.parse(text)))
+        program = Program.parse(text)
+        return mathml(tidied(program)) if len(program) <= _MOST_TYPESET else None
     except (InputError, RecursionError):
         return None
 

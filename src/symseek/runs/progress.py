@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from symseek.files.records import parse_json, plain_text, read_file
-from symseek.studio.caches import stamp
+from symseek.files.records import parse_json, plain_text
+from symseek.files.regular import read_regular, written_at
 
 __all__ = ["read_discoveries", "read_progress"]
 
@@ -32,10 +32,10 @@ class _Odd(Exception):
 
 def read_progress(path: Path) -> dict[str, Any] | None:
     """How far a search is, and `at` what time it said so; or None."""
-    written = stamp(path)
     try:
-        return {**_object(_json(path), _PROGRESS), "at": written[0] / 1e9 if written else 0.0}
-    except _Odd:
+        written = written_at(path) or 0
+        return {**_object(_json(path), _PROGRESS), "at": written / 1e9}
+    except (OSError, _Odd):
         return None
 
 
@@ -56,7 +56,7 @@ def read_discoveries(path: Path) -> list[dict[str, Any]]:
 
 def _json(path: Path) -> Any:
     try:
-        return parse_json(read_file(path, _MOST_BYTES))
+        return parse_json(read_regular(path, _MOST_BYTES))
     except (OSError, ValueError):
         raise _Odd from None
 

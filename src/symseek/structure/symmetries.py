@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.data import Data
+from symseek.structure.solving import eigen, lengths, mean, power_of_two, solved
 from symseek.structure.surrogate import Surrogate, left_out
 from symseek.structure.view import ONE, Part, Sum, View, product
 
@@ -32,6 +33,7 @@ _GOOD = 1e-3  # of the spread: the error of a surrogate on few rows that tells e
 _LEAST_CLOSE, _MOST_CLOSE = 0.1, 0.7  # by which the slopes may fail a symmetry, relatively
 _SLOPES = 6.0  # times the error of a surrogate: that of its slopes, about
 _LARGEST = 6  # exponent
+_INDEPENDENT = 1e-9  # the volume that stretches span, of the product of their lengths
 _SUBSETS = 300  # of columns to eliminate that are looked at
 _SUMS, _STRETCHES, _IDLE = 3, 5, 2  # tried in each round, the likeliest first
 _WIDE = 9  # columns beyond which those of no use go several at a time
@@ -213,14 +215,17 @@ def _known(view: View, data: Data, terms: int) -> _Known | None:
         surrogate = Surrogate.fitted(Z, target, weights, terms)
     else:
         surrogate = _constant(target, weights)
-    if surrogate is None or not np.isfinite(surrogate.error):
+    if surrogate is None or not surrogate.usable:
         return None
     return _Known(view, Z, factor, surrogate, surrogate.error / data.spread)
 
 
-def _constant(target: Floats, weights: Floats) -> Surrogate:
+def _constant(target: Floats, weights: Floats) -> Surrogate | None:
     """The surrogate of no columns at all: a number."""
-    values = np.full(len(target), float(np.average(target, weights=weights)))
+    number = mean(target, weights)
+    if number is None:
+        return None
+    values = np.full(len(target), number)
     squares = (weights * (values - target) ** 2)[left_out(len(target))]
     return Surrogate(float(np.sqrt(squares.mean())), squares, values, np.empty((len(target), 0)))
 
@@ -303,14 +308,18 @@ def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
     Z, found = known.columns, known.surrogate
     moved = np.column_stack([Z * found.slopes, -found.values]) * known.factor[:, None]
     size = np.abs(moved).max(axis=1)
-    moved = moved[size <= np.quantile(size, 0.9)]  # a surrogate is worst where it is steepest
-    gram = moved.T @ moved / len(moved)
-    if not np.isfinite(gram).all():
+    if not np.isfinite(size).all():
         return
+    moved = moved[size <= np.quantile(size, 0.9)]  # a surrogate is worst where it is steepest
+    moved = moved / power_of_two(np.abs(moved).max())  # gaps are ratios, which no unit changes
+    gram = moved.T @ moved / len(moved)
     sizes = np.sqrt(np.where(np.diag(gram) > 0, np.diag(gram), 1.0))
     positive = Z.min(axis=0) > 0
     usable = np.flatnonzero(positive | (Z.max(axis=0) < 0)).tolist()
-    values, vectors = np.linalg.eigh(gram / np.outer(sizes, sizes))
+    system = eigen(gram / np.outer(sizes, sizes))
+    if system is None:
+        return
+    values, vectors = system
     small = int((np.sqrt(np.maximum(values, 0.0)) < known.close).sum())
     groups = [[*_few(gram, usable, positive, roots)]]
     for dimension in range(1, min(small, len(usable)) + 1):
@@ -318,7 +327,7 @@ def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
         groups.append(_rounded(basis, usable, positive, roots))
     for pivots, halves in (each for group in groups for each in group):
         squares = np.einsum("ki,ij,kj->k", halves, gram, halves)
-        gaps = np.sqrt(np.maximum(squares, 0.0)) / np.linalg.norm(halves * sizes, axis=1)
+        gaps = np.sqrt(np.maximum(squares, 0.0)) / lengths(halves * sizes, axis=1)
         if gaps.max() < known.close:
             view = _stretched(known.view, pivots, halves)
             yield _Step(float(gaps.max()), len(pivots), int((halves % 2 != 0).sum()), view)
@@ -352,11 +361,10 @@ def _rounded(
     """
     found: list[tuple[float, tuple[int, ...], NDArray[np.int64]]] = []
     for pivots in islice(combinations(usable, len(basis)), _SUBSETS):
-        block = basis[:, pivots]
-        # Not above, rather than below: a row of zeros has a bound of 0.
-        if not abs(np.linalg.det(block)) > 1e-9 * np.prod(np.linalg.norm(block, axis=1)):
+        powers = solved(basis[:, pivots], basis, _INDEPENDENT)
+        if powers is None:
             continue
-        exponents = 2 * np.linalg.solve(block, basis)  # in halves
+        exponents = 2 * powers  # in halves
         if not np.abs(exponents).max() <= 2 * _LARGEST:
             continue
         halves = np.rint(exponents).astype(np.int64)

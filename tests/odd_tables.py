@@ -27,7 +27,7 @@ OPERATORS = ["add", "sub", "mul", "div", "sqrt", "exp", "log", "sin", "cos", "co
 _ROWS = (3, 4, 5, 7, 12, 20, 50, 60, 100, 120, 150, 150, 200, 300)
 _MANY, _MANY_EVERY = 100_000, 500  # rows, and in which tables: the last of so many
 _LARGEST = 1e150
-_CHECKS = 20  # families and views looked at in a table, which bounds the work
+_CHECKS, _NEAR_CHECKS = 20, 8  # views and families looked at in a table, which bounds the work
 
 
 class EnoughLookedAtError(Exception):
@@ -159,8 +159,8 @@ class Faults:
             return None
 
 
-def _limited() -> Callable[[], None]:
-    left = [_CHECKS]
+def _limited(most: int = _CHECKS) -> Callable[[], None]:
+    left = [most]
 
     def check() -> None:
         left[0] -= 1
@@ -189,5 +189,5 @@ def look_for_structure(number: int, faults: Faults) -> None:
         if seen is data:
             return
     faults.ask("exact", number, lambda: exact_candidates(seen, small, _limited()))
-    faults.ask("near", number, lambda: near_candidates(seen, small, _limited()))
+    faults.ask("near", number, lambda: near_candidates(seen, small, _limited(_NEAR_CHECKS)))
     faults.ask("cycles", number, lambda: cyclic_programs(library, data))

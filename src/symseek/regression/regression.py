@@ -25,7 +25,7 @@ from symseek.data import Data, Scales
 from symseek.engines.choice import NATIVE, RACED, chosen, fixed
 from symseek.engines.faults import faults_told
 from symseek.engines.interface import Engine, engine_named
-from symseek.loop import Iteration, Result, Stopped
+from symseek.loop import Iteration, NoProposals, Result, Stopped
 from symseek.model import Formula, Layout, Model, full_library
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
@@ -37,6 +37,7 @@ from symseek.regression.telling import LOOKED_AT, Telling
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search
 from symseek.structure.cycles import cyclic_programs
+from symseek.structure.guard import guarded
 from symseek.structure.proposals import SHARE, Proposals
 from symseek.tokens import Library
 
@@ -214,10 +215,15 @@ class Regression:
     @property
     def structure(self) -> str | None:
         """What the columns have been found to act like, in a sentence; None if like themselves."""
+        if self.search.state.failed:
+            return (
+                "the structure of this table could not be computed (numbers out of range, or too"
+                " little memory); the search ran without it"
+            )
         if self.search.state.unaided:
             return (
                 f"to look for structure takes more than {SHARE:.0%} of `max_seconds`; the search"
-                " went on without"
+                " ran without it"
             )
         proposals = self.search.proposals
         view = proposals.found if isinstance(proposals, Proposals) else None
@@ -270,7 +276,12 @@ class Regression:
         return next((each for each in reasons if each not in seeds.GOES_ON), reasons[-1])
 
     def _cyclic(self) -> Programs:
-        programs = cyclic_programs(self.library, self.searched)
+        try:
+            with guarded():
+                programs = cyclic_programs(self.library, self.searched)
+        except NoProposals:
+            self.search.state = replace(self.search.state, failed=True)
+            return Programs.from_list([], self.library)
         return programs[programs.lengths <= self.settings.max_length]
 
     def _polished(self, program: Program) -> Program:
@@ -325,7 +336,8 @@ class Regression:
         listed = [
             each
             for search in self.searches
-            if search.proposals is not None and search.iteration and not search.state.unaided
+            if search.proposals is not None and search.iteration
+            if not (search.state.unaided or search.state.failed)
             for each in search.proposals.shortlist(search.expressions)
         ]
         return list(dict.fromkeys(listed))

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
 __all__ = [
+    "LinAlgError",
     "eigen",
     "factored",
     "inverses",
@@ -144,7 +146,7 @@ def _answer(function: Callable[..., Any], *arguments: Floats) -> Any:
     try:
         with np.errstate(all="ignore"):
             found = function(*arguments)
-    except np.linalg.LinAlgError:
+    except LinAlgError:
         return None
     return found if all(np.isfinite(each).all() for each in found) else None
 

@@ -44,6 +44,7 @@ _POWERS = (1, 2, -1)  # of columns whose sums are looked for
 _PERFECT = 1e-6  # of the spread: no wrong symmetry explains the target so well
 _CLEAR = 0.3  # of the error before: nor does one make it so much smaller
 _MISSED = 0.7  # of the error: what a column that is needed leaves of it
+_CORRECTIONS, _SHOWN = 3, 20  # looks for a view defined on all rows, and rows shown each time
 _ODD = 0.02  # part by which something odd must predict better than something plain
 _EACH = 0.5  # what one column fewer is worth, in powers of ten of the slopes' failure
 
@@ -117,14 +118,30 @@ def reduced_view(
     found = None
     with np.errstate(all="ignore"):  # what overflows is told by its values
         for rows, terms in ((_FEW_ROWS, _FEW_TERMS), (_MANY_ROWS, _MANY_TERMS)):
-            some = data.sampled(rows, 0)
-            given = _Rows(some, terms, roots, sums, check)
-            found = _fewest_columns(View.plain(variables), given)
-            if found is None or found.error < _GOOD or len(some.y) == len(data.y):
+            given = _Rows(data.sampled(rows, 0), terms, roots, sums, check)
+            found = _defined_on_all(data, View.plain(variables), given)
+            if found is None or found.error < _GOOD or rows >= len(data.y):
                 break
     if found is None or (found.view.is_plain and len(found.view.columns) == len(variables)):
         return None
     return found.view
+
+
+def _defined_on_all(data: Data, view: View, rows: _Rows) -> _Known | None:
+    """What a view comes to that is defined on all rows, not only on those looked at.
+
+    One zero among many rows forbids to divide by its column. Rows on which the view turns out to be
+    undefined are looked at as well, and it is looked for again.
+    """
+    for _ in range(_CORRECTIONS):
+        known = _fewest_columns(view, rows)
+        undefined = [] if known is None else np.flatnonzero(~known.view.defined(data))[:_SHOWN]
+        if not len(undefined):
+            return known
+        pairs = ((getattr(rows.data, name), getattr(data, name)) for name in ("X", "y", "weights"))
+        more = Data(*(np.concatenate([some, every[undefined]]) for some, every in pairs))
+        rows = replace(rows, data=more)
+    return None
 
 
 def _fewest_columns(view: View, rows: _Rows) -> _Known | None:

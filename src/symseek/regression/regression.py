@@ -36,6 +36,7 @@ from symseek.regression.settings import Settings
 from symseek.regression.telling import LOOKED_AT, Telling
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search
+from symseek.structure.agreement import agrees
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.guard import guarded
 from symseek.structure.proposals import SHARE, Proposals
@@ -116,6 +117,7 @@ class Regression:
                 self._seeded((settings.seed + at) % 2**64) for at in range(settings.seeds)
             ]
         self.search = self.searches[0]  # that runs, or ran last
+        self._picked: Program | None = None  # by the last model
 
     def _scales(self) -> Scales:
         columns = len(self.full.variables)
@@ -214,7 +216,10 @@ class Regression:
 
     @property
     def structure(self) -> str | None:
-        """What the columns have been found to act like, in a sentence; None if like themselves."""
+        """What the columns have been found to act like, in a sentence; None if like themselves.
+
+        None also where the formula that was picked last depends on them in another way.
+        """
         if self.search.state.failed:
             return (
                 "the structure of this table could not be computed (numbers out of range, or too"
@@ -228,6 +233,8 @@ class Regression:
         proposals = self.search.proposals
         view = proposals.found if isinstance(proposals, Proposals) else None
         if view is None or not view.holds_in(self.scales.inputs):
+            return None
+        if self._picked is not None and not agrees(view, self._picked, self.train.X):
             return None
         return f"as far as the rows show, {view.told(self.target)}"
 
@@ -326,6 +333,7 @@ class Regression:
         formulas = self.telling.front([self.telling.formula(each) for each in programs])
         formulas = self._counted(formulas)
         picked, rule = self.telling.pick(formulas, self.settings.pick)
+        self._picked = formulas[picked].program
         about = self.layout, self.train.spread
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
 
@@ -365,6 +373,7 @@ class Regression:
         """The model with the formula that another rule picks."""
         self.settings = replace(self.settings, pick=rule)
         picked, rule = self.telling.pick(list(model.formulas), rule)
+        self._picked = model.formulas[picked].program
         return replace(model, picked=picked, rule=rule)
 
 

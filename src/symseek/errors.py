@@ -16,6 +16,7 @@ import unicodedata
 from collections.abc import Iterable
 
 __all__ = [
+    "OUT_OF_MEMORY",
     "QUOTED",
     "InputError",
     "name_shown",
@@ -38,6 +39,13 @@ such places and more."""
 _NAME = 80  # characters of a name: of a column, say, which is told from others by it
 _ENDLESS = re.compile(r"\S{500,}")  # no path or command is so long that people type
 _UNPRINTABLE = re.compile(r"[^ -~]")  # that may be, if it is not ASCII
+
+
+OUT_OF_MEMORY = (
+    "there is not enough memory for this table; search fewer rows with `sample_rows`, choose fewer"
+    " columns with `features`, or give fewer rows"
+)
+"""What is said where NumPy or Python has run out of memory."""
 
 
 class InputError(ValueError):

@@ -23,7 +23,7 @@ from symseek.cli.options import (
     say,
 )
 from symseek.cli.output import drop, kept_output
-from symseek.errors import InputError, shown
+from symseek.errors import OUT_OF_MEMORY, InputError, shown
 from symseek.version import __version__
 
 __all__ = ["main", "parse_seeds"]
@@ -86,6 +86,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return code
     except InputError as error:
         say(in_command_line_terms(str(error), options.parser, commands.choices))
+        return BAD_INPUT
+    except MemoryError:
+        say(in_command_line_terms(OUT_OF_MEMORY, options.parser, commands.choices))
         return BAD_INPUT
     except KeyboardInterrupt:
         say("stopped by Ctrl-C")

@@ -141,9 +141,10 @@ class _NotebookDisplay:
         value = "" if share is None else f'value="{share:.4f}" '  # without, it shows no share
         bar = f'<progress {value}max="1" style="width:20em"></progress>'
         head = f"<div>{bar} {progress.percent} {progress}</div>"
-        if self.regression.structure is not None:
-            head += f"<div>{escape(self.regression.structure)}</div>"
-        self._show(head + table_html(self.regression.model(final=False)))
+        model = self.regression.model(final=False)
+        known = self.regression.structure  # as far as the formula that is picked agrees
+        head += "" if known is None else f"<div>{escape(known)}</div>"
+        self._show(head + table_html(model))
         self.due = _next_time(began, _REDRAW)
 
     def _show(self, html: str) -> None:
@@ -194,9 +195,10 @@ class _LiveDisplay:
             ProgressBar(total=total, completed=done, width=30),
             Text(f"{progress.percent:>4}  {progress}"),
         )
-        known = self.regression.structure
+        model = self.regression.model(final=False)
+        known = self.regression.structure  # as far as the formula that is picked agrees
         said = [] if known is None else [Text(printable(known))]
-        return Group(head, *said, front_table(self.regression.model(final=False), _MOST_ROWS))
+        return Group(head, *said, front_table(model, _MOST_ROWS))
 
 
 def front_table(model: Model, most: int | None = None) -> Any:

@@ -31,11 +31,15 @@ def _show(options: argparse.Namespace) -> int:
         "" if formula.validation_r2 is None else f", validation R2 {formula.validation_r2:.6g}"
     )
     print(f"{model.target} = {formula.text}\n")
-    print(f"in full     {formula.program}")
+    for style in ("factored", "expanded"):
+        other = formula.written(style)
+        if other != formula.text:
+            print(f"{style:<12}{other}")
+    print(f"in full     {formula.form()}")
     print(f"complexity  {formula.complexity}")
     rmse = model.rmse(options.row)
     error = "" if rmse is None else f", RMSE {rmse:.6g} in the units of {model.target}"
     exact = ", exact: it meets every digit" if formula.exact else ""
     print(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}\n")
-    print(formula.program.tree())
+    print(formula.form().tree())
     return 0

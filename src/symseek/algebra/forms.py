@@ -40,8 +40,8 @@ from symseek.algebra.normal_form import (
     scaled,
     undone,
 )
+from symseek.algebra.numbers import neat_numbers
 from symseek.algebra.precision import agree, measured
-from symseek.algebra.rounding import neat_numbers
 from symseek.algebra.writing import Writer, Written, digits
 from symseek.errors import unknown_name
 from symseek.notation.upright import upright
@@ -259,7 +259,7 @@ class _Reading(Writer):
         return None if isinstance(base, Call) else super().taken_in(base, power, coefficient)
 
     def parts(self, total: Sum) -> list[tuple[float, Product]]:
-        """A polynomial by its powers, other terms the shortest first; a number before small ones."""
+        """A polynomial by its powers, else the shortest term first; a number before small ones."""
         parts = super().parts(total)
         powers = [_power(product) for _, product in parts]
         columns = {name for name, _ in powers if name}

@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from symseek.algebra import neatness
-from symseek.algebra.neatness import naming_cost, probably_neat
-from symseek.algebra.rounding import UNITS, Neat, multiple
+from symseek.algebra.neatness import probably_neat
+from symseek.algebra.numbers import UNITS, Neat, multiple, naming_cost
 from symseek.model import full_library
 from symseek.programs import Program
 

@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from strategies import libraries, programs
-from symseek.algebra.rounding import Neat, neat_numbers, rounded
+from symseek.algebra.numbers import Neat, neat_numbers
+from symseek.algebra.rounding import rounded
 from symseek.errors import InputError
 from symseek.notation.printing import infix
 from symseek.programs import Program

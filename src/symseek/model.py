@@ -30,6 +30,7 @@ __all__ = ["Accuracy", "Formula", "Layout", "Model", "full_library", "loss"]
 
 _CLOSE = 1e-6  # an NRMSE that reads like no error at all
 _ROUNDING = 1e-6  # of the R2 of a mean with few digits
+_NEARLY_EXACT = 1e-9  # one at which numbers of nine digits may be neat
 FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
 
 
@@ -89,7 +90,7 @@ class Formula:
     """One row of the table."""
 
     program: Program  # over `full_library`, its variables named like the columns
-    text: str  # for reading: neat numbers where those fit as well, six digits elsewhere
+    text: str  # as `written` writes it; of an older model, as it was written then
     reward: float  # on the training rows, like the next two
     nrmse: float
     r2: float
@@ -99,8 +100,35 @@ class Formula:
 
     @property
     def complexity(self) -> int:
-        """The sum of the tokens' complexities."""
+        """The sum of the tokens' complexities, of the shortest way to write it."""
         return self.program.complexity
+
+    def form(self, style: str = "best") -> Program:
+        """The program as it is written for people, with all digits: what is exported.
+
+        Args:
+            style: "best" as it is easiest to read, "factored" as the program has it, with the
+                fewest tokens, or "expanded" with brackets multiplied out.
+
+        >>> law = Program.parse("x*(1.5 + 0.25*y)", full_library(["x", "y"]))
+        >>> print(Formula(law, "", reward=1.0, nrmse=0.0, r2=1.0).form("expanded"))
+        1.5*x + 0.25*x*y
+        """
+        from symseek.algebra.forms import written
+
+        return written(self.program, style)
+
+    def written(self, style: str = "best") -> str:
+        """The text: neat numbers by their names, six digits of others; styles as of `form`.
+
+        >>> law = Program.parse("0.3333333333333333*x*(1.234567891 - x)", full_library(["x"]))
+        >>> formula = Formula(law, "", reward=1.0, nrmse=0.0, r2=1.0)
+        >>> print(formula.written("factored"), formula.written("expanded"), sep=", or ")
+        1/3*x*(1.23457 - x), or 0.411523*x - 1/3*x**2
+        """
+        from symseek.algebra.forms import text
+
+        return text(self.form(style), exact=self.nrmse <= _NEARLY_EXACT)
 
 
 @dataclass(frozen=True)
@@ -319,6 +347,7 @@ def _read(record: Record) -> Model:
 
 def _read_formula(record: Record, library: Library, row: int) -> Formula:
     from symseek.algebra.agreement import agree
+    from symseek.algebra.forms import written
 
     record.whole("complexity", 0, 2**31)
     if record.fields["row"] is not None:
@@ -338,7 +367,8 @@ def _read_formula(record: Record, library: Library, row: int) -> Formula:
         said = Program.parse(text, library)
     except InputError as error:
         raise InputError(f"the expression of {record.what} cannot be read: {error}") from None
-    if not agree(program, said):
+    # Models of older versions have the text of the program as it is.
+    if not (agree(written(program), said) or agree(program, said)):
         raise InputError(f"the expression of {record.what}, {shown(text)}, is not its program")
     unvalidated = record.fields["validation_r2"] is None
     return Formula(

@@ -25,42 +25,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symseek.algebra.least_squares import LeastSquares
-from symseek.algebra.rounding import UNITS, Neat, Rounding, multiple
+from symseek.algebra.numbers import (
+    MOST_DIGITS,
+    POWER_OF_TWO,
+    UNITS,
+    Neat,
+    multiple,
+    naming_cost,
+    root_of,
+    unit_cost,
+)
+from symseek.algebra.rounding import Rounding
 from symseek.data import Data
 from symseek.programs import Program
 from symseek.tokens import short_number
 
-__all__ = ["naming_cost", "probably_neat"]
+__all__ = ["probably_neat"]
 
 _SURE = 0.88  # the part of all probability that a number must have to be told
 _FARTHEST = 3.5  # standard errors that a number may be away
 _LOOKED_AT = 6.0  # standard errors within which numbers compete
 _RANGE = 9.0  # the logarithm of the range of ordinary numbers, 0.01 to 100
 _DEAREST = 10.5  # nats, beyond which no fraction or multiple is considered
-_MOST_DIGITS = 5  # of a decimal
 _MANY = 40  # decimals of so many digits within reach: none of them stands out
 _LARGEST = 0.1  # relative standard error, beyond which nothing is known of a number
-
-# What the kinds of number cost in nats: rare ones more. A fraction a/b of one kind costs
-# log(a*(a + 1)*b*(b + 1)) more, so that all of them together have a finite sum.
-_PLAIN, _DECIMAL, _DIGIT = 0.3, 2.0, math.log(10.0)
-_UNIT_COSTS = {
-    "": _PLAIN,
-    "pi": 2.0,
-    "1/pi": 2.0,
-    "pi**2": 3.5,
-    "1/pi**2": 3.5,
-    "sqrt(2)": 3.0,
-    "sqrt(3)": 4.0,
-    "sqrt(pi)": 4.0,
-    "1/sqrt(pi)": 4.0,
-    "sqrt(2*pi)": 3.0,
-    "1/sqrt(2*pi)": 2.5,
-    "exp(1)": 5.5,
-}
-_RARE_UNIT = 5.5
-_POWER_OF_TWO = 0.7  # that halves and squares bring so much more often than other integers
-_WITH_ROOTS = 1.5  # times as much for a fraction of a root or of e, which is seldom seen
 
 _IN_ANGLE = 1.5  # nats that a multiple of pi costs less as a phase: cos(x) is sin(x + pi/2)
 _ANGLES, _SUMS = frozenset({"sin", "cos", "tan"}), frozenset({"add", "sub"})
@@ -166,7 +154,7 @@ def _student(away: float, spare: int) -> float:
 def _near(size: float, error: float, role: str) -> Iterator[tuple[float, Neat, float]]:
     """The neat numbers near a positive value: cost, number and distance in standard errors.
 
-    Exponents are no multiples of pi, which angles often are.
+    Exponents are no multiples of pi, which angles often are, and no roots.
     """
     reach = _LOOKED_AT * error
     values, costs, table = _table()
@@ -179,34 +167,13 @@ def _near(size: float, error: float, role: str) -> Iterator[tuple[float, Neat, f
             yield costs[place] - cheaper, table[place], abs(values[place] - size) / error
     for neat in _decimals(size, reach):
         if neat.value not in seen:
+            seen.add(neat.value)
             yield naming_cost(neat), neat, abs(neat.value - size) / error
-
-
-def naming_cost(neat: Neat) -> float:
-    """The nats that it takes to name a positive neat number among all of them.
-
-    >>> half, third = (Neat(text, Fraction(text)) for text in ("1/2", "1/3"))
-    >>> naming_cost(half) < naming_cost(third) < naming_cost(Neat("0.37", Fraction("0.37")))
-    True
-    """
-    factor = neat.factor
-    cost = 0.0
-    for part in (factor.numerator, factor.denominator):
-        power_of_two = part > 1 and part & (part - 1) == 0
-        cost += math.log(part * (part + 1)) - _POWER_OF_TWO * power_of_two
-    if "sqrt" in neat.unit or "exp" in neat.unit:
-        cost *= _WITH_ROOTS
-    cost += _UNIT_COSTS.get(neat.unit, _RARE_UNIT)
-    return cost if neat.unit else min(cost, _decimal_cost(neat.value))
-
-
-def _decimal_cost(value: float) -> float:
-    """What a number costs as a decimal, all of its digits being given."""
-    mantissa, _, exponent = f"{value:.{_MOST_DIGITS}e}".partition("e")
-    digits = len(mantissa.replace(".", "").rstrip("0"))
-    if digits > _MOST_DIGITS:
-        return math.inf
-    return _DECIMAL + _DIGIT * digits + math.log(2.0 + abs(int(exponent)))
+    if role != "exponent":
+        for square in _decimals(size * size, 2.0 * size * reach):
+            root = root_of(square)
+            if root is not None and root.value not in seen:
+                yield naming_cost(root), root, abs(root.value - size) / error
 
 
 @lru_cache(maxsize=1)
@@ -214,7 +181,7 @@ def _table() -> tuple[list[float], list[float], list[Neat]]:
     """All fractions and multiples that are cheap enough: values in order, costs, numbers."""
     cheapest: dict[float, tuple[float, Neat]] = {}
     for unit in ("", *UNITS):
-        for above, below in _fractions(_UNIT_COSTS.get(unit, _RARE_UNIT)):
+        for above, below in _fractions(unit_cost(unit)):
             factor = Fraction(above, below)
             neat = multiple(factor, unit) if unit else Neat(str(factor), factor)
             cost = naming_cost(neat)
@@ -226,7 +193,7 @@ def _table() -> tuple[list[float], list[float], list[Neat]]:
 
 def _fractions(start: float) -> Iterator[tuple[int, int]]:
     """Numerators and denominators that may be cheap enough."""
-    most = math.exp(_DEAREST - start + 2 * _POWER_OF_TWO)
+    most = math.exp(_DEAREST - start + 2 * POWER_OF_TWO)
     for below in range(1, math.isqrt(int(most)) + 1):
         for above in range(1, math.isqrt(int(most / (below * (below + 1)))) + 1):
             if math.gcd(above, below) == 1:
@@ -236,7 +203,7 @@ def _fractions(start: float) -> Iterator[tuple[int, int]]:
 def _decimals(size: float, reach: float) -> Iterator[Neat]:
     """The decimals of few digits near a value, those that stand out among their like."""
     place = math.floor(math.log10(size))
-    for count in range(1, _MOST_DIGITS + 1):
+    for count in range(1, MOST_DIGITS + 1):
         unit = Fraction(10) ** (place - count + 1)
         low, high = ((Fraction(size) + sign * Fraction(reach)) / unit for sign in (-1, 1))
         first, last = max(math.ceil(low), 1), math.floor(high)

@@ -1,4 +1,8 @@
-"""Formulas with less in them: one addend left out, at any depth."""
+"""Formulas with less in them, at any depth.
+
+One addend is left out, a factor that a numerator and a denominator nearly share is cancelled, or a
+sum is written as the product that it nearly is.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
 
+from symseek.algebra.factoring import cancelled, factorised
 from symseek.algebra.normal_form import (
     Algebra,
     Base,
@@ -27,7 +32,10 @@ __all__ = ["reductions"]
 
 
 def reductions(program: Program, library: Library) -> list[Program]:
-    """The formula with one addend left out, for every addend at every depth, simplified.
+    """The formula with one thing less in it, for all there are at every depth, simplified.
+
+    An addend is left out, a nearly common factor cancelled, or a sum made the product that it
+    nearly is. The values change; whoever asks refits the numbers and compares.
 
     >>> from symseek.model import full_library
     >>> library = full_library(["x", "y"])
@@ -54,6 +62,10 @@ def reductions(program: Program, library: Library) -> list[Program]:
 _Later: TypeAlias = "Callable[[], Sum]"  # a form that may turn out to have no number
 
 
+def _same(total: Sum) -> Sum:
+    return total
+
+
 class _Reducer:
     def __init__(self, algebra: Algebra) -> None:
         self.algebra = algebra
@@ -68,6 +80,9 @@ class _Reducer:
             others = Sum(total.offset, total.terms[:at] + total.terms[at + 1 :])
             for within in self.products(product):
                 yield partial(self.joined, others, coefficient, within)
+        for way in (cancelled, factorised):
+            for shorter in way(total, self.algebra):
+                yield partial(_same, shorter)
 
     def products(self, product: Product) -> Iterator[_Later]:
         for at, (base, power) in enumerate(product):

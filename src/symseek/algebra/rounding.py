@@ -9,14 +9,14 @@ one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symseek.algebra.numbers import Neat, by_chance, distance, neat_numbers
 from symseek.data import Data
 from symseek.errors import InputError, shown
 from symseek.notation.printing import infix
@@ -27,91 +27,19 @@ from symseek.tokens import number_name, short_number
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = ["UNITS", "Neat", "Rounding", "multiple", "neat_numbers", "rounded"]
+__all__ = ["Rounding", "rounded"]
 
-# A neat number further from the value than this part of it is another number. For 0, which is as
-# far from everything, the distance itself counts.
-_NEAR = 1e-3
 # Distances for rounding all constants together: the first that the data bear gives the neatest.
 _DISTANCES = tuple(10.0**-k for k in range(3, 11))
 # Significant digits of a decimal. More of them are worth trying only when the fit is so good, by so
 # many times the arithmetic's own errors, that a wrong digit in the last place would show.
 _DIGITS, _MANY_DIGITS, _GOOD_FIT = 6, 9, 100.0
-_DENOMINATORS = range(2, 21)
-_PLAIN_DENOMINATOR = 4  # halves, thirds and quarters read as easily as a decimal
-_LARGEST_NUMERATOR = 99
-# Of multiples of a unit, and of the multiples of powers and roots of pi that physics is written in.
-_UNIT_DENOMINATOR, _UNIT_NUMERATOR, _PI_DENOMINATOR, _PI_NUMERATOR = 6, 12, 32, 32
-_RARE = 2  # characters that a power or a root of pi counts more: 0.318 is an ordinary decimal
 # Float64 keeps 16 digits, of which some tens of operations lose one or two, and terms that cancel
 # a few more: what is below 1e-12 of the spread of y is the arithmetic's doing, not the formula's.
 # Where y is far larger than its spread, the last digits of y itself are lost too.
 _NOISE, _LAST_DIGITS = 1e-12, 4 * float(np.finfo(np.float64).eps)
 _LARGEST = 1e150  # its square is still a float
 
-
-def _root(number: Fraction | int) -> Fraction:
-    return Fraction(math.isqrt(int(number * 10**60)), 10**30)
-
-
-_PI = Fraction("3.1415926535897932384626433832795028842")
-_POWERS = {
-    "pi**2": _PI**2,
-    "pi**3": _PI**3,
-    "sqrt(pi)": _root(_PI),
-    "sqrt(2*pi)": _root(2 * _PI),
-}
-# To thirty digits, so that the float nearest to a multiple is found.
-UNITS = {
-    "pi": _PI,
-    "exp(1)": Fraction("2.718281828459045235360287471353"),
-    **{f"sqrt({number})": _root(number) for number in (2, 3, 5, 6, 7, 10)},
-    **_POWERS,
-    **{f"1/{name}": 1 / value for name, value in {"pi": _PI, **_POWERS}.items()},
-}
-"""What a neat number may be a multiple of."""
-
-
-@dataclass(frozen=True)
-class Neat:
-    """A number that a person might write: a fraction, maybe times a power of pi, e or a root.
-
-    >>> number = Neat("2*pi/3", Fraction(2, 3), "pi")
-    >>> number.value, number.cost, number.sympy()
-    (2.0943951023931957, 6, 2*pi/3)
-    >>> multiple(Fraction(3, 8), "1/pi").sympy()
-    3/(8*pi)
-    """
-
-    text: str
-    factor: Fraction
-    unit: str = ""  # "pi", "exp(1)", "sqrt(2)", "1/pi", ... or none
-
-    @property
-    def value(self) -> float:
-        """The nearest float."""
-        return float(self.factor * UNITS[self.unit] if self.unit else self.factor)
-
-    @property
-    def cost(self) -> int:
-        """How far from neat: the characters without a sign, and some more for what is rarer."""
-        odd = "/" in self.text and self.factor.denominator > _PLAIN_DENOMINATOR
-        rare = _RARE if _is_rare(self.unit) else 0
-        return len(self.text.lstrip("-")) + odd + rare
-
-    def sympy(self) -> Expr:
-        """The exact SymPy number."""
-        import sympy
-
-        unit = sympy.sympify(self.unit or "1")
-        number: Expr = sympy.Rational(self.factor.numerator, self.factor.denominator) * unit
-        return number
-
-    def __neg__(self) -> Neat:
-        return Neat("-" + self.text, -self.factor, self.unit)
-
-
-_ZERO = Neat("0", Fraction(0))
 
 Choice: TypeAlias = "list[Neat | None]"  # for each constant; None where the value stays
 
@@ -188,9 +116,10 @@ def rounded(
 
     Neat are: 0, integers and decimals of few digits, fractions with denominators up to 20, and
     small multiples and fractions of pi, its powers and roots, e, and square roots of small
-    integers. The shorter a number is to write, the neater; a fraction wins against a decimal of the
-    same length when it has halves, thirds or quarters, and a power or root of pi other than pi
-    counts as two characters longer.
+    integers and, on exact data, of decimals of few digits. The shorter a number is to write, the
+    neater; a fraction wins against a decimal of the same length when it has halves, thirds or
+    quarters, and a power or root of pi other than pi counts as two characters longer. An odd name,
+    such as 31/7 or pi**3/7, must be so near that it is no chance: there are many of them.
 
     Args:
         program: the formula, with its constants as fitted.
@@ -215,7 +144,10 @@ def rounded(
     limit = floor if before <= floor else before * (1.0 + growth)
     good = before <= floor * _GOOD_FIT
     digits = _MANY_DIGITS if good else _DIGITS
-    choices = [neat_numbers(value, digits, rare=good) for value in program.constants]
+    choices = [
+        [each for each in neat_numbers(value, digits, rare=good) if not by_chance(each, value)]
+        for value in program.constants
+    ]
 
     def bearable(neat: Sequence[Neat | None]) -> bool:
         return _error(_with(program, neat), data) <= limit
@@ -271,9 +203,9 @@ def _together(
     choices: list[list[Neat]], values: Sequence[float], bearable: Callable[[Choice], bool]
 ) -> Choice:
     """Round every constant to the neatest number within a distance, the largest that will do."""
-    for distance in _DISTANCES:
+    for most in _DISTANCES:
         chosen: Choice = [
-            next((each for each in neat if _distance(each, value) <= distance), None)
+            next((each for each in neat if distance(each, value) <= most), None)
             for neat, value in zip(choices, values, strict=True)
         ]
         if bearable(chosen):
@@ -295,71 +227,3 @@ def _one_by_one(
                 chosen = trial
                 break
     return chosen
-
-
-def neat_numbers(value: float, digits: int = _DIGITS, rare: bool = False) -> list[Neat]:
-    """The neat numbers near a value, the neatest first; decimals up to so many digits.
-
-    Powers and roots of pi are rare: multiples of them are everywhere, and mean something only where
-    a value is known to many digits.
-
-    >>> [number.text for number in neat_numbers(-0.50001, digits=4)]
-    ['-1/2', '-0.5']
-    >>> [number.text for number in neat_numbers(2.0944, digits=4)]
-    ['2.094', '2*pi/3']
-    """
-    size = abs(value)
-    found = [_ZERO] if size <= _NEAR else []
-    if size:
-        candidates = _candidates(size, digits, rare)
-        near = (each for each in candidates if _distance(each, size) <= _NEAR)
-        found += [-each for each in near] if value < 0 else near
-    by_text = {each.text: each for each in found}
-    return sorted(by_text.values(), key=lambda each: each.cost)  # ties stay: fractions come first
-
-
-def _candidates(size: float, digits: int, rare: bool) -> Iterator[Neat]:
-    for below in _DENOMINATORS:
-        factor = Fraction(round(size * below) if size <= _LARGEST_NUMERATOR else 0, below)
-        if factor.denominator == below and 0 < factor.numerator <= _LARGEST_NUMERATOR:
-            yield Neat(str(factor), factor)
-    for count in range(digits):
-        decimal = float(f"{size:.{count}e}")
-        if math.isfinite(decimal):
-            text = short_number(decimal, count + 1)
-            yield Neat(text, Fraction(text))
-    for unit, length in UNITS.items():
-        lowest, highest = _UNIT_DENOMINATOR, _UNIT_NUMERATOR
-        if _is_rare(unit):
-            if not rare:
-                continue
-            lowest, highest = _PI_DENOMINATOR, _PI_NUMERATOR
-        times = min(size, 1e3) / float(length)
-        for below in range(1, lowest + 1):
-            above = round(times * below)
-            if 0 < above <= highest and math.gcd(above, below) == 1:
-                yield multiple(Fraction(above, below), unit)
-
-
-def _is_rare(unit: str) -> bool:
-    """Whether the unit is a power or a root of pi, but not pi itself."""
-    return "pi" in unit and unit != "pi"
-
-
-def multiple(factor: Fraction, unit: str) -> Neat:
-    """A positive multiple of one of the `UNITS`, as it is customarily written.
-
-    >>> [multiple(Fraction(2, 3), unit).text for unit in ("pi", "sqrt(2)", "1/pi")]
-    ['2*pi/3', '2*sqrt(2)/3', '2/(3*pi)']
-    """
-    above, below = str(factor.numerator), str(factor.denominator)
-    if unit.startswith("1/"):
-        under = unit[2:] if below == "1" else f"({below}*{unit[2:]})"
-        return Neat(f"{above}/{under}", factor, unit)
-    text = (unit if above == "1" else f"{above}*{unit}") + ("" if below == "1" else f"/{below}")
-    return Neat(text, factor, unit)
-
-
-def _distance(neat: Neat, value: float) -> float:
-    """The distance as a part of the value; for 0, the distance itself."""
-    return abs(neat.value - value) / (abs(value) if neat.factor else 1.0)

@@ -43,7 +43,7 @@ _PLAIN_DENOMINATOR = 4  # ninths count as one more character: they read less eas
 class Written:
     tokens: tuple[int, ...]
     constants: tuple[float, ...]
-    cost: tuple[int, int]  # complexity, digits
+    cost: tuple[float, float]  # complexity, digits
 
 
 @lru_cache(maxsize=4096)
@@ -115,7 +115,7 @@ class Writer:
 
     def _plain_sum(self, total: Sum) -> Written:
         """The first part is positive, if any is, so that no sign stands before it; offset last."""
-        parts = [*self._ordered(total.terms), *([(total.offset, ())] if total.offset else [])]
+        parts = self.parts(total)
         if not parts:
             return self.number(0.0)
         leader = next((at for at, (size, _) in enumerate(parts) if size > 0), None)
@@ -128,6 +128,10 @@ class Writer:
                 "add" if size > 0 else "sub", written, self.term(abs(size), product)
             )
         return written
+
+    def parts(self, total: Sum) -> list[tuple[float, Product]]:
+        """The addends in their order; the offset is the one with an empty product."""
+        return [*self._ordered(total.terms), *([(total.offset, ())] if total.offset else [])]
 
     def _ordered(self, terms: tuple[tuple[float, Product], ...]) -> list[tuple[float, Product]]:
         """What has no function first; only letters as the columns are; all else as it came."""
@@ -148,12 +152,27 @@ class Writer:
                     ways.append(self.fraction(-coefficient, _with(product, at, turned)))
         best = _best(ways)
         for at, (base, power) in enumerate(product):
-            inside = _taken_in(base, power, coefficient)
+            inside = self.taken_in(base, power, coefficient)
             if inside is not None:
                 way = self.fraction(1.0, _with(product, at, inside))
                 if _clearly_less(way, best):
                     best = way
         return best
+
+    def taken_in(self, base: Base, power: float, coefficient: float) -> Base | None:
+        """A factor with the coefficient of its product inside: 2*exp(x) is exp(x + log(2))."""
+        if coefficient <= 0.0 or coefficient == 1.0:
+            return None
+        with suppress(*undone):
+            if isinstance(base, Group):
+                return Group(scaled(base.inside, number(coefficient ** (1.0 / power))))
+            if isinstance(base, Call) and base.name == "exp" and power == 1.0:
+                (exponent,) = base.arguments
+                offset = number(exponent.offset + math.log(coefficient))
+                # Before exp(x), 1.5e-14 shows that the term hardly counts; exp(x - 31.8) hides it.
+                if abs(offset) <= _LARGEST_SHIFT:
+                    return Call("exp", (Sum(offset, exponent.terms),))
+        return None
 
     def _in_other_sizes(self, coefficient: float, product: Product) -> list[tuple[float, Product]]:
         """The same, first with brackets in which the simplest term has no number before it."""
@@ -305,19 +324,3 @@ def _root(power: float) -> float:
 def _clearly_less(one: Written, other: Written) -> bool:
     """Whether one way is better by more than a digit, which would not be worth a change."""
     return one.cost < (other.cost[0], other.cost[1] - 1)
-
-
-def _taken_in(base: Base, power: float, coefficient: float) -> Base | None:
-    """A factor with the coefficient of its product inside: 2*exp(x) is exp(x + log(2))."""
-    if coefficient <= 0.0 or coefficient == 1.0:
-        return None
-    with suppress(*undone):
-        if isinstance(base, Group):
-            return Group(scaled(base.inside, number(coefficient ** (1.0 / power))))
-        if isinstance(base, Call) and base.name == "exp" and power == 1.0:
-            (exponent,) = base.arguments
-            offset = number(exponent.offset + math.log(coefficient))
-            # Before exp(x), 1.5e-14 shows that the term hardly counts; exp(x - 31.8) hides it.
-            if abs(offset) <= _LARGEST_SHIFT:
-                return Call("exp", (Sum(offset, exponent.terms),))
-    return None

@@ -71,7 +71,7 @@ def _export(options: argparse.Namespace) -> int:
     else:
         cells = cells_of(model) | options.cells
         more = {"cells": cells} if options.to == "excel" else {}
-        text = export(model.formula(options.row).program, options.to, **more)
+        text = export(model.formula(options.row).form(), options.to, **more)
         if more:
             _say_guessed(model, cells, options.cells)
     write_text(text, options.out, options.overwrite)

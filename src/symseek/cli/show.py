@@ -41,8 +41,12 @@ def _show(options: argparse.Namespace) -> int:
     error = "" if rmse is None else f", RMSE {rmse:.6g} in the units of {model.target}"
     exact = ", exact: it meets every digit" if formula.exact else ""
     show(f"{model.target} = {formula.text}\n")
-    show(f"in full     {formula.program}")
+    for style in ("factored", "expanded"):
+        other = formula.written(style)
+        if other != formula.text:
+            show(f"{style:<12}{other}")
+    show(f"in full     {formula.form()}")
     show(f"complexity  {formula.complexity}")
     show(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}\n")
-    show(formula.program.tree())
+    show(formula.form().tree())
     return 0

@@ -75,7 +75,7 @@ def latex_table(model: Model, digits: int | None = 6) -> str:
             r"$\triangleright$" if row == model.picked else "",
             str(row),
             *_scores(each, validated),
-            f"${to_latex(each.program, digits)}$",
+            f"${to_latex(each.form(), digits)}$",
         ]
         for row, each in enumerate(model.formulas)
     ]

@@ -364,19 +364,26 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         }
         report(self.models_, inputs, targets, self.history_, settings, summary, path)
 
-    def formula(self, row: int | None = None, target: int | str = 0) -> str:
-        """The picked formula as text, or that of another row."""
-        return self.model(target).formula(row).text
+    def formula(
+        self, row: int | None = None, target: int | str = 0, style: str | None = None
+    ) -> str:
+        """The picked formula as text, or that of another row, as the front shows it.
+
+        A `style` writes it otherwise: "factored" with the fewest tokens, "expanded" with brackets
+        multiplied out.
+        """
+        formula = self.model(target).formula(row)
+        return formula.text if style is None else formula.written(style)
 
     def sympy(self, row: int | None = None, target: int | str = 0) -> Any:
         """The formula as a SymPy expression, its numbers as fitted."""
-        return self.model(target).formula(row).program.sympy()
+        return self.model(target).formula(row).form().sympy()
 
     def latex(self, row: int | None = None, target: int | str = 0) -> str:
         """The formula in LaTeX."""
         from symseek.export import to_latex
 
-        return to_latex(self.model(target).formula(row).program)
+        return to_latex(self.model(target).formula(row).form())
 
     def model(self, target: int | str = 0) -> Model:
         """The formulas of one target, by its number or name."""

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.algebra.rounding import neat_numbers
+from symseek.algebra.numbers import neat_numbers
 from symseek.data import Data, Scales
 from symseek.model import Accuracy, HasAccuracy, loss
 from symseek.programs import Program

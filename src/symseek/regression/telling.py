@@ -7,14 +7,13 @@ them the front is kept, and one is picked.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 import numpy as np
 
+from symseek.algebra.forms import number_cost, written
 from symseek.algebra.neatness import probably_neat
-from symseek.algebra.rounding import neat_numbers, rounded
+from symseek.algebra.rounding import rounded
 from symseek.algebra.simplify import exponents_held, reductions, rescaled, simplified, translated
 from symseek.constants import FitConfig
 from symseek.data import Data, Scales
@@ -22,13 +21,12 @@ from symseek.engines.interface import Engine
 from symseek.errors import InputError
 from symseek.evaluation import fit_constants
 from symseek.model import Accuracy, Formula
-from symseek.notation.upright import upright
 from symseek.programs import Program, Programs
 from symseek.regression import picking
 from symseek.regression.exactness import looks_random
 from symseek.regression.measure import Measure
 from symseek.rewards import ErrorReward, Reward
-from symseek.tokens import Library, short_number
+from symseek.tokens import Library
 
 __all__ = ["LOOKED_AT", "Telling"]
 
@@ -37,10 +35,10 @@ _BETTER = 0.999  # a longer formula must have this part of the error, or less, t
 _BRIEFER = 2.0  # nats by which a description must be shorter to count as that
 _ROUNDS = 4  # of leaving out addends, one from each formula at a time
 _ENOUGH = 20_000  # rows to see by whether an addend matters
-_DIGITS, _EXACT_DIGITS = 6, 9  # of numbers for reading; more are worth it where a formula is exact
-_SAME = 1e-14  # numbers that differ by less, relatively, are one
 _NEARLY_EXACT = 1e-9  # of the spread of y
 _STRUCTURE = 0.0005  # the chance at which noise may be taken for more, and no number told neat
+_NEAT = 2.0  # the cost of a number, beyond which it is a fitted one
+_NEAT_ENOUGH = 1.0  # the cost of a number that no other way to write a formula makes neater
 _FINAL_FIT = FitConfig("least_squares", restarts=0, rescue=False)
 
 
@@ -125,7 +123,22 @@ class Telling:
         return [translated(each, self.full) for each, ok in pairs if ok]
 
     def neat(self, program: Program) -> Program:
-        """The formula with neat numbers, where its error stays or noise makes them likely."""
+        """The formula with neat numbers, where its error stays or noise makes them likely.
+
+        A number may be neat in one way to write a formula only: 9.81*m*(h + 0.05097*v**2) is
+        9.81*m*h + 1/2*m*v**2. A number alone is the mean or the median, and stays that.
+        """
+        if len(program) == 1:
+            return program
+        found = self._neat(program)
+        if all(number_cost(value) <= _NEAT_ENOUGH for value in found.constants):
+            return found
+        ways = {written(program, style): None for style in ("best", "expanded")}
+        pairs = [(way, self._neat(way)) for way in ways if way != program]
+        return min([found, *(neat for way, neat in pairs if neat != way)], key=_number_costs)
+
+    def _neat(self, program: Program) -> Program:
+        """The formula with neat numbers, in the way that it is written."""
         train, measure, step = self.train, self.measure, -(-len(self.train.y) // LOOKED_AT)
         X, y, weights = (each[::step] for each in (train.X, train.y, train.weights))
         exact, count = measure.exact(program), len(program.constants)
@@ -174,10 +187,9 @@ class Telling:
 
     def _formula(self, program: Program) -> Formula:
         found, validation = self.graded(program, self.train), self.validation
-        digits = _EXACT_DIGITS if found.nrmse <= _NEARLY_EXACT else _DIGITS
         return replace(
             found,
-            text=upright(program, [_named(value, digits) for value in program.constants]),
+            text=found.written(),
             validation_r2=None if validation is None else self.graded(program, validation).r2,
             exact=self.measure.exact(program),
         )
@@ -229,12 +241,7 @@ class Telling:
         return picking.validation(losses, float(reward.row_losses(rounding)[0]))
 
 
-@lru_cache(maxsize=4096)
-def _named(value: float, digits: int) -> str:
-    """A number for reading: by its neat name if it has one, as 1/3 does, else cut to six digits."""
-    neat = (
-        each
-        for each in neat_numbers(value, digits, rare=True)
-        if math.isclose(each.value, value, rel_tol=_SAME)
-    )
-    return next((each.text for each in neat), short_number(value, _DIGITS))
+def _number_costs(program: Program) -> tuple[int, float]:
+    """How many numbers are not neat where a formula is written for people, and what all cost."""
+    costs = [number_cost(value) for value in written(program).constants]
+    return sum(cost > _NEAT for cost in costs), sum(costs)

@@ -62,8 +62,8 @@ def _charts(
         "The residuals of the picked formula, and their distribution; a pattern here is something"
         " the formula misses.",
     )
-    caption = "The picked formula as the tree that is evaluated."
-    yield tree(model.best.program, caption), caption
+    caption = "The picked formula as a tree."
+    yield tree(model.best.form(), caption), caption
     if not history:
         return
     yield (

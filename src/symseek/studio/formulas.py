@@ -191,7 +191,7 @@ def _export(model: Model, formula: Formula, name: str) -> dict[str, Any]:
     label, file = LABELS[name]
     options = {"cells": cells_of(model)} if name == "excel" else {}
     try:
-        text = export(formula.program, name, **options)
+        text = export(formula.form(), name, **options)
     except InputError as error:
         text = str(error)
     return {"name": name, "label": label, "text": text, "file": file}

@@ -88,6 +88,7 @@ def add_fit(commands: Commands) -> None:
 def _fit(options: argparse.Namespace) -> int:
     from symseek.regression.settings import Settings
     from symseek.runs.folder import FitRequest, RunFolder, new_folder
+    from symseek.runs.regressions import make_regression
 
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
@@ -105,21 +106,6 @@ def _fit(options: argparse.Namespace) -> int:
 def add_no_report(parser: Parser) -> None:
     """The option that leaves out the report."""
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
-
-
-def make_regression(table: TrainingTable, settings: Settings) -> Regression:
-    """The search for a formula of the table's target."""
-    from symseek.regression.regression import Regression
-
-    return Regression(
-        table.X,
-        table.y,
-        table.features,
-        settings,
-        target=table.target,
-        weights=table.weights,
-        layout=table.layout,
-    )
 
 
 def search(
@@ -165,7 +151,7 @@ def search(
     model = regression.model()
     print(model)
     command = _repeating(run, regression, result) if first_budget else None
-    known = _known(regression)
+    known = known_of(regression)
     print(_summary(run, result, command, known, not options.no_report), flush=True)
     run.finish(model, table, result, {"command": command, **known}, not options.no_report)
     recorder.ended(result, model)
@@ -183,17 +169,6 @@ def _go_on(run: RunFolder, error: InputError, unsaved: str | None) -> str:
         return f"{error}; {unsaved}"
     command = shell_words(["symseek", "resume", str(run.path), "--engine", "native"])
     return f"{error}; the search is saved, and goes on without the GPU by `{command}`"
-
-
-def _known(regression: Regression) -> dict[str, str]:
-    """What there is to say of a search beside its numbers: its columns, an unusual engine."""
-    from symseek.engines.choice import NATIVE, described
-
-    engine, structure = described(regression.search.engine), regression.structure
-    return {
-        **({} if structure is None else {"structure": structure}),
-        **({} if engine == NATIVE else {"engine": engine}),
-    }
 
 
 def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from symseek.cli.fit_many import add_many, asks_for_many, fit_many
 from symseek.cli.options import (
     FAILED,
     INTERRUPTED,
@@ -27,10 +28,9 @@ if TYPE_CHECKING:
     from symseek.files.tables import TrainingTable
     from symseek.loop import Iteration, Result
     from symseek.regression.regression import Regression
-    from symseek.regression.settings import Settings
     from symseek.runs.folder import RunFolder
 
-__all__ = ["add_fit", "add_no_report", "make_regression", "search"]
+__all__ = ["add_fit", "add_no_report", "search"]
 
 DESCRIPTION = """\
 Search a table for a formula.
@@ -42,6 +42,12 @@ ends early and keeps everything. What is found goes into a folder, by default da
 data.csv: the formulas (front.csv, front.json), a report to open in a browser (report.html), the
 settings, the course of the search (curve.csv) and a checkpoint to go on from. `symseek show` prints
 the formulas so far while it searches.
+
+Several files, a folder of files, or --by COLUMN make a fit for each file or each value of the
+column, some at a time (--jobs). Each has its run folder inside one folder, by default data-runs-1,
+with a summary of all (summary.html, summary.csv). A file that cannot be fitted is a line in the
+summary, and the exit code is then 1. After Ctrl-C, the same command with the same --out, or
+`symseek resume data-runs-1`, continues: what is done is kept, and what failed is tried again.
 """
 
 EXAMPLES = """\
@@ -50,6 +56,9 @@ examples:
   symseek fit lab.tsv --target power --features voltage,current --max-seconds 20
   symseek fit noisy.csv --target y --validation 0.2
   symseek fit data.csv --target y --operators add,sub,mul,div --out my-run
+  symseek fit *.csv --target y --jobs 4
+  symseek fit measurements/ --target y --out fits
+  symseek fit long.csv --target y --by sensor
 """
 
 
@@ -59,7 +68,13 @@ def add_fit(commands: Commands) -> None:
     epilog = f"{vocabulary()}\n{EXAMPLES}"
     fit = new_command(commands, "fit", text, description=DESCRIPTION, epilog=epilog)
     add = fit.add_argument
-    add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt, .dat or .parquet")
+    add(
+        "data",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="the table: .csv, .tsv, .txt, .dat or .parquet; or several, or a folder of them",
+    )
     add("--target", required=True, metavar="COLUMN", help="the column to find a formula for")
     add(
         "--features",
@@ -67,6 +82,7 @@ def add_fit(commands: Commands) -> None:
         metavar="COLUMNS",
         help="columns that it may use, with commas between; default: all others",
     )
+    add("--by", metavar="COLUMN", help="fit the rows of each value of this column on their own")
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--drop-missing", action="store_true", help="leave out rows with missing values")
@@ -75,10 +91,11 @@ def add_fit(commands: Commands) -> None:
         dest="folder",
         type=Path,
         metavar="FOLDER",
-        help="where the run goes; default: data-run-1, ...",
+        help="where the run goes; default: data-run-1, ...; of several, data-runs-1, ...",
     )
     add("--force", dest="overwrite", action="store_true", help="write over a run that is there")
     add("--quiet", action="store_true", help="show no progress")
+    add_many(fit)
     add_no_report(fit)
     add_settings(fit)
     fit.set_defaults(command=_fit)
@@ -93,10 +110,13 @@ def _fit(options: argparse.Namespace) -> int:
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
     columns = options.target, features, options.weights
-    request = FitRequest(options.data, *columns, options.delimiter, settings, options.drop_missing)
+    data = options.data[0]
+    request = FitRequest(data, *columns, options.delimiter, settings, options.drop_missing)
+    if asks_for_many(options):
+        return fit_many(options, request)
     table = request.read_table()
     regression = make_regression(table, settings)
-    folder = options.folder or new_folder(options.data)
+    folder = options.folder or new_folder(data)
     with RunFolder.create(folder, request, options.overwrite) as run:
         for note in table.notes:
             say(note)
@@ -122,6 +142,7 @@ def search(
     from symseek.engines.choice import NATIVE
     from symseek.loop import Stopped
     from symseek.regression.progress import run_with_progress
+    from symseek.runs.regressions import known_of
 
     recorder = run.recorder(regression)
     warned = False

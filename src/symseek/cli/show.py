@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from symseek.cli.fit_many import holds_many, show_many
 from symseek.cli.options import Commands, add_run, new_command, read_model
 
 __all__ = ["add_show"]
 
 DESCRIPTION = """\
 Show the formulas of a run, simplest first, the picked one marked; with --row, one in full.
+Of the folder of many fits, show the summary.
 """
 
 
@@ -21,6 +23,8 @@ def add_show(commands: Commands) -> None:
 
 
 def _show(options: argparse.Namespace) -> int:
+    if holds_many(options.run):
+        return show_many(options.run)
     model = read_model(options)
     if options.row is None:
         print(model)

@@ -79,9 +79,7 @@ def _fit(spec: Spec) -> Record:
         return _searched(spec, run, regression, table)
 
 
-def _begun(
-    folder: Path, request: FitRequest, table: TrainingTable
-) -> tuple[Regression, RunFolder]:
+def _begun(folder: Path, request: FitRequest, table: TrainingTable) -> tuple[Regression, RunFolder]:
     """The regression as far as the run folder has it, and the folder, locked."""
     deadline = time.monotonic() + _LOCK_PATIENCE
     while holder(folder) is not None and time.monotonic() < deadline:
@@ -104,9 +102,7 @@ def _begun(
     return regression, RunFolder.create(folder, request, overwrite=True)
 
 
-def _searched(
-    spec: Spec, run: RunFolder, regression: Regression, table: TrainingTable
-) -> Record:
+def _searched(spec: Spec, run: RunFolder, regression: Regression, table: TrainingTable) -> Record:
     """Search to the end, and write everything to the run folder."""
     recorder, due = run.recorder(regression), 0.0
 

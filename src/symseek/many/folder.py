@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,14 +26,17 @@ from symseek.experiments.runs.spec import Spec
 from symseek.experiments.runs.store import Store
 from symseek.files.atomic import write_whole
 from symseek.files.records import Record as Fields
-from symseek.files.records import parse_json, plain_text, read_file
+from symseek.files.records import parse_json, read_file
 from symseek.many.fit import EXECUTE, UNIMPORTANT, spec_of
 from symseek.many.groups import TABLES
 from symseek.many.line import Line
+from symseek.many.progress import ManyProgress
 from symseek.many.tables import Table, safe_name
+from symseek.model import Model
+from symseek.regression.settings import Settings, cores
 from symseek.runs.folder import FitRequest, RunFolder
 
-__all__ = ["ManyFolder", "Workers", "holds_many"]
+__all__ = ["ManyFolder", "Workers"]
 
 FORMAT = 1
 FITS, STORE = "fits.json", "fits.sqlite"
@@ -50,6 +54,28 @@ class Workers:
     cluster: str | None = None
     threads: int = 1
 
+    @classmethod
+    def chosen(
+        cls, tables: int, jobs: int | None, cluster: str | None, threads: int | None
+    ) -> Workers:
+        """As asked for; what is not asked for, so that no more than all cores are used.
+
+        >>> Workers.chosen(300, jobs=4, cluster=None, threads=None)
+        Workers(jobs=4, cluster=None, threads=1)
+        """
+        if cluster is not None:
+            for name, value in (("jobs", jobs), ("threads", threads)):
+                if value is not None:
+                    raise InputError(
+                        f"leave out `{name}`: on a cluster every processor does one fit at a time"
+                    )
+            return cls(None, cluster)
+        if jobs is None:
+            jobs = max(1, min(tables, cores() // (threads or 1)))
+        if threads is None:
+            threads = 1 if jobs > 1 else cores()
+        return cls(jobs, None, threads)
+
 
 @dataclass(frozen=True)
 class ManyFolder:
@@ -63,24 +89,58 @@ class ManyFolder:
 
     # --- the file
 
-    def save(self, overwrite: bool = False) -> None:
-        """Write fits.json; a folder that holds fits of other settings is left alone unless asked."""
-        refuse_links(self.path)
-        if (self.path / FITS).exists() and not overwrite:
-            before = ManyFolder.open(self.path)
-            if _asked(before) != _asked(self):
-                raise InputError(
-                    f"the folder {str(self.path)!r} holds fits with other columns or settings;"
-                    " choose another with `folder`, or write over them with `overwrite`"
-                )
+    @classmethod
+    def begin(
+        cls,
+        path: Path,
+        request: FitRequest,
+        noun: str = "file",
+        by: str | None = None,
+        overwrite: bool = False,
+    ) -> ManyFolder:
+        """A new folder, or one that is there and was begun with the same columns and settings."""
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            found = os.listdir(path)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+        refuse_links(path)
+        folder = cls(path, request, (), noun, by)
+        if not found:
+            return folder
+        if FITS not in found:
+            raise InputError(
+                f"{str(path)!r} holds something else than many fits; choose another `folder`"
+            )
         if overwrite:
-            (self.path / STORE).unlink(missing_ok=True)
-        tables = [
+            (path / STORE).unlink(missing_ok=True)
+            return folder
+        before = ManyFolder.open(path)
+        if _asked(before) != _asked(folder):
+            raise InputError(
+                f"the folder {str(path)!r} holds fits with other columns or settings; choose"
+                " another with `folder`, or write over them with `overwrite`"
+            )
+        return replace(folder, tables=before.tables)
+
+    def of(self, tables: Iterable[Table]) -> ManyFolder:
+        """The folder for these tables, and fits.json written."""
+        folder = replace(self, tables=tuple(tables))
+        listed = [
             {"name": each.name, "folder": each.folder, "data": str(each.data), "stamp": each.stamp}
-            for each in self.tables
+            for each in folder.tables
         ]
-        record = {"format": FORMAT, **_asked(self), "noun": self.noun, "tables": tables}
-        write_whole(self.path / FITS, json.dumps(record, indent=1) + "\n")
+        record = {"format": FORMAT, **_asked(self), "noun": self.noun, "tables": listed}
+        try:
+            write_whole(self.path / FITS, json.dumps(record, indent=1) + "\n")
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        return folder
+
+    @property
+    def known(self) -> dict[str, str]:
+        """The folders of the tables by their names."""
+        return {each.name: each.folder for each in self.tables}
 
     @classmethod
     def open(cls, path: Path) -> ManyFolder:
@@ -128,23 +188,23 @@ class ManyFolder:
     def fit(
         self,
         workers: Workers,
-        listen: Callable[[Store, list[Spec]], Listener] | None = None,
         report: bool = True,
+        show: bool = False,
     ) -> tuple[Outcome, list[Line]]:
-        """Do every fit that is not done yet; returns how it ended, and a line for each table."""
+        """Do every fit that is not done yet; returns how it ended, and a line for each table.
+
+        `report` says whether each run gets a report.html, `show` whether progress is shown.
+        """
         specs = self.specs(workers, report)
-        with Store(self.path / STORE) as store:
+        names = {table.folder: table.name for table in self.tables}
+        with ExitStack() as stack:
+            store = stack.enter_context(Store(self.path / STORE))
             _keep_done(store, specs)
-            listener = Listener() if listen is None else listen(store, specs)
-            outcome = run(
-                specs,
-                store,
-                workers.jobs,
-                workers.cluster,
-                listener,
-                EXECUTE,
-                retry_failed=True,
-            )
+            listener = Listener()
+            if show:
+                listener = stack.enter_context(ManyProgress(names, store, specs))
+            who = workers.jobs, workers.cluster
+            outcome = run(specs, store, *who, listener, EXECUTE, retry_failed=True)
             return outcome, self._lines(store, specs)
 
     def lines(self) -> list[Line]:
@@ -157,16 +217,48 @@ class ManyFolder:
     def _lines(self, store: Store, specs: list[Spec]) -> list[Line]:
         records = {_matter(each.spec): each for each in store.records()}
         found = (records.get(_matter(spec)) for spec in specs)
-        return [Line.of(*pair) for pair in zip(self.tables, found, strict=True)]
+        lines = [Line.of(*pair) for pair in zip(self.tables, found, strict=True)]
+        return [self._by_name(*pair) for pair in zip(self.tables, lines, strict=True)]
 
-    def run_folder(self, folder: str) -> RunFolder:
-        """The run folder of one fit."""
-        return RunFolder.open(self.path / folder)
+    def _by_name(self, table: Table, line: Line) -> Line:
+        """The line, with the name of a table for the file that it was written to."""
+        if not table.stamp:
+            return line
+        file = os.path.abspath(self.path / table.data)
+        return replace(line, error=line.error.replace(file, table.name))
+
+    def write_summary(self, lines: list[Line]) -> list[Path]:
+        """Write summary.csv and summary.html."""
+        from symseek.report.summary import summary_csv, summary_html
+
+        about = {"target": self.request.target, **({} if self.by is None else {"by": self.by})}
+        about |= {
+            name: "none" if value is None else str(value)
+            for name, value in self.request.settings.to_dict().items()
+            if value != getattr(Settings, name)
+        }
+        contents = {
+            "summary.csv": summary_csv(lines),
+            "summary.html": summary_html(lines, self.request.target, self.noun, about),
+        }
+        refuse_links(self.path)
+        try:
+            for name, content in contents.items():
+                write_whole(self.path / name, content)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        return [self.path / name for name in contents]
+
+    def model(self, folder: str) -> Model:
+        """What one of the fits found."""
+        return RunFolder.open(self.path / folder).model()
 
 
-def holds_many(path: Path) -> bool:
-    """Whether this is the folder of many fits."""
-    return (path / FITS).is_file()
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"cannot write to the folder {str(path)!r}: {error.strerror or error}; choose another with"
+        " `folder`"
+    )
 
 
 def refuse_links(path: Path) -> None:

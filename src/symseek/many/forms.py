@@ -9,7 +9,8 @@ is a sine with another one. Whole and half exponents, as in x**2 and sqrt(x), be
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from string import ascii_lowercase
@@ -30,7 +31,7 @@ from symseek.notation.typeset import tidied
 from symseek.programs import Program
 from symseek.tokens import RESERVED, Kind, Library, number_name
 
-__all__ = ["Form", "form_of"]
+__all__ = ["Common", "Form", "common_forms", "form_of"]
 
 _LARGEST_POWER = 6.0  # an exponent beyond it was fitted
 _KEY = 20  # hexadecimal digits
@@ -42,6 +43,31 @@ class Form:
 
     key: str
     text: str
+
+
+@dataclass(frozen=True)
+class Common:
+    """A form among several formulas."""
+
+    text: str  # as most of them have it
+    count: int
+
+
+def common_forms(forms: Iterable[Form]) -> dict[str, Common]:
+    """The forms by key, those of most formulas first.
+
+    >>> forms = [Form("1", "a*x"), Form("2", "a*x + b"), Form("1", "x"), Form("1", "a*x")]
+    >>> common_forms(forms)["1"]
+    Common(text='a*x', count=3)
+    """
+    texts: dict[str, Counter[str]] = {}
+    for each in forms:
+        texts.setdefault(each.key, Counter())[each.text] += 1
+    common = {
+        key: Common(min(found, key=lambda text: (-found[text], len(text), text)), found.total())
+        for key, found in texts.items()
+    }
+    return dict(sorted(common.items(), key=lambda item: (-item[1].count, item[1].text)))
 
 
 def form_of(program: Program) -> Form:
@@ -92,7 +118,9 @@ def _scaled_logarithm(factors: Product) -> bool:
 
 
 def _product_key(factors: Product) -> str:
-    keys = [(_base_key(base), exponent if _belongs(exponent) else "c") for base, exponent in factors]
+    keys = [
+        (_base_key(base), exponent if _belongs(exponent) else "c") for base, exponent in factors
+    ]
     return repr(sorted(keys, key=repr))
 
 

@@ -28,7 +28,7 @@ from symseek.files.parquet import Parquet
 from symseek.files.tables import open_table
 from symseek.many.tables import Table, folder_names
 
-__all__ = ["MOST_GROUPS", "Split", "TABLES", "split_file", "split_rows", "written_table"]
+__all__ = ["MOST_GROUPS", "TABLES", "Split", "split_file", "split_rows", "written_table"]
 
 TABLES = "tables"  # the folder of these files, in the parent folder of the runs
 MOST_GROUPS = 10_000  # a column with more values counts or measures something
@@ -162,7 +162,7 @@ def split_rows(
                 digest.update(content)
                 with open(part, "ab") as file:
                     file.write(content)
-        folders = folder_names(groups, known)
+        folders = folder_names({group: group for group in groups}, known)
         return [
             _placed(part, parent, group, folders[group], digest.hexdigest())
             for group, (part, digest) in groups.items()

@@ -137,7 +137,7 @@ def _text(known: Mapping[str, Sequence[Any]], name: str) -> str:
 
 def _number(known: Mapping[str, Sequence[Any]], name: str) -> float | None:
     value = next(iter(known.get(name, ())), None)
-    return float(value) if type(value) in (int, float) else None
+    return float(value) if isinstance(value, (int, float)) else None
 
 
 def _points(known: Mapping[str, Sequence[Any]], first: str, second: str) -> Points:

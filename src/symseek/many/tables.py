@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from pathlib import Path
 from symseek.errors import InputError
 from symseek.files.tables import names_table
 
-__all__ = ["Table", "files_named", "folder_names", "relative_names", "safe_name"]
+__all__ = ["Table", "file_tables", "files_named", "folder_names", "relative_names", "safe_name"]
 
 _LONGEST = 80  # bytes of a folder's name, so that a number and a file in it have room
 _EMPTY = "table"  # the name of what has no letter
@@ -31,7 +32,7 @@ class Table:
     name: str  # for reading: of the file, or the value of the column that the rows share
     folder: str  # of its run, inside the parent folder
     data: Path  # the file; relative to the parent folder if it is in there
-    stamp: str  # differs when the file has changed
+    stamp: str  # of its content, if it was written here; else the file itself tells
 
 
 def files_named(paths: Iterable[Path]) -> list[Path]:
@@ -68,6 +69,26 @@ def _tables_in(folder: Path) -> list[Path]:
     return tables
 
 
+def file_tables(files: Sequence[Path], known: Sequence[Table] = ()) -> list[Table]:
+    """The files as tables; those that are known keep their folders."""
+    names = relative_names(files)
+    labels = {str(path): _without_suffix(name) for path, name in zip(files, names, strict=True)}
+    folders = folder_names(labels, {str(each.data): each.folder for each in known})
+    return [
+        Table(name, folders[str(path)], path, "") for path, name in zip(files, names, strict=True)
+    ]
+
+
+def _without_suffix(name: str) -> str:
+    """The name of a file up to the first dot.
+
+    >>> _without_suffix("a.b/run.csv.gz")
+    'a.b/run'
+    """
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{last.partition('.')[0] or last}"
+
+
 def relative_names(files: Sequence[Path]) -> list[str]:
     """What the files are called: by their names, with as much of their folders as differs.
 
@@ -84,8 +105,8 @@ def relative_names(files: Sequence[Path]) -> list[str]:
 def safe_name(text: str) -> str:
     """A name for a folder that leads nowhere else and that every system takes.
 
-    >>> safe_name("../../etc/passwd"), safe_name("Sensor 7 (north)"), safe_name("nul"), safe_name("")
-    ('etc_passwd', 'Sensor_7_north', 'nul_', 'table')
+    >>> [safe_name(text) for text in ("../../etc/passwd", "Sensor 7 (north)", "nul", "")]
+    ['etc_passwd', 'Sensor_7_north', 'nul_', 'table']
     """
     text = unicodedata.normalize("NFC", text)
     kept = "".join(each if each.isalnum() or each in "-_." else " " for each in text)
@@ -97,24 +118,24 @@ def safe_name(text: str) -> str:
     return f"{name}_" if stem in _DEVICES or name.casefold() in _TAKEN else name
 
 
-def folder_names(names: Iterable[str], known: Mapping[str, str]) -> dict[str, str]:
-    """A folder for each name, no two alike even where case does not count.
+def folder_names(labels: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """A folder for each table, named like its label; no two alike even where case does not count.
 
-    Names that are known keep the folders that they have.
+    Tables that are known keep the folders that they have.
 
-    >>> folder_names(["a b", "a/b", "A_B"], {})
-    {'a b': 'a_b', 'a/b': 'a_b-2', 'A_B': 'A_B-3'}
+    >>> folder_names({"1": "a b", "2": "a/b", "3": "A_B"}, {})
+    {'1': 'a_b', '2': 'a_b-2', '3': 'A_B-3'}
     """
     folders = dict(known)
     taken = {each.casefold() for each in folders.values()}
-    for name in names:
-        if name in folders:
+    numbers: Counter[str] = Counter()
+    for table, label in labels.items():
+        if table in folders:
             continue
-        folder = safe = safe_name(name)
-        number = 1
+        folder = safe = safe_name(label)
         while folder.casefold() in taken:
-            number += 1
-            folder = f"{safe}-{number}"
+            numbers[safe.casefold()] += 1
+            folder = f"{safe}-{numbers[safe.casefold()] + 1}"
         taken.add(folder.casefold())
-        folders[name] = folder
+        folders[table] = folder
     return folders

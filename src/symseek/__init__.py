@@ -14,8 +14,8 @@ The top level is Algorithm 1 of the paper; start reading at `search.Search.step`
 - `model`: the formulas of a fit, one of them picked
 
 Everything around it is a folder: `engines` (the arithmetic), `notation`, `algebra`, `recovery`,
-`regression` (a user's table), `files`, `runs`, `export`, `report`, `cli`, `problems`, `baselines`,
-`experiments`. docs/map.md has the picture.
+`regression` (a user's table), `many` (many of them), `files`, `runs`, `export`, `report`, `cli`,
+`problems`, `baselines`, `experiments`. docs/map.md has the picture.
 """
 
 from __future__ import annotations
@@ -71,15 +71,20 @@ from symseek.tokens import EMPTY, Library, Token
 from symseek.version import __version__
 
 if TYPE_CHECKING:
+    from symseek.many.results import Fits, fit_many
     from symseek.regression.estimator import SymbolicRegressor
 
 
 def __getattr__(name: str) -> Any:
-    """The estimator, when first used: scikit-learn takes longer to load than all of symseek."""
+    """What is loaded when first used: scikit-learn takes longer to load than all of symseek."""
     if name == "SymbolicRegressor":
         from symseek.regression.estimator import SymbolicRegressor
 
         return SymbolicRegressor
+    if name in ("Fits", "fit_many"):
+        from symseek.many import results
+
+        return getattr(results, name)
     raise AttributeError(f"module 'symseek' has no attribute {name!r}")
 
 
@@ -93,6 +98,7 @@ __all__ = [
     "Evolution",
     "FitConfig",
     "FitStatus",
+    "Fits",
     "Forbid",
     "Front",
     "Graded",
@@ -133,6 +139,7 @@ __all__ = [
     "WholeQueue",
     "__version__",
     "fit_constants",
+    "fit_many",
     "paper_constraints",
     "presets",
     "rounded",

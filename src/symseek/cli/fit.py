@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from symseek.cli.fit_many import add_many, asks_for_many, fit_many
 from symseek.cli.options import (
     FAILED,
     INTERRUPTED,
@@ -30,10 +31,9 @@ if TYPE_CHECKING:
     from symseek.files.tables import TrainingTable
     from symseek.loop import Iteration, Result
     from symseek.regression.regression import Regression
-    from symseek.regression.settings import Settings
     from symseek.runs.folder import RunFolder
 
-__all__ = ["add_fit", "add_no_report", "make_regression", "search"]
+__all__ = ["add_fit", "add_no_report", "search"]
 
 DESCRIPTION = """\
 Search a table for a formula.
@@ -52,6 +52,12 @@ What is found goes into a folder, by default data-run-1 for data.csv: the formul
 front.json), a report to open in a browser (report.html), the settings, the course of the search
 (curve.csv) and a checkpoint to resume from. `symseek show` prints the formulas so far while it
 searches.
+
+Several files, a folder of files, or --by COLUMN make a fit for each file or each value of the
+column, some at a time (--jobs). Each has its run folder inside one folder, by default data-runs-1,
+with a summary of all (summary.html, summary.csv). A file that cannot be fitted is a line in the
+summary, and the exit code is then 1. After Ctrl-C, the same command with the same --out, or
+`symseek resume data-runs-1`, continues: what is done is kept, and what failed is tried again.
 """
 
 EXAMPLES = """\
@@ -60,6 +66,9 @@ examples:
   symseek fit lab.tsv --target power --features voltage,current --max-seconds 20
   symseek fit noisy.csv --target y --validation 0.2
   symseek fit data.csv --target y --operators add,sub,mul,div --out my-run
+  symseek fit *.csv --target y --jobs 4
+  symseek fit measurements/ --target y --out fits
+  symseek fit long.csv --target y --by sensor
 """
 
 
@@ -69,7 +78,13 @@ def add_fit(commands: Commands) -> None:
     epilog = f"{vocabulary()}\n{EXAMPLES}"
     fit = new_command(commands, "fit", text, description=DESCRIPTION, epilog=epilog)
     add = fit.add_argument
-    add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt, .dat or .parquet")
+    add(
+        "data",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="the table: .csv, .tsv, .txt, .dat or .parquet; or several, or a folder of them",
+    )
     add("--target", required=True, metavar="COLUMN", help="the column to find a formula for")
     add(
         "--features",
@@ -79,6 +94,7 @@ def add_fit(commands: Commands) -> None:
         " identifiers, constants and copies",
     )
     add("--all-columns", action="store_true", help="use those as well")
+    add("--by", metavar="COLUMN", help="fit the rows of each value of this column on their own")
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--drop-missing", action="store_true", help="leave out rows with missing values")
@@ -88,10 +104,11 @@ def add_fit(commands: Commands) -> None:
         dest="folder",
         type=Path,
         metavar="FOLDER",
-        help="where the run goes; default: data-run-1, ...",
+        help="where the run goes; default: data-run-1, ...; of several, data-runs-1, ...",
     )
     add("--force", dest="overwrite", action="store_true", help="write over a run that is there")
     add("--quiet", action="store_true", help="show no progress")
+    add_many(fit)
     add_no_report(fit)
     add_settings(fit)
     fit.set_defaults(command=_fit)
@@ -101,12 +118,14 @@ def add_fit(commands: Commands) -> None:
 def _fit(options: argparse.Namespace) -> int:
     from symseek.regression.settings import Settings
     from symseek.runs.folder import FitRequest, RunFolder, new_folder
+    from symseek.runs.regressions import make_regression
 
     settings = Settings(**given_settings(options))
     features = None if options.features is None else tuple(options.features)
     columns = options.target, features, options.weights
+    data = options.data[0]
     request = FitRequest(
-        options.data,
+        data,
         *columns,
         options.delimiter,
         settings,
@@ -114,10 +133,12 @@ def _fit(options: argparse.Namespace) -> int:
         all_columns=options.all_columns,
         max_table_size=options.max_table_size,
     )
+    if asks_for_many(options):
+        return fit_many(options, request)
     table = request.read_table()
     request = replace(request, left_out=table.left_out)
     regression = make_regression(table, settings)
-    folder = options.folder or new_folder(options.data)
+    folder = options.folder or new_folder(data)
     with RunFolder.create(folder, request, options.overwrite) as run:
         for note in table.notes:
             say(in_command_line_terms(note, options.parser))
@@ -127,21 +148,6 @@ def _fit(options: argparse.Namespace) -> int:
 def add_no_report(parser: Parser) -> None:
     """The option that leaves out the report."""
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
-
-
-def make_regression(table: TrainingTable, settings: Settings) -> Regression:
-    """The search for a formula of the table's target."""
-    from symseek.regression.regression import Regression
-
-    return Regression(
-        table.X,
-        table.y,
-        table.features,
-        settings,
-        target=table.target,
-        weights=table.weights,
-        layout=table.layout,
-    )
 
 
 def search(
@@ -158,6 +164,7 @@ def search(
     from symseek.engines.choice import NATIVE
     from symseek.loop import Stopped
     from symseek.regression.progress import run_with_progress
+    from symseek.runs.regressions import known_of
 
     recorder = run.recorder(regression)
     warned = False
@@ -186,7 +193,7 @@ def search(
     recorder.finish()
     model = regression.model()
     command = _repeating(run, regression, result) if first_budget else None
-    known = _known(regression)
+    known = known_of(regression)
     run.finish(model, table, result, {"command": command, **known}, not options.no_report)
     recorder.ended(result, model)
     show(str(model))
@@ -206,17 +213,6 @@ def _go_on(run: RunFolder, error: InputError, unsaved: str | None) -> str:
         return f"{error}; {unsaved}"
     command = shell_words(["symseek", "resume", str(run.path), "--engine", "native"])
     return f"{error}; the search is saved, and goes on without the GPU by `{command}`"
-
-
-def _known(regression: Regression) -> dict[str, str]:
-    """What there is to say of a search beside its numbers: its columns, an unusual engine."""
-    from symseek.engines.choice import NATIVE, described
-
-    engine, structure = described(regression.search.engine), regression.structure
-    return {
-        **({} if structure is None else {"structure": structure}),
-        **({} if engine == NATIVE else {"engine": engine}),
-    }
 
 
 def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | None:

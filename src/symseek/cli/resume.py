@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from symseek.cli.fit import add_no_report, make_regression, search
+from symseek.cli.fit import add_no_report, search
+from symseek.cli.fit_many import add_many, holds_many, refuse_many, resume_many
 from symseek.cli.options import Commands, add_max_table_size, ended_by_signals, new_command, say
 from symseek.cli.settings import CHANGEABLE, add_settings, given_settings
 from symseek.errors import InputError
@@ -25,6 +26,9 @@ A run that was killed ends with the same result as without the interruption. One
 time or its number of expressions continues if more is given, as in --max-seconds 120. A report that
 was left out is written. A run that has lost its GPU continues with --engine native; the last bits
 of what it finds may then differ.
+
+With the folder of many fits, those that are not done are continued, and those that failed are
+tried again.
 """
 
 
@@ -35,6 +39,7 @@ def add_resume(commands: Commands) -> None:
     add("run", type=Path, metavar="RUN", help="the folder of the run")
     add("--quiet", action="store_true", help="show no progress")
     add_max_table_size(resume)
+    add_many(resume)
     add_no_report(resume)
     add_settings(resume, only=CHANGEABLE)
     resume.set_defaults(command=_resume)
@@ -43,7 +48,11 @@ def add_resume(commands: Commands) -> None:
 @ended_by_signals()
 def _resume(options: argparse.Namespace) -> int:
     from symseek.runs.folder import RunFolder
+    from symseek.runs.regressions import make_regression
 
+    if holds_many(options.run):
+        return resume_many(options)
+    refuse_many(options)
     given = given_settings(options)
     run = RunFolder.open(options.run, given["threads"])
     run.lock()

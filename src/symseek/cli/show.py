@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from symseek.cli.fit_many import holds_many, show_many
 from symseek.cli.options import (
     Commands,
     add_run,
@@ -17,6 +18,7 @@ __all__ = ["add_show"]
 
 DESCRIPTION = """\
 Show the formulas of a run, simplest first, the picked one marked; with --row, one in full.
+Of the folder of many fits, show the summary.
 """
 
 
@@ -28,6 +30,8 @@ def add_show(commands: Commands) -> None:
 
 
 def _show(options: argparse.Namespace) -> int:
+    if holds_many(options.run):
+        return show_many(options.run)
     model = read_model(options)
     if options.row is None:
         more = shell_words(["symseek", "show", str(options.run)])

@@ -81,6 +81,13 @@ class Parquet:
                 return [["" if cell is None else str(cell) for cell in row] for row in rows]
         return []
 
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """The rows one by one, each value as Python has it; None where there is none."""
+        with _file(self.path) as file:
+            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=list(self.fields)):
+                columns = [batch.column(at).to_pylist() for at in range(batch.num_columns)]
+                yield from zip(*columns, strict=True)
+
     def count(self) -> int:
         """How many rows there are."""
         with _file(self.path) as file:

@@ -299,7 +299,7 @@ class RunFolder:
         return html(model, table.X, table.y, result.history, settings, summary)
 
 
-def new_folder(data: Path, inside: Path = Path()) -> Path:
+def new_folder(data: Path, inside: Path = Path(), kind: str = "run") -> Path:
     """Make a folder, by default in the working directory, that was not there: data-run-1, -2, ...
 
     Of several processes that ask at once, each gets one of its own.
@@ -307,7 +307,7 @@ def new_folder(data: Path, inside: Path = Path()) -> Path:
     stem = data.name.split(".")[0] or "data"
     number = 1
     while True:
-        folder = inside / f"{stem}-run-{number}"
+        folder = inside / f"{stem}-{kind}-{number}"
         try:
             folder.mkdir()
             return folder

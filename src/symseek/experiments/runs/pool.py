@@ -15,12 +15,13 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
 from symseek.errors import InputError
@@ -161,7 +162,8 @@ class _Worker:
         arguments = (far, execute, self.output)
         process = context.Process(target=_work, args=arguments)  # type: ignore[attr-defined]
         self.process: BaseProcess = process
-        self.process.start()
+        with _program_left_alone(execute):
+            self.process.start()
         far.close()  # the worker holds the only other end, so its end reads as end of file
 
     @property
@@ -228,6 +230,24 @@ def _ending(code: int | None) -> str:
         with suppress(ValueError):
             return f"was killed by {signal.Signals(-code).name}"
     return f"ended with exit code {code} and no result"
+
+
+@contextmanager
+def _program_left_alone(execute: str) -> Iterator[None]:
+    """Keep a new process from running the user's program once more.
+
+    Python does so to find functions of that program. A worker needs none of them, and a program
+    that does not begin with `if __name__ == "__main__":` would start workers in every worker.
+    """
+    if execute.startswith("__main__:"):
+        yield
+        return
+    program = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
 
 
 def _context(execute: str) -> BaseContext:

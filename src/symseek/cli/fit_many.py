@@ -1,0 +1,176 @@
+"""`symseek fit` for several files, a folder, or the groups of one table; and `symseek resume`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from symseek.cli.options import (
+    FAILED,
+    INTERRUPTED,
+    Parser,
+    in_command_line_terms,
+    positive,
+    say,
+    shell_words,
+)
+from symseek.cli.settings import given_settings
+from symseek.errors import InputError
+
+if TYPE_CHECKING:
+    from symseek.many.folder import ManyFolder, Workers
+    from symseek.runs.folder import FitRequest
+
+__all__ = [
+    "add_many",
+    "asks_for_many",
+    "fit_many",
+    "holds_many",
+    "refuse_many",
+    "resume_many",
+    "show_many",
+]
+
+
+def add_many(parser: Parser) -> None:
+    """The options of how many tables are fitted."""
+    add = parser.add_argument
+    add(
+        "--jobs",
+        type=positive,
+        metavar="N",
+        help="tables at a time, each with one thread; default: one for each core",
+    )
+    add(
+        "--cluster",
+        metavar="ADDRESS",
+        help="fit the tables on a Ray cluster (auto, HOST:6379, ray://HOST:10001) that shares the"
+        " folders of the data and the runs; needs symseek[cluster]",
+    )
+
+
+def holds_many(path: Path) -> bool:
+    """Whether this is the folder of many fits; asked before anything else is loaded."""
+    return (path / "fits.json").is_file()
+
+
+def refuse_many(options: argparse.Namespace) -> None:
+    """Refuse the options of many fits where there is one run."""
+    for name in ("jobs", "cluster"):
+        if getattr(options, name) is not None:
+            raise InputError(f"--{name} is for the folder of many fits, and this is one run")
+
+
+def asks_for_many(options: argparse.Namespace) -> bool:
+    """Whether the command is for several tables, and not for one as it is."""
+    asked = (options.by, options.jobs, options.cluster)
+    several = len(options.data) > 1 or any(path.is_dir() for path in options.data)
+    return several or any(each is not None for each in asked)
+
+
+def fit_many(options: argparse.Namespace, request: FitRequest) -> int:
+    """Fit every table, and return the exit code."""
+    from symseek.runs.folder import new_folder
+
+    parent = options.folder or new_folder(_named_after(options.data), kind="runs")
+    try:
+        folder = _prepared(options, request, parent)
+    except InputError:
+        for path in (parent / "tables", parent):
+            with suppress(OSError):  # it stays if there is something in it
+                path.rmdir()
+        raise
+    return _run(folder, options, _workers(folder, options))
+
+
+def resume_many(options: argparse.Namespace) -> int:
+    """Continue with the fits of a folder."""
+    from symseek.many.folder import ManyFolder
+
+    given = set(given_settings(options)) & set(vars(options)) - {"threads"}
+    if given:
+        name = min(given)
+        raise InputError(
+            f"`{name}` cannot be changed for many fits that have begun; `fit` the tables with it"
+            " into another folder"
+        )
+    folder = ManyFolder.open(options.run)
+    return _run(folder, options, _workers(folder, options))
+
+
+def show_many(path: Path) -> int:
+    """Print the summary of a folder of fits."""
+    from symseek.many.folder import ManyFolder
+    from symseek.report.summary import summary_text
+
+    folder = ManyFolder.open(path)
+    print(summary_text(folder.lines(), folder.noun))
+    return 0
+
+
+def _named_after(paths: list[Path]) -> Path:
+    """What a new folder is named after: the one table or folder, or the folder of the tables."""
+    if len(paths) == 1:
+        return Path(os.path.abspath(paths[0]))
+    with suppress(ValueError):  # on different drives
+        return Path(os.path.commonpath([os.path.abspath(path.parent) for path in paths]))
+    return Path("data")
+
+
+def _prepared(options: argparse.Namespace, request: FitRequest, parent: Path) -> ManyFolder:
+    """The folder with its tables: files as they are, or a file for each group."""
+    from symseek.many.folder import ManyFolder
+    from symseek.many.groups import split_file
+    from symseek.many.tables import file_tables, files_named
+
+    files = files_named(options.data)
+    if options.by is None:
+        folder = ManyFolder.begin(parent, request, "file", None, options.overwrite)
+        return folder.of(file_tables(files, folder.tables))
+    if len(files) > 1:
+        raise InputError(f"--by is for one table, and {len(files)} are named; name one")
+    for column, option in ((request.target, "--target"), (request.weights, "--weights")):
+        if column == options.by:
+            raise InputError(f"column {column!r} is both --by and {option}; choose another")
+    if options.by in (request.features or ()):
+        raise InputError(f"column {options.by!r} is for --by; leave it out of --features")
+    # The files of the groups have commas between their columns, whatever the table has.
+    request = replace(request, delimiter=None)
+    folder = ManyFolder.begin(parent, request, "group", options.by, options.overwrite)
+    given = options.delimiter, options.drop_missing
+    split = split_file(files[0], options.by, parent, folder.known, *given)
+    for note in split.notes:
+        say(note)
+    return folder.of(split.tables)
+
+
+def _workers(folder: ManyFolder, options: argparse.Namespace) -> Workers:
+    from symseek.many.folder import Workers
+
+    threads = getattr(options, "threads", None)
+    return Workers.chosen(len(folder.tables), options.jobs, options.cluster, threads)
+
+
+def _run(folder: ManyFolder, options: argparse.Namespace, workers: Workers) -> int:
+    """Do the fits, write the summary, print it, and return the exit code."""
+    from symseek.report.summary import summary_text
+
+    if not options.quiet:
+        say(f"the runs go to {folder.path}")
+    outcome, lines = folder.fit(workers, not options.no_report, show=not options.quiet)
+    commands = ("fit", "resume")
+    lines = [
+        replace(line, error=in_command_line_terms(line.error, options.parser, commands))
+        for line in lines
+    ]
+    files = folder.write_summary(lines)
+    print(summary_text(lines, folder.noun))
+    print(f"\nsummary: {', '.join(str(path) for path in reversed(files))}", flush=True)
+    if outcome.interrupted:
+        say(f"continue: {shell_words(['symseek', 'resume', str(folder.path)])}")
+        return INTERRUPTED
+    return FAILED if outcome.failures else 0

@@ -1,0 +1,321 @@
+"""The parent folder of many fits: what is to be fitted, and what has been.
+
+    fits.json      the tables, the columns and every setting: written first
+    fits.sqlite    which fits are done, and what each found
+    tables/        the groups of a long table, and tables from memory, a file each
+    NAME/          the run folder of each fit
+    summary.csv, summary.html   written at the end, and after Ctrl-C
+
+The same call with the same folder continues: what is done is kept, and what failed is tried again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from symseek.errors import InputError, shown
+from symseek.experiments.runs.record import Record
+from symseek.experiments.runs.runner import Listener, Outcome, run
+from symseek.experiments.runs.spec import Spec
+from symseek.experiments.runs.store import Store
+from symseek.files.atomic import write_whole
+from symseek.files.records import Record as Fields
+from symseek.files.records import parse_json, read_file
+from symseek.many.fit import EXECUTE, UNIMPORTANT, spec_of
+from symseek.many.groups import TABLES
+from symseek.many.line import Line
+from symseek.many.progress import ManyProgress
+from symseek.many.tables import Table, safe_name
+from symseek.model import Model
+from symseek.regression.settings import Settings, cores
+from symseek.runs.folder import FitRequest, RunFolder
+
+__all__ = ["ManyFolder", "Workers"]
+
+FORMAT = 1
+FITS, STORE = "fits.json", "fits.sqlite"
+_OWN = (FITS, STORE, f"{STORE}-journal", TABLES, "summary.csv", "summary.html")
+_MOST_BYTES = 1 << 28
+_MOST_TABLES = 1_000_000
+_NOUNS = ("file", "group", "table")
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Who does the fits: so many processes here, or a cluster; and the threads of each fit."""
+
+    jobs: int | None = None
+    cluster: str | None = None
+    threads: int = 1
+
+    @classmethod
+    def chosen(
+        cls, tables: int, jobs: int | None, cluster: str | None, threads: int | None
+    ) -> Workers:
+        """As asked for; what is not asked for, so that no more than all cores are used.
+
+        >>> Workers.chosen(300, jobs=4, cluster=None, threads=None)
+        Workers(jobs=4, cluster=None, threads=1)
+        """
+        if cluster is not None:
+            for name, value in (("jobs", jobs), ("threads", threads)):
+                if value is not None:
+                    raise InputError(
+                        f"leave out `{name}`: on a cluster every processor does one fit at a time"
+                    )
+            return cls(None, cluster)
+        if jobs is None:
+            jobs = max(1, min(tables, cores() // (threads or 1)))
+        if threads is None:
+            threads = 1 if jobs > 1 else cores()
+        return cls(jobs, None, threads)
+
+
+@dataclass(frozen=True)
+class ManyFolder:
+    """The folder, and what it says."""
+
+    path: Path
+    request: FitRequest  # of every table; its `data` says nothing
+    tables: tuple[Table, ...]
+    noun: str = "file"  # what a table is called
+    by: str | None = None  # the column that named the groups
+
+    # --- the file
+
+    @classmethod
+    def begin(
+        cls,
+        path: Path,
+        request: FitRequest,
+        noun: str = "file",
+        by: str | None = None,
+        overwrite: bool = False,
+    ) -> ManyFolder:
+        """A new folder, or one that is there and was begun with the same columns and settings."""
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            found = os.listdir(path)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+        refuse_links(path)
+        folder = cls(path, request, (), noun, by)
+        if not found:
+            return folder
+        if FITS not in found:
+            raise InputError(
+                f"{str(path)!r} holds something else than many fits; choose another `folder`"
+            )
+        if overwrite:
+            (path / STORE).unlink(missing_ok=True)
+            return folder
+        before = ManyFolder.open(path)
+        if _asked(before) != _asked(folder):
+            raise InputError(
+                f"the folder {str(path)!r} holds fits with other columns or settings; choose"
+                " another with `folder`, or write over them with `overwrite`"
+            )
+        return replace(folder, tables=before.tables)
+
+    def of(self, tables: Iterable[Table]) -> ManyFolder:
+        """The folder for these tables, and fits.json written."""
+        folder = replace(self, tables=tuple(tables))
+        listed = [
+            {"name": each.name, "folder": each.folder, "data": str(each.data), "stamp": each.stamp}
+            for each in folder.tables
+        ]
+        record = {"format": FORMAT, **_asked(self), "noun": self.noun, "tables": listed}
+        try:
+            write_whole(self.path / FITS, json.dumps(record, indent=1) + "\n")
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        return folder
+
+    @property
+    def known(self) -> dict[str, str]:
+        """The folders of the tables by their names."""
+        return {each.name: each.folder for each in self.tables}
+
+    @classmethod
+    def open(cls, path: Path) -> ManyFolder:
+        """Read a folder that `save` made; anyone may have written it."""
+        refuse_links(path)
+        file = path / FITS
+        try:
+            record = parse_json(read_file(file, _MOST_BYTES))
+            return cls._read(path, record)
+        except OSError as error:
+            raise InputError(f"cannot read {str(file)!r}: {error.strerror or error}") from None
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            reason = str(error).rstrip(".")
+            raise InputError(
+                f"{str(file)!r} is damaged ({reason}); run `fit` with another folder"
+            ) from None
+
+    @classmethod
+    def _read(cls, path: Path, written: Any) -> ManyFolder:
+        fields = ("format", "by", "request", "noun", "tables")
+        record = Fields.of("the file", written, fields)
+        if record.fields["format"] != FORMAT:
+            raise InputError(f"its format is {shown(record.fields['format'])}, not {FORMAT}")
+        request = FitRequest.from_dict(dict(record.fields["request"]), threads=1)
+        tables = tuple(map(_read_table, record.items("tables", _MOST_TABLES)))
+        if len({each.folder.casefold() for each in tables}) < len(tables):
+            raise InputError("two tables have the same folder")
+        noun, by = record.text("noun", 20), record.fields["by"]
+        if noun not in _NOUNS:
+            raise InputError(f"its noun is {shown(noun)}")
+        return cls(path, request, tables, noun, None if by is None else record.text("by", 10_000))
+
+    # --- the fits
+
+    def specs(self, workers: Workers, report: bool = True) -> list[Spec]:
+        """What determines each fit, in the order of the tables."""
+        found = []
+        for each in self.tables:
+            request = {**_request(self.request), "data": str(each.data)}
+            stamp = each.stamp or _stamp(self.path / each.data)
+            parent = Path(os.path.abspath(self.path))
+            found.append(spec_of(each.folder, stamp, request, parent, workers.threads, report))
+        return found
+
+    def fit(
+        self,
+        workers: Workers,
+        report: bool = True,
+        show: bool = False,
+    ) -> tuple[Outcome, list[Line]]:
+        """Do every fit that is not done yet; returns how it ended, and a line for each table.
+
+        `report` says whether each run gets a report.html, `show` whether progress is shown.
+        """
+        specs = self.specs(workers, report)
+        names = {table.folder: table.name for table in self.tables}
+        with ExitStack() as stack:
+            store = stack.enter_context(Store(self.path / STORE))
+            _keep_done(store, specs)
+            listener = Listener()
+            if show:
+                listener = stack.enter_context(ManyProgress(names, store, specs))
+            who = workers.jobs, workers.cluster
+            outcome = run(specs, store, *who, listener, EXECUTE, retry_failed=True)
+            return outcome, self._lines(store, specs)
+
+    def lines(self) -> list[Line]:
+        """A line for each table, as far as the fits have come."""
+        if not (self.path / STORE).exists():
+            return [Line.of(table, None) for table in self.tables]
+        with Store(self.path / STORE, create=False) as store:
+            return self._lines(store, self.specs(Workers()))
+
+    def _lines(self, store: Store, specs: list[Spec]) -> list[Line]:
+        records = {_matter(each.spec): each for each in store.records()}
+        found = (records.get(_matter(spec)) for spec in specs)
+        lines = [Line.of(*pair) for pair in zip(self.tables, found, strict=True)]
+        return [self._by_name(*pair) for pair in zip(self.tables, lines, strict=True)]
+
+    def _by_name(self, table: Table, line: Line) -> Line:
+        """The line, with the name of a table for the file that it was written to."""
+        if not table.stamp:
+            return line
+        file = os.path.abspath(self.path / table.data)
+        return replace(line, error=line.error.replace(file, table.name))
+
+    def write_summary(self, lines: list[Line]) -> list[Path]:
+        """Write summary.csv and summary.html."""
+        from symseek.report.summary import summary_csv, summary_html
+
+        about = {"target": self.request.target, **({} if self.by is None else {"by": self.by})}
+        about |= {
+            name: "none" if value is None else str(value)
+            for name, value in self.request.settings.to_dict().items()
+            if value != getattr(Settings, name)
+        }
+        contents = {
+            "summary.csv": summary_csv(lines),
+            "summary.html": summary_html(lines, self.request.target, self.noun, about),
+        }
+        refuse_links(self.path)
+        try:
+            for name, content in contents.items():
+                write_whole(self.path / name, content)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        return [self.path / name for name in contents]
+
+    def model(self, folder: str) -> Model:
+        """What one of the fits found."""
+        return RunFolder.open(self.path / folder).model()
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"cannot write to the folder {str(path)!r}: {error.strerror or error}; choose another with"
+        " `folder`"
+    )
+
+
+def refuse_links(path: Path) -> None:
+    """Refuse a folder in which a link stands for one of its own files.
+
+    To write through a link would change a file that is somewhere else.
+    """
+    for name in _OWN:
+        if (path / name).is_symlink():
+            raise InputError(f"{str(path / name)!r} is a link; remove it, or choose another folder")
+
+
+def _asked(folder: ManyFolder) -> dict[str, Any]:
+    """What all fits share, as JSON-able data."""
+    return {"by": folder.by, "request": _request(folder.request)}
+
+
+def _request(request: FitRequest) -> dict[str, Any]:
+    """The request without what differs from table to table, or with the version."""
+    written: dict[str, Any] = json.loads(request.to_json())
+    return {**written, "data": ".", "symseek": ""}
+
+
+def _read_table(written: Any) -> Table:
+    record = Fields.of("a table", written, ("name", "folder", "data", "stamp"))
+    folder, stamp = record.text("folder", 200), record.text("stamp", 200)
+    if folder != safe_name(folder) or os.sep in folder:
+        raise InputError(f"{shown(folder)} is no name of a run folder")
+    name, data = record.fields["name"], record.fields["data"]
+    if not isinstance(name, str) or not isinstance(data, str) or "\0" in data:
+        raise InputError("a table has no name, or no file")
+    return Table(name, folder, Path(data), stamp)
+
+
+def _stamp(path: Path) -> str:
+    """What differs when a file has changed."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return "missing"
+    return f"{found.st_size} {found.st_mtime_ns}"
+
+
+def _matter(spec: Spec) -> Spec:
+    """The spec without what does not change what is found."""
+    settings = {name: value for name, value in spec.settings.items() if name not in UNIMPORTANT}
+    return Spec(spec.method, spec.problem, spec.seed, settings)
+
+
+def _keep_done(store: Store, specs: list[Spec]) -> None:
+    """Take over fits that were done with other threads, or before the folder was moved."""
+    missing = {_matter(spec): spec for spec in store.missing(specs)}
+    if not missing:
+        return
+    done: list[Record] = [
+        replace(each, spec=missing[_matter(each.spec)])
+        for each in store.records(status="done")
+        if _matter(each.spec) in missing
+    ]
+    store.take(done)

@@ -1,0 +1,232 @@
+"""The form of a formula: what is left when every fitted number is only a letter.
+
+Two formulas have the same form when their normal forms are the same up to the numbers. A few
+identities move a number from one place to another, and are taken into account: exp(a + x) is a
+number times exp(x), b**x is exp(c*x), log(a*x) is log(x) plus a number, and a cosine with a phase
+is a sine with another one. Whole and half exponents, as in x**2 and sqrt(x), belong to the form.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from string import ascii_lowercase
+from typing import Any
+
+from symseek.algebra.normal_form import (
+    Algebra,
+    Base,
+    Call,
+    Group,
+    Product,
+    Sum,
+    Variable,
+    undone,
+)
+from symseek.algebra.writing import Writer
+from symseek.notation.typeset import tidied
+from symseek.programs import Program
+from symseek.tokens import RESERVED, Kind, Library, number_name
+
+__all__ = ["Common", "Form", "common_forms", "form_of"]
+
+_LARGEST_POWER = 6.0  # an exponent beyond it was fitted
+_KEY = 20  # hexadecimal digits
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form: equal keys are equal forms, and the text is for reading."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Common:
+    """A form among several formulas."""
+
+    text: str  # as most of them have it
+    count: int
+
+
+def common_forms(forms: Iterable[Form]) -> dict[str, Common]:
+    """The forms by key, those of most formulas first.
+
+    >>> forms = [Form("1", "a*x"), Form("2", "a*x + b"), Form("1", "x"), Form("1", "a*x")]
+    >>> common_forms(forms)["1"]
+    Common(text='a*x', count=3)
+    """
+    texts: dict[str, Counter[str]] = {}
+    for each in forms:
+        texts.setdefault(each.key, Counter())[each.text] += 1
+    common = {
+        key: Common(min(found, key=lambda text: (-found[text], len(text), text)), found.total())
+        for key, found in texts.items()
+    }
+    return dict(sorted(common.items(), key=lambda item: (-item[1].count, item[1].text)))
+
+
+def form_of(program: Program) -> Form:
+    """The form of a program whose library has every operator.
+
+    >>> from symseek.model import full_library
+    >>> library = full_library(["t"])
+    >>> forms = [form_of(Program.parse(text, library)) for text in ("4.1*exp(-t/3)", "2*0.7**t")]
+    >>> forms[0].text, forms[0].key == forms[1].key
+    ('a*exp(-b*t)', True)
+    """
+    library = program.library
+    try:
+        total = Algebra(library).form(program, [1.0] * len(library.variables))
+        total = _with_exponentials(total)
+        generic = _Generic()
+        written = Writer(library).program(generic.sum(total))
+        text = str(_lettered(written, generic.values))
+        key = repr(_sum_key(total))
+    except undone:  # a part without a value, such as log(-1): the formula as it is
+        key = text = str(program)
+    return Form(hashlib.sha256(key.encode()).hexdigest()[:_KEY], text)
+
+
+def _belongs(exponent: float) -> bool:
+    """Whether an exponent is part of the form, and no fitted number."""
+    return (2 * exponent).is_integer() and abs(exponent) <= _LARGEST_POWER
+
+
+# --- the key
+
+
+def _sum_key(total: Sum) -> tuple[Any, ...]:
+    """The terms in an order of their own, and whether a number is added to them."""
+    terms = sorted(_product_key(each) for _, each in total.terms)
+    return bool(total.offset) or any(_scaled_logarithm(each) for _, each in total.terms), *terms
+
+
+def _scaled_logarithm(factors: Product) -> bool:
+    """Whether this is log(a*x) with a number a: a number added to log(x)."""
+    if len(factors) != 1 or factors[0][1] != 1.0:
+        return False
+    base = factors[0][0]
+    if not (isinstance(base, Call) and base.name == "log"):
+        return False
+    inside = base.arguments[0]
+    return not inside.offset and len(inside.terms) == 1 and inside.terms[0][0] != 1.0
+
+
+def _product_key(factors: Product) -> str:
+    keys = [
+        (_base_key(base), exponent if _belongs(exponent) else "c") for base, exponent in factors
+    ]
+    return repr(sorted(keys, key=repr))
+
+
+def _base_key(base: Base) -> tuple[Any, ...]:
+    if isinstance(base, Variable):
+        return "variable", base.name
+    if isinstance(base, Group):
+        return "sum", _sum_key(base.inside)
+    name = base.name
+    if name == "cos" and base.arguments[0].offset:
+        name = "sin"
+    return name, *map(_sum_key, base.arguments)
+
+
+def _with_exponentials(total: Sum) -> Sum:
+    """The sum with exp(x*log(b)) for every b**x."""
+    return Sum(
+        total.offset,
+        tuple(
+            (size, tuple((_as_exponential(base), power) for base, power in factors))
+            for size, factors in total.terms
+        ),
+    )
+
+
+def _as_exponential(base: Base) -> Base:
+    if isinstance(base, Variable):
+        return base
+    if isinstance(base, Group):
+        return Group(_with_exponentials(base.inside))
+    arguments = tuple(map(_with_exponentials, base.arguments))
+    if base.name == "pow" and arguments[0].constant:
+        rate = -2.0 if arguments[0].offset < 1 else 2.0  # any number of the right sign
+        terms = tuple((rate * size, factors) for size, factors in arguments[1].terms)
+        return Call("exp", (Sum(0.0, terms),))
+    return Call(base.name, arguments)
+
+
+# --- the text
+
+
+class _Generic:
+    """Puts other numbers into a form, no two of them alike: they are then written in one way."""
+
+    def __init__(self) -> None:
+        self.values: set[float] = set()
+        self._count = count(1)
+
+    def _number(self, like: float) -> float:
+        """A number of the same sign, too large for the writer to move it into an exponent."""
+        value = 1e5 + 1234.56789 * next(self._count)
+        self.values.add(value)
+        return value if like > 0 else -value
+
+    def sum(self, total: Sum) -> Sum:
+        terms = tuple(
+            (size if abs(size) == 1 else self._number(size), self._product(each))
+            for size, each in total.terms
+        )
+        return Sum(self._number(total.offset) if total.offset else 0.0, terms)
+
+    def _product(self, factors: Product) -> Product:
+        return tuple(
+            (self._base(base), power if _belongs(power) else self._number(power))
+            for base, power in factors
+        )
+
+    def _base(self, base: Base) -> Base:
+        if isinstance(base, Variable):
+            return base
+        if isinstance(base, Group):
+            return Group(self.sum(base.inside))
+        return Call(base.name, tuple(map(self.sum, base.arguments)))
+
+
+def _lettered(program: Program, values: set[float]) -> Program:
+    """The program with letters for these numbers, signs where a person writes them."""
+    program = tidied(program, digits=17)
+    taken = {*program.library.variables, *RESERVED}
+    letters = _letters(taken)
+    names = {
+        value: next(letters)
+        for value in dict.fromkeys(map(abs, program.constants))
+        if value in values
+    }
+    kept = [token for token in program.library.tokens if token.kind is Kind.OPERATOR]
+    exponents = dict.fromkeys(value for value in program.constants if abs(value) not in names)
+    wider = Library([*kept, *exponents], [*program.library.variables, *names.values()])
+    tokens: list[int] = []
+    numbers = iter(program.constants)
+    for token in program.tokens:
+        if token != program.library.constant_id:
+            tokens.append(wider.index(program.library.names[token]))
+            continue
+        value = next(numbers)
+        if abs(value) in names:
+            tokens += [wider.index("neg")] * (value < 0) + [wider.index(names[abs(value)])]
+        else:
+            tokens.append(wider.index(number_name(value)))
+    return Program(wider, tuple(tokens))
+
+
+def _letters(taken: set[str]) -> Iterator[str]:
+    """a, b, c, ... and then a1, b1, ...; none that is taken."""
+    for number in count():
+        for letter in ascii_lowercase:
+            name = f"{letter}{number or ''}"
+            if name not in taken:
+                yield name

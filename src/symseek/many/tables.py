@@ -1,0 +1,141 @@
+"""The tables of many fits: which files were named, what each is called, and where its run goes.
+
+Names of files and values of a column are data. What is shown is the name as it is; the name of a
+folder is made from it, and holds only letters, digits, dots, dashes and underscores.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from symseek.errors import InputError
+from symseek.files.tables import names_table
+
+__all__ = ["Table", "file_tables", "files_named", "folder_names", "relative_names", "safe_name"]
+
+_LONGEST = 80  # bytes of a folder's name, so that a number and a file in it have room
+_EMPTY = "table"  # the name of what has no letter
+# What the parent folder holds beside the runs, and names that Windows keeps for devices.
+_TAKEN = {"tables", "fits.json", "fits.sqlite", "summary.csv", "summary.html", "lock"}
+_DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
+
+
+@dataclass(frozen=True)
+class Table:
+    """One of the tables to be fitted."""
+
+    name: str  # for reading: of the file, or the value of the column that the rows share
+    folder: str  # of its run, inside the parent folder
+    data: Path  # the file; relative to the parent folder if it is in there
+    stamp: str  # of its content, if it was written here; else the file itself tells
+
+
+def files_named(paths: Iterable[Path]) -> list[Path]:
+    """The files that were named, and of every folder the tables in it by name; each once.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("b.csv", "a.csv", "notes.pdf"):
+    ...         Path(folder, name).touch()
+    ...     [path.name for path in files_named([Path(folder), Path(folder, "b.csv")])]
+    ['a.csv', 'b.csv']
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        for each in _tables_in(path) if path.is_dir() else [path]:
+            found.setdefault(Path(os.path.abspath(each)))
+    if not found:
+        raise InputError("no table is named; give files, or a folder of files")
+    return list(found)
+
+
+def _tables_in(folder: Path) -> list[Path]:
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise InputError(f"cannot read the folder {folder}: {error.strerror or error}") from None
+    tables = [folder / name for name in names if names_table(name)]
+    tables = [path for path in tables if not path.is_dir()]
+    if not tables:
+        raise InputError(
+            f"the folder {folder} has no tables in it (.csv, .tsv, .txt, .dat, .parquet); name"
+            " another"
+        )
+    return tables
+
+
+def file_tables(files: Sequence[Path], known: Sequence[Table] = ()) -> list[Table]:
+    """The files as tables; those that are known keep their folders."""
+    names = relative_names(files)
+    labels = {str(path): _without_suffix(name) for path, name in zip(files, names, strict=True)}
+    folders = folder_names(labels, {str(each.data): each.folder for each in known})
+    return [
+        Table(name, folders[str(path)], path, "") for path, name in zip(files, names, strict=True)
+    ]
+
+
+def _without_suffix(name: str) -> str:
+    """The name of a file up to the first dot.
+
+    >>> _without_suffix("a.b/run.csv.gz")
+    'a.b/run'
+    """
+    folder, slash, last = name.rpartition("/")
+    return f"{folder}{slash}{last.partition('.')[0] or last}"
+
+
+def relative_names(files: Sequence[Path]) -> list[str]:
+    """What the files are called: by their names, with as much of their folders as differs.
+
+    >>> relative_names([Path("/lab/a/x.csv"), Path("/lab/b/x.csv")])
+    ['a/x.csv', 'b/x.csv']
+    """
+    try:
+        shared = os.path.commonpath([path.parent for path in files])
+    except ValueError:  # on different drives
+        return [path.as_posix() for path in files]
+    return [path.relative_to(shared).as_posix() for path in files]
+
+
+def safe_name(text: str) -> str:
+    """A name for a folder that leads nowhere else and that every system takes.
+
+    >>> [safe_name(text) for text in ("../../etc/passwd", "Sensor 7 (north)", "nul", "")]
+    ['etc_passwd', 'Sensor_7_north', 'nul_', 'table']
+    """
+    text = unicodedata.normalize("NFC", text)
+    kept = "".join(each if each.isalnum() or each in "-_." else " " for each in text)
+    name = "_".join(kept.split())
+    while len(name.encode()) > _LONGEST:
+        name = name[:-1]
+    name = name.strip("._-") or _EMPTY
+    stem = name.partition(".")[0].casefold()
+    return f"{name}_" if stem in _DEVICES or name.casefold() in _TAKEN else name
+
+
+def folder_names(labels: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:
+    """A folder for each table, named like its label; no two alike even where case does not count.
+
+    Tables that are known keep the folders that they have.
+
+    >>> folder_names({"1": "a b", "2": "a/b", "3": "A_B"}, {})
+    {'1': 'a_b', '2': 'a_b-2', '3': 'A_B-3'}
+    """
+    folders = dict(known)
+    taken = {each.casefold() for each in folders.values()}
+    numbers: Counter[str] = Counter()
+    for table, label in labels.items():
+        if table in folders:
+            continue
+        folder = safe = safe_name(label)
+        while folder.casefold() in taken:
+            numbers[safe.casefold()] += 1
+            folder = f"{safe}-{numbers[safe.casefold()] + 1}"
+        taken.add(folder.casefold())
+        folders[table] = folder
+    return folders

@@ -1,0 +1,353 @@
+"""The summary of many fits: a line for each table, as text, CSV and an HTML page.
+
+The page is one file without anything from the network. Its rows are sorted by a click on a heading,
+which is a button, and can be narrowed down to those with some text in them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from symseek.errors import InputError
+from symseek.loop import Stopped
+from symseek.many.forms import Common, common_forms
+from symseek.notation.mathml import escaped, mathml
+from symseek.notation.typeset import tidied
+from symseek.programs import Program
+from symseek.report.page import document
+from symseek.report.text import brief, counted, printable, r2_text, shortened, text_table
+from symseek.version import __version__
+
+if TYPE_CHECKING:
+    from symseek.many.line import Line, Picture
+
+__all__ = ["form_sentences", "summary_csv", "summary_html", "summary_text"]
+
+_MOST_FORMS = 5  # that are named in the text
+_NAME = 40  # characters of a name in the text
+_WIDE, _HIGH, _EDGE = 150, 78, 4  # pixels of a small picture
+
+_COLUMNS = (
+    *("name", "formula", "form", "same_form", "complexity", "nrmse", "r2", "exact"),
+    *("expressions", "seconds", "stopped", "folder", "error"),
+)
+
+
+def forms_of(lines: Sequence[Line]) -> dict[str, Common]:
+    """The forms of the picked formulas, those of most tables first."""
+    return common_forms(line.form for line in lines if line.form is not None)
+
+
+def form_sentences(lines: Sequence[Line], noun: str = "table") -> list[str]:
+    """What forms were picked for more than one table, a sentence each; the most frequent ones."""
+    often = [each for each in forms_of(lines).values() if each.count > 1]
+    of = counted(len(lines), noun)
+    said = [
+        f"the form {printable(each.text)} was picked for {each.count:,} of {of}"
+        for each in often[:_MOST_FORMS]
+    ]
+    if len(often) > _MOST_FORMS:
+        said.append(f"and {len(often) - _MOST_FORMS:,} more forms for two or more each")
+    return said
+
+
+def why_stopped(line: Line) -> str:
+    """Why a search ended, in words."""
+    known = Stopped.__members__.get(line.stopped)
+    return line.stopped.lower() if known is None else known.value
+
+
+# --- text
+
+
+def summary_text(lines: Sequence[Line], noun: str = "table") -> str:
+    """The table for a terminal; tables that failed come last, with their reasons."""
+    done = [line for line in lines if not line.error]
+    rows = [(noun, "NRMSE", "R2", "seconds", "ended", "formula")]
+    for line in done:
+        ended = line.stopped.lower().replace("_", " ")
+        numbers = _error(line), r2_text(line.r2), f"{line.seconds:.1f}"
+        rows.append((_short(line.name), *numbers, ended, printable(line.formula)))
+    said = _aligned(rows) if done else []
+    failed = [line for line in lines if line.error]
+    if failed:
+        said += [""] * bool(said) + [f"without a formula: {len(failed):,} of {len(lines):,}"]
+        said += [f"  {_short(line.name)}: {printable(line.error)}" for line in failed]
+    sentences = form_sentences(lines, noun)
+    return "\n".join([*said, *([""] if sentences else []), *sentences])
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Numbers to the right, words to the left."""
+    numbers = text_table([row[:4] for row in rows])
+    words = text_table([row[4:] for row in rows], left=True)
+    wide = max(map(len, numbers))
+    return [f"{one:<{wide}}  {two}" for one, two in zip(numbers, words, strict=True)]
+
+
+def _short(name: str) -> str:
+    return shortened(printable(name), _NAME)
+
+
+def _error(line: Line) -> str:
+    if line.exact:
+        return "exact"
+    return "–" if line.nrmse is None else brief(line.nrmse, padded=True)
+
+
+# --- CSV
+
+
+def summary_csv(lines: Sequence[Line]) -> str:
+    """The table for other programs, every digit kept; a cell without a value is empty."""
+    forms = forms_of(lines)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for line in lines:
+        form = None if line.form is None else forms[line.form.key]
+        values = (
+            *(line.name, line.formula, form and form.text, form and form.count, line.complexity),
+            *(line.nrmse, line.r2, line.exact if not line.error else None, line.expressions),
+            *(round(line.seconds, 3), why_stopped(line), line.folder, line.error),
+        )
+        writer.writerow(["" if value is None else value for value in values])
+    return out.getvalue()
+
+
+# --- HTML
+
+_STYLE = """
+main { max-width: 96rem; }
+.summary { width: 100%; }
+.summary th { white-space: nowrap; position: sticky; top: 0; background: var(--paper); z-index: 1; }
+.summary td { vertical-align: middle; }
+.summary th button { all: unset; cursor: pointer; font: inherit; padding: .1rem 0; }
+.summary th button:focus-visible, input:focus-visible { outline: 2px solid var(--mark);
+  outline-offset: 2px; }
+.summary th button::after { content: " ↕"; color: var(--muted); font-weight: 400; }
+.summary th[aria-sort=ascending] button::after { content: " ↑"; color: var(--mark); }
+.summary th[aria-sort=descending] button::after { content: " ↓"; color: var(--mark); }
+.summary .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.summary .name { min-width: 8rem; max-width: 16rem; }
+.summary .text { min-width: 15rem; max-width: 40rem; }
+.summary .form { min-width: 9rem; max-width: 20rem; }
+.summary .text math { font-size: 1.1rem; }
+.summary .why { font-size: .9rem; color: var(--muted); min-width: 8rem; max-width: 14rem; }
+.summary .failed td { background: var(--picked); }
+.summary svg { display: block; }
+.summary svg .dots { stroke: #0072b2; stroke-opacity: .55; stroke-width: 4;
+  stroke-linecap: round; fill: none; }
+.summary svg .fit { stroke: var(--mark); stroke-width: 1.6; fill: none; }
+.summary svg .frame { stroke: var(--line); }
+.tools { display: flex; gap: 1rem; align-items: baseline; flex-wrap: wrap; margin: 1.5rem 0 .5rem; }
+.tools input { font: inherit; color: inherit; background: var(--card); padding: .3rem .6rem;
+  border: 1px solid var(--line); border-radius: 4px; width: 18rem; max-width: 100%; }
+.forms td:last-child, .forms th:last-child { text-align: right; }
+@media (max-width: 60rem) { .summary .why, .summary .complexity { display: none; } }
+"""
+
+_SCRIPT = """
+(() => {
+  const table = document.querySelector("table.summary");
+  const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
+  const rows = [...body.rows];
+  const value = (row, at) => {
+    const cell = row.cells[at], number = cell.dataset.number;
+    return number === undefined ? cell.dataset.text || "" : number === "" ? NaN : +number;
+  };
+  const compare = (a, b) => {
+    if (typeof a === "string" || typeof b === "string")
+      return String(a).localeCompare(String(b), undefined, { numeric: true });
+    return a - b;
+  };
+  const sort = (at) => {
+    const up = heads[at].getAttribute("aria-sort") !== "ascending";
+    heads.forEach((head) => head.removeAttribute("aria-sort"));
+    heads[at].setAttribute("aria-sort", up ? "ascending" : "descending");
+    const empty = (each) => each === "" || Number.isNaN(each);
+    body.append(...rows.map((row, place) => [value(row, at), place, row]).sort((a, b) => {
+      if (empty(a[0]) !== empty(b[0])) return empty(a[0]) ? 1 : -1;
+      if (empty(a[0])) return a[1] - b[1];
+      return (up ? 1 : -1) * compare(a[0], b[0]) || a[1] - b[1];
+    }).map((each) => each[2]));
+  };
+  heads.forEach((head, at) => {
+    const button = head.querySelector("button");
+    if (button) button.addEventListener("click", () => sort(at));
+  });
+  const filter = document.querySelector("#filter"), shown = document.querySelector("#shown");
+  const words = rows.map((row) => row.textContent.toLowerCase());
+  filter.addEventListener("input", () => {
+    const wanted = filter.value.toLowerCase();
+    let count = 0;
+    rows.forEach((row, at) => {
+      row.hidden = !words[at].includes(wanted);
+      count += !row.hidden;
+    });
+    shown.textContent = wanted ? count + " of " + rows.length : "";
+  });
+  document.querySelector(".tools").hidden = false;
+})();
+"""
+
+
+def summary_html(
+    lines: Sequence[Line],
+    target: str,
+    noun: str = "table",
+    about: Mapping[str, str] | None = None,
+) -> str:
+    """The table as the text of an HTML document; `about` is listed at its end.
+
+    Names lead to the reports of the runs, which lie in folders beside the page.
+    """
+    title = f"Formulas for {target}: {counted(len(lines), noun)}"
+    forms = forms_of(lines)
+    places = {key: place for place, key in enumerate(forms)}
+    rows = "\n".join(_row(line, forms, places) for line in lines)
+    heads = "".join(
+        f'<th scope="col"{f" class={css}" if css else ""}>{_heading(text)}</th>'
+        for text, css in (
+            *((noun, ""), ("", ""), (f"{target} =", ""), ("form", ""), ("same form", "number")),
+            *(("complexity", '"number complexity"'), ("NRMSE", "number"), ("R²", "number")),
+            *(("seconds", "number"), ("ended", "why")),
+        )
+    )
+    body = f"""<h1>{escaped(title)}</h1>
+<p class="muted">{escaped(_counts(lines))}</p>
+{_forms(forms, len(lines), noun)}
+<div class="tools" hidden><label for="filter">Show only</label>
+<input id="filter" type="search" placeholder="part of a name or formula" autocomplete="off">
+<span id="shown" role="status" class="muted"></span></div>
+<div><table class="summary">
+<thead><tr>{heads}</tr></thead>
+<tbody>
+{rows}
+</tbody>
+</table></div>
+{_about(about or {})}<footer>symseek {escaped(__version__)}</footer>"""
+    return document(title, body, _STYLE, _SCRIPT)
+
+
+def _heading(text: str) -> str:
+    return f'<button type="button">{escaped(text)}</button>' if text else ""
+
+
+def _counts(lines: Sequence[Line]) -> str:
+    done = [line for line in lines if not line.error]
+    parts = [f"{len(done):,} fitted"]
+    if exact := sum(line.exact for line in done):
+        parts.append(f"{exact:,} of them exactly")
+    if failed := len(lines) - len(done):
+        parts.append(f"{failed:,} without a formula")
+    return ", ".join(parts) + "."
+
+
+def _forms(forms: Mapping[str, Common], total: int, noun: str) -> str:
+    """The forms of more than one table; none if there is none."""
+    often = [each for each in forms.values() if each.count > 1]
+    if not often:
+        return ""
+    rows = "\n".join(
+        f"<tr><td>{_typeset(each.text)}</td><td>{each.count:,} of {total:,}</td></tr>"
+        for each in often[: 4 * _MOST_FORMS]
+    )
+    return f"""<h2>Forms that recur</h2>
+<p class="muted">Letters stand for fitted numbers.</p>
+<table class="forms"><thead><tr><th scope="col">form</th>
+<th scope="col">{escaped(noun)}s</th></tr></thead>
+<tbody>
+{rows}
+</tbody></table>"""
+
+
+def _row(line: Line, forms: Mapping[str, Common], places: Mapping[str, int]) -> str:
+    name = escaped(line.name)
+    if line.error:
+        cells = (
+            _cell(name, "name", text=line.name)
+            + "<td></td>"
+            + f'<td class="text">{escaped(line.error)}</td>'
+            + '<td></td><td class="number" data-number=""></td>'
+            + '<td class="number complexity" data-number=""></td>'
+            + '<td class="number" data-number=""></td><td class="number" data-number=""></td>'
+            + _cell(f"{line.seconds:.1f}", "number", number=line.seconds)
+            + _cell("failed", "why", text="failed")
+        )
+        return f'<tr class="failed">{cells}</tr>'
+    assert line.form is not None
+    form = forms[line.form.key]
+    # Sorted by form, the most frequent one comes first, and equal ones come together.
+    link = f'<a href="{escaped(quote(line.folder))}/report.html">{name}</a>'
+    cells = (
+        _cell(link, "name", text=line.name)
+        + f"<td>{_picture(line.picture, line.name)}</td>"
+        + _cell(_typeset(line.formula), "text", text=line.formula)
+        + _cell(_typeset(form.text), "form", number=places[line.form.key])
+        + _cell(f"{form.count:,}", "number", number=form.count)
+        + _cell(str(line.complexity), "number complexity", number=line.complexity)
+        + _cell(escaped(_error(line)), "number", number=0.0 if line.exact else line.nrmse)
+        + _cell(escaped(r2_text(line.r2)), "number", number=line.r2)
+        + _cell(f"{line.seconds:.1f}", "number", number=line.seconds)
+        + _cell(escaped(why_stopped(line)), "why", text=why_stopped(line))
+    )
+    return f"<tr>{cells}</tr>"
+
+
+def _cell(markup: str, css: str, text: str | None = None, number: float | None = None) -> str:
+    """A cell, with what it is sorted by."""
+    if text is not None:
+        key = f'data-text="{escaped(text)}"'
+    else:
+        key = f'data-number="{"" if number is None else repr(number)}"'
+    return f'<td class="{css}" {key}>{markup}</td>'
+
+
+def _typeset(formula: str) -> str:
+    """A formula as MathML; as it is, if it cannot be read."""
+    try:
+        return mathml(tidied(Program.parse(formula)))
+    except InputError:
+        return f"<code>{escaped(formula)}</code>"
+
+
+def _picture(picture: Picture, name: str) -> str:
+    """The rows as dots and the formula as a line."""
+    every = picture.points
+    if not every:
+        return ""
+    xs = [x for x, _ in (*every, *picture.line)]
+    ys = [y for _, y in every]
+    low_x, high_x, low_y, high_y = min(xs), max(xs), min(ys), max(ys)
+    scale_x = (_WIDE - 2 * _EDGE) / ((high_x - low_x) or 1.0)
+    scale_y = (_HIGH - 2 * _EDGE) / ((high_y - low_y) or 1.0)
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        across = _EDGE + (x - low_x) * scale_x
+        down = _HIGH - _EDGE - (y - low_y) * scale_y
+        return across, min(max(down, -_HIGH), 2 * _HIGH)
+
+    dots = "".join("M{:.1f} {:.1f}h.01".format(*place(x, y)) for x, y in every)
+    line = "L".join("{:.1f} {:.1f}".format(*place(x, y)) for x, y in picture.line)
+    words = escaped(f"{name}: the rows and the formula, over {picture.label}")
+    drawn = f'<path class="fit" d="M{line}"/>' if line else ""
+    return (
+        f'<svg role="img" aria-label="{words}" width="{_WIDE}" height="{_HIGH}"'
+        f' viewBox="0 0 {_WIDE} {_HIGH}"><path class="frame" d="M1 0V{_HIGH - 1}H{_WIDE}"/>'
+        f'<path class="dots" d="{dots}"/>{drawn}</svg>'
+    )
+
+
+def _about(about: Mapping[str, str]) -> str:
+    if not about:
+        return ""
+    rows = "\n".join(
+        f'<tr><th scope="row">{escaped(name)}</th><td>{escaped(value)}</td></tr>'
+        for name, value in about.items()
+    )
+    return f'<h2>Settings</h2>\n<div class="wide"><table>\n{rows}\n</table></div>\n'

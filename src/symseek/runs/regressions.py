@@ -1,0 +1,32 @@
+"""The regression of a table that was read, and what there is to say of it beside its numbers."""
+
+from __future__ import annotations
+
+from symseek.engines.choice import NATIVE, described
+from symseek.files.tables import TrainingTable
+from symseek.regression.regression import Regression
+from symseek.regression.settings import Settings
+
+__all__ = ["known_of", "make_regression"]
+
+
+def make_regression(table: TrainingTable, settings: Settings) -> Regression:
+    """The search for a formula of the table's target."""
+    return Regression(
+        table.X,
+        table.y,
+        table.features,
+        settings,
+        target=table.target,
+        weights=table.weights,
+        layout=table.layout,
+    )
+
+
+def known_of(regression: Regression) -> dict[str, str]:
+    """What there is to say of a search beside its numbers: its columns, an unusual engine."""
+    engine, structure = described(regression.search.engine), regression.structure
+    return {
+        **({} if structure is None else {"structure": structure}),
+        **({} if engine == NATIVE else {"engine": engine}),
+    }

@@ -293,7 +293,7 @@ def production(rule: str) -> Costs:
         telling = table.regression.telling
         library = telling.full
         formulas = [telling.formula(Program.from_preorder(row.program, library)) for row in front]
-        picked = telling.pick(formulas, rule)[0]
+        picked = telling.pick(formulas, rule)[0].row
         return [float(row != picked) for row in range(len(front))]
 
     return costs

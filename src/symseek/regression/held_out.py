@@ -33,7 +33,7 @@ _ALIKE = 3.0  # standard errors of noise, by which neighbouring rows are alike i
 _REFIT = FitConfig("least_squares", restarts=0, max_steps=50, rescue=False)
 
 
-def rows_follow_each_other(y: Floats) -> bool:
+def rows_follow_each_other(values: Floats) -> bool:
     """Whether neighbouring values are more alike than those of shuffled rows, by their ranks.
 
     >>> rows_follow_each_other(np.sin(np.arange(40.0) / 5))
@@ -41,9 +41,9 @@ def rows_follow_each_other(y: Floats) -> bool:
     >>> rows_follow_each_other(np.random.default_rng(0).normal(size=40))
     False
     """
-    ranks = np.argsort(np.argsort(y, kind="stable"), kind="stable").astype(np.float64)
+    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable").astype(np.float64)
     ranks = (ranks - ranks.mean()) / ranks.std()
-    return bool(np.mean(ranks[1:] * ranks[:-1]) * math.sqrt(len(y)) > _ALIKE)
+    return bool(np.mean(ranks[1:] * ranks[:-1]) * math.sqrt(len(values)) > _ALIKE)
 
 
 def blocks(values: Floats) -> Folds:
@@ -58,12 +58,11 @@ def blocks(values: Floats) -> Folds:
     return np.asarray(np.unique(fold, return_inverse=True)[1][place.ravel()])
 
 
-def folds(data: Data) -> Folds:
-    """The fold of each row: blocks where rows follow each other, shuffled elsewhere."""
+def folds(data: Data, residuals: Floats) -> Folds:
+    """The fold of each row: blocks where residuals [N] follow each other, shuffled elsewhere."""
     count = len(data.y)
     place = np.arange(count) if data.place is None else data.place
-    order = np.argsort(place, kind="stable")
-    if rows_follow_each_other(data.y[order]):
+    if rows_follow_each_other(residuals[np.argsort(place, kind="stable")]):
         return blocks(place.astype(np.float64))
     shuffled = np.random.default_rng(count).permutation(count)
     return np.asarray(shuffled % min(FOLDS, count))

@@ -314,9 +314,17 @@ class Regression:
             programs = [self.telling.neat(each) for each in programs]
         formulas = self.telling.front([self.telling.formula(each) for each in programs])
         formulas = self._counted(formulas)
-        picked, rule = self.telling.pick(formulas, self.settings.pick)
-        about = self.layout, self.train.spread
-        return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
+        choice, rule = self.telling.pick(formulas, self.settings.pick, final)
+        return Model(
+            self.target,
+            self.full.variables,
+            tuple(formulas),
+            choice.row,
+            rule,
+            self.layout,
+            self.train.spread,
+            choice.because,
+        )
 
     def _shortlist(self) -> list[Program]:
         """What the structure of the data proposes, unless something is exact already."""
@@ -352,8 +360,8 @@ class Regression:
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""
         self.settings = replace(self.settings, pick=rule)
-        picked, rule = self.telling.pick(list(model.formulas), rule)
-        return replace(model, picked=picked, rule=rule)
+        choice, rule = self.telling.pick(list(model.formulas), rule)
+        return replace(model, picked=choice.row, rule=rule, picked_because=choice.because)
 
 
 def ending_of(search: Search) -> Ending:

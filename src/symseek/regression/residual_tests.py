@@ -88,7 +88,7 @@ def f_test(shorter: float, longer: float, numbers: tuple[int, int], rows: int) -
     each.
 
     >>> round(f_test(10.0, 5.0, (1, 2), 12), 4)
-    0.0099
+    0.0101
     """
     from scipy.special import betainc  # type: ignore[import-untyped]
 

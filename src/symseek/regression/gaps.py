@@ -23,15 +23,37 @@ _MOST = 2_000  # lines between rows that are looked at
 _STEPS = 16  # parts of a line
 _HALVINGS = 40  # of the part where a denominator changes its sign
 _PRODUCTS = ("mul", "div", "neg", "square", "cube", "fourth", "sqrt", "pow")
+_SIDE = 3  # rows at least, on either side of a pole that shows in them
+_MOST_OF = 0.75  # of the rows on a side are less far from the median than the one next to the pole
 _HUGE = 100.0  # times the largest value on the rows: what a pole reaches
 
 
 @dataclass(frozen=True)
 class Gap:
-    """Where a formula is infinite or undefined, and on which side of it each row is."""
+    """Where a formula is infinite or undefined, and how far from it each row is."""
 
     at: Floats  # [n]
-    sides: NDArray[np.int8] | None  # [N], -1 or 1; None where the formula is undefined
+    away: Floats | None  # [N], the denominator, with its sign; None where a value is undefined
+
+    def shows_in(self, y: Floats) -> bool:
+        """Whether rows y [N] near a pole are far from the others, on either side of it.
+
+        >>> pole = Gap(np.zeros(1), np.array([-3, -2, -1, 1, 2, 3.0]))
+        >>> pole.shows_in(np.array([-0.3, -0.5, -1, 1, 0.5, 0.3]))
+        True
+        >>> pole.shows_in(np.array([1, 2, 3, 4, 5, 6.0]))
+        False
+        """
+        if self.away is None:
+            return False
+        far = np.abs(y - np.median(y))
+        for side in (self.away < 0, self.away > 0):
+            if side.sum() < _SIDE:
+                return False
+            nearest = far[side][np.argmin(np.abs(self.away[side]))]
+            if nearest < np.quantile(far[side], _MOST_OF):
+                return False
+        return True
 
 
 def parts(program: Program, names: tuple[str, ...]) -> list[Program]:
@@ -90,8 +112,7 @@ def find_gap(program: Program, X: Floats) -> Gap | None:
         for denominator in _denominators(program):
             found = _pole(program, denominator, points, float(on_rows))
             if found is not None:
-                sides = np.where(denominator.evaluate(X) > 0, 1, -1).astype(np.int8)
-                return Gap(found, sides)
+                return Gap(found, denominator.evaluate(X))
     undefined = np.flatnonzero(~np.isfinite(values))
     return Gap(flat[undefined[0]], None) if len(undefined) else None
 

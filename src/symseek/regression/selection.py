@@ -1,7 +1,8 @@
 """The pick of "auto": the shortest description of the data, unless a test speaks against it.
 
-1. No poles: a formula that is infinite or undefined between two rows is not picked, unless it
-   predicts the rows on either side of the pole far better than any formula without one.
+1. No poles: a formula that is infinite or undefined between two rows is not picked, unless the
+   rows next to the pole show it, on either side, and it predicts these sides far better than the
+   best formula without one.
 2. No waves for their own sake: a formula with a sine, cosine or tangent must predict held-out rows
    better than the best one without, by two standard errors. Where less than a period is seen, or
    rows are too far apart to show it, it must do so on blocks along what the sine is of.
@@ -46,7 +47,6 @@ _LONGER_THAN_NUMBER = 3.0  # the same, where nothing but a number was picked
 _ROWS_A_NUMBER = 2  # at least
 _WAVE_PAYS, _PAYS = 2.0, 1.0  # standard errors
 _FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
-_SIDE = 3  # rows at least, on either side
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class _Tests:
         if not self._gap_is_real(row):
             gap = self._gap(row)
             assert gap is not None
-            kind = "is undefined" if gap.sides is None else "has a pole"
+            kind = "is undefined" if gap.away is None else "has a pole"
             names = self.measure.library.variables
             places = ", ".join(f"{n} = {v:.4g}" for n, v in zip(names[:3], gap.at, strict=False))
             return f"it {kind} between the rows, near {places}"
@@ -233,18 +233,14 @@ class _Tests:
         gap = self._gap(row)
         if gap is None:
             return True
-        whole = [
-            each for each in range(len(self.programs)) if self.usable[each] and not self._gap(each)
-        ]
-        if gap.sides is None or not whole:
-            return gap.sides is not None
-        rival = min(whole, key=lambda each: self.lengths[each])
-        for side in (-1, 1):
-            here = gap.sides == side
-            if here.sum() < _SIDE:
-                return False
-            mine, its = (self._losses[each][here].sum() for each in (row, rival))
-            if mine * _FAR_BETTER > its:
+        if gap.away is None or not gap.shows_in(self.data.y):
+            return False
+        rows = range(len(self.programs))
+        whole = [each for each in rows if self.usable[each] and not self._gap(each)]
+        rival = min(whole, key=lambda each: self.lengths[each], default=row)
+        for side in (gap.away < 0, gap.away > 0):
+            mine, its = (self._losses[each][side].sum() for each in (row, rival))
+            if mine * _FAR_BETTER > its and rival != row:
                 return False
         return True
 

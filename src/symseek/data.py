@@ -36,6 +36,7 @@ class Data:
     X: Floats  # [N, n]
     y: Floats  # [N]
     weights: Floats  # [N], mean 1
+    place: NDArray[np.intp] | None = None  # [N], where rows stood in the table; None: as they are
 
     @classmethod
     def checked(
@@ -82,22 +83,25 @@ class Data:
         weights = self.weights[chosen]
         if not weights.sum() > 0:
             raise InputError("all rows that were drawn have weight 0; give weights to more rows")
-        return Data(self.X[chosen], self.y[chosen], weights * (len(chosen) / weights.sum()))
+        weights = weights * (len(chosen) / weights.sum())
+        place = None if self.place is None else self.place[chosen]
+        return Data(self.X[chosen], self.y[chosen], weights, place)
 
     def merged(self) -> Data:
         """Equal rows as one row of their weight together, in an order that the values decide.
 
-        So a row given twice counts exactly as one of weight 2, and the order of rows not at all.
+        So a row given twice counts exactly as one of weight 2. Where rows stood is kept beside.
         """
         table = np.column_stack([self.X, self.y])
         table[table == 0.0] = 0.0  # -0.0 is 0.0
-        rows, place = np.unique(table, axis=0, return_inverse=True)
-        weights = np.bincount(place.ravel(), weights=self.weights, minlength=len(rows))
+        rows, first, same = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        weights = np.bincount(same.ravel(), weights=self.weights, minlength=len(rows))
         kept = np.flatnonzero(weights > 0)
         return Data(
             np.ascontiguousarray(rows[kept, :-1]),
             np.ascontiguousarray(rows[kept, -1]),
             weights[kept] * (len(kept) / weights.sum()),
+            first[kept],
         )
 
     def split(self, share: float, seed: int) -> tuple[Data, Data | None]:

@@ -177,6 +177,7 @@ class Model:
     rule: str = "elbow"  # that picked it
     layout: Layout | None = None  # of the file that the features came from, if it was one
     spread: float | None = None  # the standard deviation of the target on the training rows
+    picked_because: str = ""  # where a test overruled the description length, why
 
     @property
     def best(self) -> Formula:
@@ -252,7 +253,18 @@ class Model:
             if self._seeded:
                 line += f"  {self._seeds(each):>5}"
             lines.append(f"{line}  {each.text}")
-        return "\n".join(map(printable, [*lines, *filter(None, [self.doubt])]))
+        notes = filter(None, [self.reason, self.doubt])
+        return "\n".join(map(printable, [*lines, *notes]))
+
+    @property
+    def reason(self) -> str:
+        """Why another row than that with the shortest description is picked; empty if it is not.
+
+        >>> formula = Formula(Program.parse("4.1", full_library(["t"])), "4.1", 0.5, 1.0, 0.0)
+        >>> Model("y", ("t",), (formula,), 0, picked_because="it has no pole").reason
+        'Row 0 is picked: it has no pole.'
+        """
+        return f"Row {self.picked} is picked: {self.picked_because}." * bool(self.picked_because)
 
     @property
     def doubt(self) -> str:
@@ -284,6 +296,7 @@ class Model:
             "rule": self.rule,
             "layout": None if self.layout is None else self.layout.to_dict(),
             "spread": self.spread,
+            "picked_because": self.picked_because,
             "formulas": [
                 {
                     "row": row,
@@ -313,13 +326,14 @@ class Model:
                 f" {FORMAT}; fit it again"
             )
         try:
-            return _read(Record.of("the model", dict(record), _FIELDS, ("layout", "spread")))
+            return _read(Record.of("the model", dict(record), _FIELDS, _OPTIONAL))
         except InputError as error:
             raise InputError(f"this model is damaged ({error}); fit it again") from None
 
 
 _FIELDS = ("format", "target", "features", "operators", "picked", "rule", "formulas")
 _NEWER = ("row", "rmse", "exact", "seeds")  # which older files lack
+_OPTIONAL = ("layout", "spread", "picked_because")  # that older models lack
 _FORMULA = ("complexity", "reward", "nrmse", "r2", "validation_r2", "expression", "program")
 _MOST_NAMES, _MOST_FORMULAS, _MOST_TOKENS = 100_000, 10_000, 10_000
 _MOST_WRITTEN = 1_000_000  # tokens of a program, its operators written out by their formulas
@@ -342,7 +356,8 @@ def _read(record: Record) -> Model:
     picked = record.whole("picked", 0, len(formulas) - 1)
     target, rule = record.text("target", 10_000), record.text("rule", 100)
     layout, spread = _read_layout(record, len(names)), _read_spread(record)
-    return Model(target, library.variables, formulas, picked, rule, layout, spread)
+    because = "" if record.fields["picked_because"] is None else record.text("picked_because")
+    return Model(target, library.variables, formulas, picked, rule, layout, spread, because)
 
 
 def _read_formula(record: Record, library: Library, row: int) -> Formula:

@@ -21,7 +21,7 @@ from symseek.regression.exactness import Digits
 from symseek.rewards import ErrorReward, Reward
 from symseek.tokens import Library
 
-__all__ = ["Measure"]
+__all__ = ["Measure", "fitted_numbers"]
 
 Floats = NDArray[np.float64]
 
@@ -113,13 +113,13 @@ class Measure:
         return picking.descriptions(
             told,
             [len(each) for each in programs],
-            [_fitted_numbers(each) for each in programs],
+            [fitted_numbers(each) for each in programs],
             len(self.data.y),
             len(self.library),
         )
 
 
-def _fitted_numbers(program: Program) -> int:
+def fitted_numbers(program: Program) -> int:
     """The constants that are no neat numbers: it takes rows to know these, and none to know 1/2."""
     return sum(not _is_neat(value) for value in program.constants)
 

@@ -330,10 +330,18 @@ class Regression:
             programs = [self.telling.neat(each) for each in programs]
         formulas = self.telling.front([self.telling.formula(each) for each in programs])
         formulas = self._counted(formulas)
-        picked, rule = self.telling.pick(formulas, self.settings.pick)
-        self._picked = formulas[picked].program
-        about = self.layout, self.train.spread
-        return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
+        choice, rule = self.telling.pick(formulas, self.settings.pick, final)
+        self._picked = formulas[choice.row].program
+        return Model(
+            self.target,
+            self.full.variables,
+            tuple(formulas),
+            choice.row,
+            rule,
+            self.layout,
+            self.train.spread,
+            choice.because,
+        )
 
     def _shortlist(self) -> list[Program]:
         """What the structure of the data proposes, unless something is exact already."""
@@ -370,9 +378,9 @@ class Regression:
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""
         self.settings = replace(self.settings, pick=rule)
-        picked, rule = self.telling.pick(list(model.formulas), rule)
-        self._picked = model.formulas[picked].program
-        return replace(model, picked=picked, rule=rule)
+        choice, rule = self.telling.pick(list(model.formulas), rule)
+        self._picked = model.formulas[choice.row].program
+        return replace(model, picked=choice.row, rule=rule, picked_because=choice.because)
 
 
 def ending_of(search: Search) -> Ending:

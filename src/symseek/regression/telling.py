@@ -25,6 +25,7 @@ from symseek.programs import Program, Programs
 from symseek.regression import picking
 from symseek.regression.exactness import looks_random
 from symseek.regression.measure import Measure
+from symseek.regression.selection import Choice, chosen
 from symseek.rewards import ErrorReward, Reward
 from symseek.tokens import Library
 
@@ -216,17 +217,22 @@ class Telling:
                 break
         return [formula for formula, _, _ in kept]
 
-    def pick(self, formulas: list[Formula], rule: str) -> tuple[int, str]:
-        """The row that a rule picks, and the rule that "auto" stands for."""
-        if rule == "auto":
-            rule = "elbow" if self.validation is None else "validation"
+    def pick(self, formulas: list[Formula], rule: str, final: bool = True) -> tuple[Choice, str]:
+        """The row that a rule picks, and the rule; "auto" is validation where there are such rows.
+
+        The tests of "auto" take a while, so only what is `final` goes through them.
+        """
+        if rule == "auto" and self.validation is not None:
+            rule = "validation"
         errors = [self.measure.told(self.measure.of(each)) for each in formulas]
-        if rule == "accuracy":
-            return picking.accuracy(errors), rule
         programs = [each.program for each in formulas]
-        if rule == "elbow":
-            return self.measure.elbow(programs, errors), rule
-        return self._best_validated(programs), rule
+        if rule == "accuracy":
+            return Choice(picking.accuracy(errors)), rule
+        if rule == "validation":
+            return Choice(self._best_validated(programs)), rule
+        if rule == "auto" and final and self.constants:
+            return chosen(programs, errors, self.measure, self.threads, self.engine), rule
+        return Choice(self.measure.elbow(programs, errors)), rule
 
     def _best_validated(self, programs: list[Program]) -> int:
         held_out, reward = self.validation, self.reward

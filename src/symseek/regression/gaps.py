@@ -1,0 +1,173 @@
+"""Poles and undefined gaps of a formula between the rows of a table.
+
+A formula may be finite on every row and infinite between two of them: 4.5/(x - 2.27) is, where x is
+2 in one row and 3 in the next. It is looked for on the straight lines between rows that are
+neighbours along a column, where the rows say what the formula should be. A denominator that changes
+its sign on such a line is zero somewhere on it; where a formula is undefined, its value says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.programs import Program
+
+__all__ = ["Gap", "find_gap", "parts"]
+
+Floats = NDArray[np.float64]
+
+_MOST = 2_000  # lines between rows that are looked at
+_STEPS = 16  # parts of a line
+_HALVINGS = 40  # of the part where a denominator changes its sign
+_PRODUCTS = ("mul", "div", "neg", "square", "cube", "fourth", "sqrt", "pow")
+_SIDE = 3  # rows at least, on either side of a pole that shows in them
+_MOST_OF = 0.75  # of the rows on a side are less far from the median than the one next to the pole
+_HUGE = 100.0  # times the largest value on the rows: what a pole reaches
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Where a formula is infinite or undefined, and how far from it each row is."""
+
+    at: Floats  # [n]
+    away: Floats | None  # [N], the denominator, with its sign; None where a value is undefined
+
+    def shows_in(self, y: Floats) -> bool:
+        """Whether rows y [N] near a pole are far from the others, on either side of it.
+
+        >>> pole = Gap(np.zeros(1), np.array([-3, -2, -1, 1, 2, 3.0]))
+        >>> pole.shows_in(np.array([-0.3, -0.5, -1, 1, 0.5, 0.3]))
+        True
+        >>> pole.shows_in(np.array([1, 2, 3, 4, 5, 6.0]))
+        False
+        """
+        if self.away is None:
+            return False
+        far = np.abs(y - np.median(y))
+        for side in (self.away < 0, self.away > 0):
+            if side.sum() < _SIDE:
+                return False
+            nearest = far[side][np.argmin(np.abs(self.away[side]))]
+            if nearest < np.quantile(far[side], _MOST_OF):
+                return False
+        return True
+
+
+def parts(program: Program, names: tuple[str, ...]) -> list[Program]:
+    """The last arguments of all operators with one of these names, but for mere numbers.
+
+    >>> from symseek.model import full_library
+    >>> program = Program.parse("1.0/(x - 2.0) + sin(3.0*x)", full_library(["x"]))
+    >>> [[str(each) for each in parts(program, names)] for names in (("sin",), ("reciprocal",))]
+    [['3.0*x'], ['x - 2.0']]
+    """
+    last = [arguments[-1] for name, arguments in _nodes(program) if name in names]
+    return [each for each in last if _varies(each)]
+
+
+def _nodes(program: Program) -> list[tuple[str, list[Program]]]:
+    """The operators of a formula that have variables below them, the outermost last."""
+    library = program.library
+    found: list[tuple[str, list[Program]]] = []
+
+    def combine(token: int, constant: float | None, arguments: list[Program]) -> Program:
+        tokens = (token, *(each for part in arguments for each in part.tokens))
+        if any(map(_varies, arguments)):
+            found.append((library.names[token], arguments))
+        own = () if constant is None else (constant,)
+        constants = (*own, *(each for part in arguments for each in part.constants))
+        return Program._trusted(library, tokens, constants)
+
+    program.fold(combine)
+    return found
+
+
+def _varies(program: Program) -> bool:
+    """Whether there is a variable in it."""
+    return bool(np.isin(program.tokens, program.library.variable_ids).any())
+
+
+def find_gap(program: Program, X: Floats) -> Gap | None:
+    """A pole or an undefined place between rows X [N, n]; None if there is none.
+
+    >>> from symseek.model import full_library
+    >>> program = Program.parse("4.5/(x - 2.27) + x", full_library(["x"]))
+    >>> find_gap(program, np.array([[1.0], [2.0], [3.0]])).at.round(6).tolist()
+    [2.27]
+    >>> find_gap(program, np.array([[3.0], [4.0]])) is None
+    True
+    """
+    start, end = _lines(X)
+    if not len(start):
+        return None
+    places = np.linspace(0.0, 1.0, _STEPS + 1)
+    points = start[None] + places[:, None, None] * (end - start)[None]  # [steps, lines, n]
+    flat = points.reshape(-1, X.shape[1])
+    with np.errstate(all="ignore"):
+        values = program.evaluate(flat)
+        on_rows = np.abs(program.evaluate(X)).max()
+        for denominator in _denominators(program):
+            found = _pole(program, denominator, points, float(on_rows))
+            if found is not None:
+                return Gap(found, denominator.evaluate(X))
+    undefined = np.flatnonzero(~np.isfinite(values))
+    return Gap(flat[undefined[0]], None) if len(undefined) else None
+
+
+def _lines(X: Floats) -> tuple[Floats, Floats]:
+    """The ends of lines between rows that are neighbours along a column [lines, n]."""
+    pairs = []
+    for column in X.T:
+        # Among equal values, those with other columns alike come first.
+        order = np.lexsort((*X.T, column))
+        pairs.append(np.column_stack([order[:-1], order[1:]]))
+    every = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
+    every = every[:: -(-len(every) // _MOST)]
+    return X[every[:, 0]], X[every[:, 1]]
+
+
+def _denominators(program: Program) -> list[Program]:
+    """What a formula is infinite at a zero of, products and powers taken apart.
+
+    (x - 1)**2 is zero at 1 and has the same sign on either side; x - 1 has not.
+    """
+    library = program.library
+    waiting = parts(program, ("div", "reciprocal"))
+    if "cos" in library.names:
+        cosine = library.index("cos")
+        for each in parts(program, ("tan",)):
+            waiting.append(Program._trusted(library, (cosine, *each.tokens), each.constants))
+    for name, arguments in _nodes(program):
+        if name == "pow" and len(arguments[1]) == 1 and arguments[1].constants < (0.0,):
+            waiting.append(arguments[0])
+    found = []
+    while waiting:
+        part = waiting.pop()
+        name, arguments = _nodes(part)[-1] if len(part) > 1 else ("", [])
+        if name in _PRODUCTS:
+            factors = arguments[: 1 if name in ("div", "pow") else None]
+            waiting += [each for each in factors if _varies(each)]
+        else:
+            found.append(part)
+    return found
+
+
+def _pole(program: Program, denominator: Program, points: Floats, usual: float) -> Floats | None:
+    """Where a denominator changes its sign and the formula is huge; None if nowhere."""
+    steps, lines, columns = points.shape
+    below = denominator.evaluate(points.reshape(-1, columns)).reshape(steps, lines)
+    step, line = np.nonzero((below[1:] > 0) != (below[:-1] > 0))
+    if not len(step):
+        return None
+    low, high = points[step, line], points[step + 1, line]
+    sign = below[step, line] > 0
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        same = (denominator.evaluate(middle) > 0) == sign
+        low, high = np.where(same[:, None], middle, low), np.where(same[:, None], high, middle)
+    near = np.abs(program.evaluate(low)), np.abs(program.evaluate(high))
+    huge = ~(np.maximum(*near) <= _HUGE * max(usual, 1e-300))  # also where it is undefined
+    return np.asarray(low[np.argmax(huge)]) if huge.any() else None

@@ -1,0 +1,113 @@
+"""Formulas on rows that their numbers were not fitted to.
+
+The rows are cut into at most ten folds. For each fold, the numbers of a formula are fitted again on
+the others, and the fold is predicted. Where rows follow each other, in time or along a column, the
+neighbours of a row tell what it is, so that folds are blocks of consecutive rows; elsewhere rows
+are shuffled. Nothing here draws from a generator that a search uses, and the same rows give the
+same folds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.algebra.simplify import exponents_held
+from symseek.constants import FitConfig
+from symseek.data import Data
+from symseek.engines.interface import Engine
+from symseek.evaluation import fit_constants
+from symseek.programs import Program
+from symseek.rewards import ErrorReward, reward_named
+
+__all__ = ["FOLDS", "blocks", "folds", "held_out_losses", "rows_follow_each_other"]
+
+Floats = NDArray[np.float64]
+Folds = NDArray[np.intp]
+
+FOLDS = 10  # at most
+_ALIKE = 3.0  # standard errors of noise, by which neighbouring rows are alike in rows that follow
+_REFIT = FitConfig("least_squares", restarts=0, max_steps=50, rescue=False)
+
+
+def rows_follow_each_other(values: Floats) -> bool:
+    """Whether neighbouring values are more alike than those of shuffled rows, by their ranks.
+
+    >>> rows_follow_each_other(np.sin(np.arange(40.0) / 5))
+    True
+    >>> rows_follow_each_other(np.random.default_rng(0).normal(size=40))
+    False
+    """
+    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable").astype(np.float64)
+    ranks = (ranks - ranks.mean()) / ranks.std()
+    return bool(np.mean(ranks[1:] * ranks[:-1]) * math.sqrt(len(values)) > _ALIKE)
+
+
+def blocks(values: Floats) -> Folds:
+    """The fold of each row when folds are blocks along some values, equal values in one block.
+
+    >>> blocks(np.array([3.0, 1.0, 1.0, 2.0])).tolist()
+    [2, 0, 0, 1]
+    """
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - (counts + 1) // 2
+    fold = np.minimum(middle * min(FOLDS, len(counts)) // len(values), FOLDS - 1)
+    return np.asarray(np.unique(fold, return_inverse=True)[1][place.ravel()])
+
+
+def folds(data: Data, residuals: Floats) -> Folds:
+    """The fold of each row: blocks where residuals [N] follow each other, shuffled elsewhere."""
+    count = len(data.y)
+    place = np.arange(count) if data.place is None else data.place
+    if rows_follow_each_other(residuals[np.argsort(place, kind="stable")]):
+        return blocks(place.astype(np.float64))
+    shuffled = np.random.default_rng(count).permutation(count)
+    return np.asarray(shuffled % min(FOLDS, count))
+
+
+def held_out_losses(
+    programs: Sequence[Program],
+    data: Data,
+    fold: Folds,
+    reward: ErrorReward,
+    threads: int = 1,
+    engine: str | Engine = "native",
+) -> Floats:
+    """Squared or absolute errors [programs, N], each row predicted by a fit to the other folds.
+
+    A row on which a fit is undefined has an infinite error.
+
+    >>> from symseek.model import full_library
+    >>> from symseek.rewards import reward_named
+    >>> line = Program.parse("1.0*x", full_library(["x"]))
+    >>> data = Data(np.array([[1.0], [2.0], [4.0]]), np.array([1.0, 2.0, 8.0]), np.ones(3))
+    >>> losses = held_out_losses([line], data, np.array([0, 1, 1]), reward_named("inverse_mse"))
+    >>> losses.round(6).tolist()
+    [[0.64, 0.0, 16.0]]
+    """
+    held = exponents_held(programs, programs[0].library)
+    # Without the spread of the target, which some folds may lack.
+    fitted_by = reward if reward.curve(1.0) is None else reward_named("inverse_mse")
+    errors = np.full((len(programs), len(data.y)), np.inf)
+    for number in range(int(fold.max()) + 1):
+        out = fold == number
+        rest = data.rows(np.flatnonzero(~out))
+        fitted = fit_constants(
+            held,
+            rest.X,
+            rest.y,
+            _REFIT,
+            reward=fitted_by,
+            weights=rest.weights,
+            threads=threads,
+            engine=engine,
+        )
+        for row, program in enumerate(fitted.programs):
+            with np.errstate(all="ignore"):
+                errors[row, out] = program.evaluate(data.X[out]) - data.y[out]
+    with np.errstate(all="ignore"):
+        losses = reward.row_losses(errors)
+    return np.where(np.isfinite(losses), losses, np.inf)

@@ -1,0 +1,111 @@
+"""Tests of what formulas leave: signs, runs of signs, and the F test between two formulas.
+
+Each gives a chance (a p-value): how often noise alone would look like this, or more so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["f_test", "runs_test", "sign_test", "worst_signs"]
+
+Floats = NDArray[np.float64]
+
+_MOST = 2_000  # rows that are looked at
+
+
+def sign_test(residuals: Floats) -> float:
+    """The chance that so many of the residuals, or more, have one sign; either sign counts.
+
+    A formula whose level was fitted leaves about as many above as below.
+
+    >>> sign_test(np.ones(9))
+    0.00390625
+    """
+    above, below = int((residuals > 0).sum()), int((residuals < 0).sum())
+    count, fewer = above + below, min(above, below)
+    tail = math.fsum(
+        math.exp(_log_choose(count, k) - count * math.log(2)) for k in range(fewer + 1)
+    )
+    return min(1.0, 2 * tail)
+
+
+def runs_test(residuals: Floats) -> float:
+    """The chance of so few runs of one sign, or fewer, in any order of as many signs
+    (Wald and Wolfowitz, exact).
+
+    >>> round(runs_test(np.array([1, 1, 1, 1, -1, -1, -1, -1.0])), 4)
+    0.0286
+    """
+    above = residuals[residuals != 0] > 0
+    most, fewest = int(above.sum()), int((~above).sum())
+    if not (most and fewest):
+        return 1.0
+    runs = 1 + int((above[1:] != above[:-1]).sum())
+    every = _log_choose(most + fewest, most)
+    chance = 0.0
+    for count in range(2, runs + 1):
+        pairs, odd = divmod(count, 2)
+        ways = (
+            [(pairs, pairs), (pairs, pairs)]
+            if not odd
+            else [(pairs + 1, pairs), (pairs, pairs + 1)]
+        )
+        chance += sum(
+            math.exp(_log_choose(most - 1, a - 1) + _log_choose(fewest - 1, b - 1) - every)
+            for a, b in ways
+        )
+    return min(1.0, chance)
+
+
+def worst_signs(residuals: Floats, X: Floats, place: NDArray[np.intp] | None = None) -> float:
+    """The smallest chance of the sign test, and of runs along each input and in the order of rows;
+    times the number of tests, since any of them may raise the alarm.
+
+    >>> x = np.arange(12.0)
+    >>> worst_signs(x - 5.5, x[:, None]) < 0.01
+    True
+    """
+    if not np.isfinite(residuals).all():
+        return 0.0
+    every = slice(None, None, -(-len(residuals) // _MOST))
+    residuals, X = residuals[every], X[every]
+    place = np.arange(len(residuals)) if place is None else place[every]
+    orders = [column for column in X.T if column.min() < column.max()]
+    if not any(_same_order(place, column) for column in orders):
+        orders.append(place)
+    chances = [runs_test(residuals[np.argsort(each, kind="stable")]) for each in orders]
+    return min(1.0, (1 + len(chances)) * min(sign_test(residuals), *chances))
+
+
+def f_test(shorter: float, longer: float, numbers: tuple[int, int], rows: int) -> float:
+    """The chance that more numbers make a sum of squares so much smaller, when they mean nothing.
+
+    `shorter` and `longer` are the sums of squares of two formulas, `numbers` what was fitted in
+    each.
+
+    >>> round(f_test(10.0, 5.0, (1, 2), 12), 4)
+    0.0101
+    """
+    from scipy.special import betainc  # type: ignore[import-untyped]
+
+    more, spare = numbers[1] - numbers[0], rows - numbers[1]
+    if more <= 0 or spare <= 0 or not longer < shorter:
+        return 1.0
+    # The sum that is left is a part of the whole with a beta distribution.
+    return float(betainc(spare / 2, more / 2, longer / shorter))
+
+
+def _same_order(one: NDArray[np.generic], other: NDArray[np.generic]) -> bool:
+    order = np.argsort(one, kind="stable")
+    steps = np.diff(np.asarray(other, dtype=np.float64)[order])
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
+def _log_choose(count: int, chosen: int) -> float:
+    if not 0 <= chosen <= count:
+        return -math.inf
+    return math.lgamma(count + 1) - math.lgamma(chosen + 1) - math.lgamma(count - chosen + 1)

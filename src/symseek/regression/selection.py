@@ -1,0 +1,318 @@
+"""The pick of "auto": the shortest description of the data, unless a test speaks against it.
+
+1. No poles: a formula that is infinite or undefined between two rows is not picked, unless the
+   rows next to the pole show it, on either side, and it predicts these sides far better than the
+   best formula without one.
+2. No waves for their own sake: a formula with a sine, cosine or tangent must predict held-out rows
+   better than the best one without, by two standard errors. Where less than a period is seen, or
+   rows are too far apart to show it, it must do so on blocks along what the sine is of.
+3. On tables of few rows the description is cautious. A longer formula is picked if an F test says
+   that its numbers mean something, and it predicts held-out rows better by a standard error.
+4. On tables with more rows, a formula with fewer numbers is picked if the longer one does not
+   predict held-out rows better by more than a standard error.
+
+A formula that is proven exact is picked without tests.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.engines.interface import Engine
+from symseek.programs import Program
+from symseek.regression.gaps import Gap, find_gap, parts
+from symseek.regression.held_out import blocks, folds, held_out_losses, rows_follow_each_other
+from symseek.regression.measure import Measure, fitted_numbers
+from symseek.regression.residual_tests import f_test, worst_signs
+from symseek.rewards import ErrorReward
+
+__all__ = ["Choice", "chosen"]
+
+Floats = NDArray[np.float64]
+
+_WAVES = ("sin", "cos", "tan")
+_MOST = 2_000  # rows that formulas are refitted on
+_FEW = 100  # rows at most, for an F test to overrule the description
+_MANY = 50  # rows at least, for held-out rows to shorten the pick
+_UNLIKELY = 0.005  # the chance, for the numbers of a longer formula to mean nothing
+_SUSPECT = 0.05  # the same, where the signs of what the shorter one leaves are no noise
+_LONGER = 8.0  # nats by which the description of a longer formula may be longer
+_LONGER_THAN_NUMBER = 3.0  # the same, where nothing but a number was picked
+_ROWS_A_NUMBER = 2  # at least
+_WAVE_PAYS, _PAYS = 2.0, 1.0  # standard errors
+_FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A row of a front, and why it is not the one with the shortest description; else empty."""
+
+    row: int
+    because: str = ""
+
+
+def chosen(
+    programs: Sequence[Program],
+    errors: Sequence[float],
+    measure: Measure,
+    threads: int = 1,
+    engine: str | Engine = "native",
+) -> Choice:
+    """The row to pick of a front, simplest first, with these errors on the measure's rows.
+
+    >>> from symseek.data import Data
+    >>> from symseek.model import full_library
+    >>> from symseek.rewards import reward_named
+    >>> library = full_library(["x"])
+    >>> x = np.array([9, 14, 21, 28, 42, 57, 63, 70, 79.0])
+    >>> y = np.array([8.93, 10.8, 18.59, 22.33, 39.35, 56.11, 61.73, 64.62, 67.08])
+    >>> measure = Measure(Data(x[:, None], y, np.ones(9)), reward_named("inverse_nrmse"), library)
+    >>> front = [Program.parse(each, library) for each in ("x", "0.916064*x")]
+    >>> choice = chosen(front, [measure.error(each) for each in front], measure)
+    >>> choice.row, choice.because
+    (1, 'row 0 has the shortest description, but row 1 fits better by more than chance (F test, \
+p = 0.004)')
+    """
+    shortest = measure.elbow(programs, errors)
+    if not isinstance(measure.reward, ErrorReward) or measure.exact(programs[shortest]):
+        return Choice(shortest)
+    return _Tests(programs, errors, measure, threads, engine).choice(shortest)
+
+
+class _Tests:
+    """The tests of one front; what takes time is done when it is needed."""
+
+    def __init__(
+        self,
+        programs: Sequence[Program],
+        errors: Sequence[float],
+        measure: Measure,
+        threads: int,
+        engine: str | Engine,
+    ) -> None:
+        self.programs, self.measure = programs, measure
+        self.squares = [measure.told(*pair) ** 2 for pair in zip(errors, programs, strict=True)]
+        self.lengths = measure.descriptions(programs, errors)
+        self.numbers = [fitted_numbers(each) for each in programs]
+        self.usable = [math.isfinite(each) for each in errors]
+        self.data = measure.data.sampled(_MOST, seed=0)
+        self.threads, self.engine = threads, engine
+        self._gaps: dict[int, Gap | None] = {}
+
+    def choice(self, shortest: int) -> Choice:
+        """The row to pick, and why it is another than that with the shortest description."""
+        row, refused = self._first_admitted(shortest)
+        longer = self._longer(row)
+        if longer != row:
+            chance = f_test(*self._pair(row, longer), len(self.measure.data.y))
+            return Choice(
+                longer,
+                f"row {shortest} has the shortest description, but row {longer} fits better by more"
+                f" than chance (F test, p = {chance:.1g})",
+            )
+        shorter = self._shorter(row)
+        reasons = [refused] if refused else []
+        if shorter != row:
+            reasons.append(f"row {shorter} predicts held-out rows as well with fewer numbers")
+        why = f"row {shortest} has the shortest description, but " if reasons else ""
+        return Choice(shorter, why + ", and ".join(reasons))
+
+    def _first_admitted(self, shortest: int) -> tuple[int, str]:
+        """The row with the shortest description that has no pole and no idle wave; and what was
+        wrong with the very shortest, if anything."""
+        refused = ""
+        for row in np.argsort(self.lengths, kind="stable").tolist():
+            if not self.usable[row]:
+                continue
+            wrong = self._fault(row)
+            if not wrong:
+                return row, refused
+            refused = refused or wrong
+        return shortest, ""  # there is nothing better to pick
+
+    def _fault(self, row: int) -> str:
+        """What speaks against picking a row; empty if nothing does."""
+        if not self._wave_pays(row):
+            return "its periodic function does not pay on held-out rows"
+        if not self._gap_is_real(row):
+            gap = self._gap(row)
+            assert gap is not None
+            kind = "is undefined" if gap.away is None else "has a pole"
+            names = self.measure.library.variables
+            places = ", ".join(f"{n} = {v:.4g}" for n, v in zip(names[:3], gap.at, strict=False))
+            return f"it {kind} between the rows, near {places}"
+        return ""
+
+    # --- held-out rows
+
+    @cached_property
+    def _fold(self) -> NDArray[np.intp]:
+        return folds(self.data, self._residuals)
+
+    @cached_property
+    def _residuals(self) -> Floats:
+        """What the row with the shortest description leaves of the rows that are refitted on."""
+        best = self.programs[int(np.argmin(self.lengths))]
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(self.data.y - best.evaluate(self.data.X))
+
+    @cached_property
+    def _losses(self) -> Floats:
+        return self._held_out(list(self.programs), self._fold)
+
+    def _held_out(self, programs: list[Program], fold: NDArray[np.intp]) -> Floats:
+        """Losses [programs, N], between what is rounding and what is hopeless."""
+        reward = self.measure.reward
+        assert isinstance(reward, ErrorReward)
+        losses = held_out_losses(programs, self.data, fold, reward, self.threads, self.engine)
+        spread = self.data.spread
+        low, high = reward.row_losses(np.array([self.measure.last_bits * spread, 1e3 * spread]))
+        return np.clip(losses, max(float(low), 1e-300), float(high)) * self.data.weights
+
+    def _gain(self, row: int, other: int) -> float:
+        """By how many standard errors another row predicts held-out rows better."""
+        pair = self._losses[row], self._losses[other]
+        return max(squared_gain(*pair, self._groups), logarithmic_gain(*pair, self._fold))
+
+    @cached_property
+    def _groups(self) -> NDArray[np.intp]:
+        """Rows that count together: those of a block, where rows follow each other."""
+        place = np.arange(len(self.data.y)) if self.data.place is None else self.data.place
+        follow = rows_follow_each_other(self._residuals[np.argsort(place, kind="stable")])
+        return self._fold if follow else np.arange(len(self.data.y))
+
+    # --- waves
+
+    def _waves(self, row: int) -> list[Program]:
+        return parts(self.programs[row], _WAVES)
+
+    @cached_property
+    def _best_smooth(self) -> int | None:
+        """The row without a wave that has the shortest description."""
+        smooth = [
+            row
+            for row in range(len(self.programs))
+            if self.usable[row] and not self._waves(row) and self._gap_is_real(row)
+        ]
+        return min(smooth, key=lambda row: self.lengths[row], default=None)
+
+    def _wave_pays(self, row: int) -> bool:
+        waves, smooth = self._waves(row), self._best_smooth
+        if not waves or smooth is None:
+            return True
+        if squared_gain(self._losses[smooth], self._losses[row], self._groups) <= _WAVE_PAYS:
+            return False
+        pair = [self.programs[smooth], self.programs[row]]
+        for wave in waves:
+            with np.errstate(all="ignore"):
+                phase = wave.evaluate(self.data.X)
+            if np.isfinite(phase).all() and not _cycles(phase):
+                fold = blocks(phase)
+                if fold.max() < 2:
+                    return False  # two values are no wave
+                without, with_it = self._held_out(pair, fold)
+                if squared_gain(without, with_it, fold) <= _WAVE_PAYS:
+                    return False
+        return True
+
+    # --- poles
+
+    def _gap(self, row: int) -> Gap | None:
+        if row not in self._gaps:
+            self._gaps[row] = find_gap(self.programs[row], self.data.X)
+        return self._gaps[row]
+
+    def _gap_is_real(self, row: int) -> bool:
+        """Whether a row has no pole, or one that the rows on either side of it show."""
+        gap = self._gap(row)
+        if gap is None:
+            return True
+        if gap.away is None or not gap.shows_in(self.data.y):
+            return False
+        rows = range(len(self.programs))
+        whole = [each for each in rows if self.usable[each] and not self._gap(each)]
+        rival = min(whole, key=lambda each: self.lengths[each], default=row)
+        for side in (gap.away < 0, gap.away > 0):
+            mine, its = (self._losses[each][side].sum() for each in (row, rival))
+            if mine * _FAR_BETTER > its and rival != row:
+                return False
+        return True
+
+    # --- longer and shorter rows
+
+    def _pair(self, row: int, longer: int) -> tuple[float, float, tuple[int, int]]:
+        numbers = self.numbers[row], self.numbers[longer]
+        return self.squares[row], self.squares[longer], numbers
+
+    def _longer(self, row: int) -> int:
+        """A longer row that is better by more than chance; waves fit anything, so it has none."""
+        data, best = self.measure.data, row
+        if len(data.y) > _FEW:
+            return row
+        number = not self.programs[row].tokens[1:] and bool(self.programs[row].constants)
+        room = _LONGER_THAN_NUMBER if number else _LONGER
+        for other in range(row + 1, len(self.programs)):
+            enough = len(data.y) >= _ROWS_A_NUMBER * len(self.programs[other].constants)
+            near = self.lengths[other] - self.lengths[best] <= room
+            if not (enough and near and self.usable[other]) or self._waves(other):
+                continue
+            limit = _SUSPECT if self._signs_improve(best, other) else _UNLIKELY
+            chance = f_test(*self._pair(best, other), len(data.y))
+            better = chance < limit and self._gain(best, other) > _PAYS
+            if better and self._gap_is_real(other):
+                best = other
+        return best
+
+    def _signs_improve(self, row: int, other: int) -> bool:
+        """Whether the signs of what a row leaves are no noise, and those of another are."""
+        data = self.measure.data
+        chances = (
+            worst_signs(self.measure.residuals(self.programs[each]), data.X, data.place)
+            for each in (row, other)
+        )
+        return next(chances) < _SUSPECT <= next(chances)
+
+    def _shorter(self, row: int) -> int:
+        """The simplest row with fewer numbers that predicts held-out rows as well."""
+        if len(self.measure.data.y) < _MANY:
+            return row
+        for other in range(row):
+            fewer = len(self.programs[other].constants) < len(self.programs[row].constants)
+            as_good = fewer and self.usable[other] and self._gain(other, row) <= _PAYS
+            if as_good and not self._fault(other):
+                return other
+        return row
+
+
+def squared_gain(losses: Floats, others: Floats, groups: NDArray[np.intp]) -> float:
+    """The mean of the differences of losses [N] over its standard error; rows of a group as one.
+
+    >>> squared_gain(np.array([2.0, 3.0, 4.0]), np.ones(3), np.arange(3)).__round__(3)
+    3.464
+    """
+    return _over_its_error(np.bincount(groups, losses - others).astype(np.float64))
+
+
+def logarithmic_gain(losses: Floats, others: Floats, fold: NDArray[np.intp]) -> float:
+    """The same of the logarithms of the folds' losses, which one bad fold does not decide."""
+    pair = [np.log(np.bincount(fold, each)) for each in (losses, others)]
+    return _over_its_error(pair[0] - pair[1])
+
+
+def _over_its_error(differences: Floats) -> float:
+    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    mean = float(differences.mean())
+    return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
+
+
+def _cycles(phase: Floats) -> bool:
+    """Whether rows show a wave of this phase: a period or more, and most rows near the next."""
+    values = np.unique(phase)
+    steps = np.diff(values)
+    return bool(np.ptp(values) >= 2 * math.pi and np.median(steps) <= math.pi / 2)

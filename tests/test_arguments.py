@@ -80,7 +80,7 @@ PARAMETERS = sorted(SymbolicRegressor().get_params())
 
 def verdict(name: str, value: Any) -> str:
     """What a fit with such an argument comes to: fitted, told, or what is wrong with the answer."""
-    settings = {"max_expressions": 100, "random_state": 0, name: value}
+    settings = {"max_expressions": 100, "max_seconds": 1, "random_state": 0, name: value}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -103,7 +103,7 @@ FITTED: dict[str, set[str]] = {  # the odd values that are none for this paramet
     "engine": set(),
     "guesses": {"[]", "()", "empty array"},
     "constants": FLAGS,
-    "max_expressions": {"5", "10**30"},
+    "max_expressions": {"None", "5", "10**30"},
     "max_length": {"5"},
     "max_seconds": {"None", "5", "0.5", "5.0"},
     "method": set(),

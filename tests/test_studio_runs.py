@@ -92,7 +92,7 @@ def test_a_search_is_stopped_and_goes_on_with_a_larger_budget(studio: Served) ->
     other = studio.refused(f"api/runs/{run}/resume", {"settings": {"max_length": 2}})[1]
     assert other.startswith("unknown setting to go on with 'max_length'")
     sentence = studio.refused(f"api/runs/{run}/resume", {"settings": {"max_expressions": 1}})[1]
-    assert sentence == "--max-expressions is 1; it must be a whole number of 2 or more"
+    assert sentence == "--max-expressions is 1; it must be a whole number of 2 or more, or none"
     studio.post(f"api/runs/{run}/resume", {"settings": {"max_expressions": 2_000}})
     finished = studio.until(run, "finished", "died")
     assert finished["settings"]["max_expressions"] == 2_000
@@ -101,7 +101,7 @@ def test_a_search_is_stopped_and_goes_on_with_a_larger_budget(studio: Served) ->
     again = wait_for(lambda: studio.get(f"api/runs/{run}"), lambda now: now["error"] is not None)
     assert again["status"] == "finished"
     assert again["error"].startswith(f"the run '{run}' is finished: the budget")
-    assert "give a larger --max-expressions, --max-seconds" in again["error"]
+    assert "give a larger --max-expressions, or none, to continue" in again["error"]
 
 
 def test_a_search_that_is_killed_is_said_to_be_dead_and_goes_on(studio: Served) -> None:

@@ -33,6 +33,20 @@ WOMEN = "rownames,height,weight\n" + "".join(
 ROWS = 12
 COUNT = list(range(1, ROWS + 1))
 QUANTITY = [round(0.37 * i**2 + 0.1, 3) for i in COUNT]
+NUMBERING = """
+rownames row.names rowname Row_Names row_number RowNumber rowid index Index idx id ID Id
+Unnamed:_0 ...1 no no. No. Nr. nr number # № s.no. sl_no serial_number obs observation
+case case_no sample Sample_ID SampleNo subject Subject patient_id PatientID passengerid
+row line record seq run trial uuid key code
+"""
+COUNTING = """
+x X t T time Time year day month hour minute week age dose n i step iteration epoch
+cycle generation order rank level position distance length height atomic_number
+wave_number quantum_number Reynolds_number number_of_cells mass_number price_index
+refractive_index fluid humid solid casino snow piano cases samples users codes_per_line
+case_fatality sample_size row_spacing population speed keyword zipper runtime trials
+tests
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -58,55 +72,7 @@ def beside(name: str, values: list[float]) -> str | None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "rownames",
-        "row.names",
-        "rowname",
-        "Row_Names",
-        "row_number",
-        "RowNumber",
-        "rowid",
-        "index",
-        "Index",
-        "idx",
-        "id",
-        "ID",
-        "Id",
-        "Unnamed:_0",
-        "...1",
-        "no",
-        "no.",
-        "No.",
-        "Nr.",
-        "nr",
-        "number",
-        "#",
-        "№",
-        "s.no.",
-        "sl_no",
-        "serial_number",
-        "obs",
-        "observation",
-        "case",
-        "case_no",
-        "sample",
-        "Sample_ID",
-        "SampleNo",
-        "subject",
-        "Subject",
-        "patient_id",
-        "PatientID",
-        "passengerid",
-        "row",
-        "line",
-        "record",
-        "seq",
-        "run",
-        "trial",
-        "uuid",
-        "key",
-        "code",
-    ],
+    NUMBERING.split(),
 )
 def test_row_numbers_are_told_by_their_name_and_values(name: str) -> None:
     name = name.replace("Unnamed:_0", "Unnamed: 0")
@@ -118,64 +84,7 @@ def test_row_numbers_are_told_by_their_name_and_values(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "x",
-        "X",
-        "t",
-        "T",
-        "time",
-        "Time",
-        "year",
-        "day",
-        "month",
-        "hour",
-        "minute",
-        "week",
-        "age",
-        "dose",
-        "n",
-        "i",
-        "step",
-        "iteration",
-        "epoch",
-        "cycle",
-        "generation",
-        "order",
-        "rank",
-        "level",
-        "position",
-        "distance",
-        "length",
-        "height",
-        "atomic_number",
-        "wave_number",
-        "quantum_number",
-        "Reynolds_number",
-        "number_of_cells",
-        "mass_number",
-        "price_index",
-        "refractive_index",
-        "fluid",
-        "humid",
-        "solid",
-        "casino",
-        "snow",
-        "piano",
-        "cases",
-        "samples",
-        "users",
-        "codes_per_line",
-        "case_fatality",
-        "sample_size",
-        "row_spacing",
-        "population",
-        "speed",
-        "keyword",
-        "zipper",
-        "runtime",
-        "trials",
-        "tests",
-    ],
+    COUNTING.split(),
 )
 def test_a_quantity_that_counts_stays(name: str) -> None:
     assert beside(name, COUNT) is None

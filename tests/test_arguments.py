@@ -99,6 +99,7 @@ def verdict(name: str, value: Any) -> str:
 FLAGS = {"True", "False"}
 WHOLES = {"0", "5", "-1", "10**30"}
 FITTED: dict[str, set[str]] = {  # the odd values that are none for this parameter
+    "all_columns": FLAGS,
     "config": {"None"},
     "engine": set(),
     "guesses": {"[]", "()", "empty array"},

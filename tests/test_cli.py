@@ -133,7 +133,6 @@ def test_long_laws_go_on_in_the_next_line_of_a_terminal(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "COMMAND"),
         (["bensh"], "bensh"),
         (["bench"], "PROBLEM"),
         (["bench", "Nguyen-13"], "did you mean 'Nguyen-"),

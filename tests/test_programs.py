@@ -387,7 +387,7 @@ def test_lacking_the_four_operations_is_named():
 
 
 def test_only_text_is_parsed():
-    with pytest.raises(InputError, match="must be text, not float"):
+    with pytest.raises(InputError, match=r"the formula is 2\.0; it must be text"):
         Program.parse(2.0, PAPER)
 
 

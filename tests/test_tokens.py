@@ -141,8 +141,8 @@ def test_a_number_may_have_a_name():
         (["add", True], ["x"], "not True"),
         (["nan"], ["x"], "finite"),
         ([float("inf")], ["x"], "finite"),
-        ("add", ["x"], "give the library a list"),
-        (["add"], "x", "give variables as a list"),
+        ("add", ["x"], "the library is 'add'; it must be a list of names"),
+        (["add"], "x", "`variables` is 'x'; it must be a list of names"),
         ([Token("x", 0, kind=Kind.VARIABLE, index=0)], [], "list it in `variables`"),
         ([Token("sin", 1)], ["x"], "token 'sin' redefines a built-in"),
         ([Token("const", 0)], ["x"], "token 'const' redefines a built-in"),
@@ -156,9 +156,9 @@ def test_bad_libraries_are_refused(names, variables, message):
 @pytest.mark.parametrize(
     ("token", "message"),
     [
-        (lambda: Token("f", 9), "arity 9"),
+        (lambda: Token("f", 9), "the arity of the token 'f' is 9; it must be from 0 to 8"),
         (lambda: Token("", 1), "non-empty"),
-        (lambda: Token("f", 1, -1), "complexity -1"),
+        (lambda: Token("f", 1, -1), "the complexity of the token 'f' is -1"),
         (lambda: Token("f", 1, formula="a +"), "formula of operator 'f': expected a value"),
         (lambda: Token("f", 1, formula="a + b"), "unknown variable 'b'"),
         (lambda: Token("f", 1, formula="a + 1", numpy=np.sin), "leave out its numpy form"),

@@ -81,8 +81,6 @@ class Program:
         >>> Program.parse("x**2 + 1").preorder()
         'add square x 1.0'
         """
-        if not isinstance(text, str):
-            raise refused("the formula", text, "text, such as 'x**2 + 1'")
         library = parse.infer_library(text) if library is None else _checked_library(library)
         return cls(library, *parse.parse_infix(text, library))
 

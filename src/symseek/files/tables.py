@@ -135,6 +135,7 @@ def training_table(
     target = _bare(source, target)
     weights = None if weights is None else _bare(source, weights)
     beside = [target] if weights is None else [target, weights]
+    decided = left_out is not None or features is not None
     if features is None:
         names, values, left_out = _quantities(source, beside, left_out)
     else:
@@ -142,6 +143,11 @@ def training_table(
         values = _values(source, [*names, *beside])
     rows, dropped = _whole_rows(source, [*names, *beside], values, drop_missing)
     values = values[rows]
+    if dropped and not decided:  # in the rows that are left, other columns may be constant
+        more = {names[at]: why for at, why in roles(values.T[: len(names)]).items()}
+        kept = [at for at, name in enumerate(names) if name not in more]
+        values = values[:, [*kept, *range(len(names), values.shape[1])]]
+        names, left_out = tuple(names[at] for at in kept), {**left_out, **more}
     refuse_few_rows(source, len(values))
     y = values[:, len(names)].copy()
     refuse_constant(source, target, y)

@@ -253,12 +253,7 @@ def parse_infix(text: str, library: Library) -> Parts:
     >>> parse_infix("2.5*x + x**2", Library(["add", "mul", "const"], variables=["x"]))
     ((0, 1, 3, 2, 1, 2, 2), (2.5,))
     """
-    if not isinstance(text, str):
-        raise InputError(f"an expression must be text, not {type(text).__name__}")
-    if len(text) > MOST_CHARACTERS:
-        raise InputError(
-            f"the expression has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
-        )
+    _refuse_other_than_text(text)
     if not text.strip():
         raise InputError("the expression is empty")
     lower = Lowering(library)
@@ -282,6 +277,15 @@ def _cut(number: str) -> str:
     return number if len(number) <= 40 else number[:40] + "..."
 
 
+def _refuse_other_than_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"the formula is {shown(text)}; it must be text, such as 'x**2 + 1'")
+    if len(text) > MOST_CHARACTERS:
+        raise InputError(
+            f"the expression has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read"
+        )
+
+
 def infer_library(text: str) -> Library:
     """The library for text that comes without one: every operator, `const`, and the names in it.
 
@@ -291,6 +295,7 @@ def infer_library(text: str) -> Library:
     >>> infer_library("x10*sin(x2) + flow").variables
     ('flow', 'x2', 'x10')
     """
+    _refuse_other_than_text(text)
     try:
         found = list(_lexemes(text))
     except _Failure:

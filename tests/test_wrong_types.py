@@ -1,0 +1,247 @@
+"""The public functions with arguments of every wrong type: one sentence, and not a raw error."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import symseek
+from symseek import (
+    InputError,
+    Library,
+    PredictionReward,
+    Program,
+    Programs,
+    Search,
+    SymbolicRegressor,
+    Token,
+    fit_constants,
+    rounded,
+)
+from symseek.data import Data
+from symseek.model import Accuracy, Formula, Model, full_library
+from symseek.report.text import r2_text
+from symseek.rewards import R2
+
+LIBRARY = Library(["add", "mul", "sin", "const"], ["x"])
+PROGRAM = Program.parse("x + 1.5", LIBRARY)
+FULL = full_library(["x"])
+FORMULAS = tuple(
+    Formula(Program.parse(text, FULL), text, 0.5, 0.5, 0.75) for text in ("2.5", "x", "x + 2.5")
+)
+MODEL = Model("y", ("x",), FORMULAS, 1, spread=2.0)
+X = np.linspace(0, 1, 30)[:, None]
+Y = X[:, 0] ** 2 + X[:, 0]
+
+WRONG = [
+    *(None, True, 1.5, -1, 2**70, 10**5000, float("nan"), pd.NA, "\x1b[31m", "x" * 6000, b"x"),
+    *([], {}, set(), [None], ["\x1b[31m"], [[1, "a"]], object(), int, lambda: 0, Ellipsis),
+    *(np.zeros(0), np.array("a"), np.array(1.5), pd.Series(["a"]), {"a": 1}, 1j),
+]
+
+
+def fitted(**parameters: Any) -> SymbolicRegressor:
+    usual = {"max_expressions": 2, "max_seconds": 1.0, "random_state": 0}
+    return SymbolicRegressor(**{**usual, **parameters}).fit(X, Y)
+
+
+@pytest.fixture(scope="module")
+def estimator() -> SymbolicRegressor:
+    return fitted()
+
+
+CALLS: dict[str, Callable[[Any], object]] = {
+    "Program.parse": Program.parse,
+    "Program.parse library": lambda value: Program.parse("x", value),
+    "Program.from_preorder": lambda value: Program.from_preorder(value, LIBRARY),
+    "Program.from_preorder library": lambda value: Program.from_preorder("x", value),
+    "Program.from_sympy": Program.from_sympy,
+    "Program library": lambda value: Program(value, (0,)),
+    "Program tokens": lambda value: Program(LIBRARY, value),
+    "Program constants": lambda value: Program(LIBRARY, (3,), value),
+    "Program.evaluate": PROGRAM.evaluate,
+    "Programs.from_list": Programs.from_list,
+    "Programs.concatenate": Programs.concatenate,
+    "Library": Library,
+    "Library variables": lambda value: Library(["add"], value),
+    "Token": lambda value: Token(value, 1),
+    "Token arity": lambda value: Token("q", value),
+    "Token formula": lambda value: Token("q", 1, formula=value),
+    "Model.formula": MODEL.formula,
+    "Model.predict": MODEL.predict,
+    "Model.predict row": lambda value: MODEL.predict(X, value),
+    "Model.rmse": MODEL.rmse,
+    "Model.from_dict": Model.from_dict,
+    "PredictionReward": PredictionReward,
+    "rounded": lambda value: rounded(value, X, Y),
+    "fit_constants": lambda value: fit_constants(value, X, Y),
+    "Data X": lambda value: Data.checked(value, Y, ["x"]),
+    "Data y": lambda value: Data.checked(X, value, ["x"]),
+    "Data weights": lambda value: Data.checked(X, Y, ["x"], value),
+    "Search library": lambda value: Search(value, X, Y),
+    "Search X": lambda value: Search(LIBRARY, value, Y),
+    "Search y": lambda value: Search(LIBRARY, X, value),
+    "Search reward": lambda value: Search(LIBRARY, X, Y, reward=value),
+    "Search seed": lambda value: Search(LIBRARY, X, Y, seed=value),
+}
+
+
+def refused(call: Callable[[Any], object], value: Any) -> None:
+    """Call it: what it raises, if anything, is a sentence of ours that can be shown."""
+    try:
+        call(value)
+    except InputError as error:
+        text = str(error)
+        assert 10 < len(text) < 700
+        assert text.isprintable()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_wrong_type_gets_one_sentence(name: str) -> None:
+    for value in WRONG:
+        refused(CALLS[name], value)
+
+
+@pytest.mark.parametrize("name", sorted(SymbolicRegressor().get_params()))
+def test_a_parameter_of_a_wrong_type_gets_one_sentence(name: str) -> None:
+    for value in WRONG:
+        if not (value is None or value is True):  # what some parameters may be, and then search
+            refused(lambda value: fitted(**{name: value}), value)
+
+
+@pytest.mark.parametrize("method", ["formula", "sympy", "latex"])
+def test_a_row_or_target_of_a_wrong_type_gets_one_sentence(
+    method: str, estimator: SymbolicRegressor
+) -> None:
+    for value in WRONG:
+        refused(getattr(estimator, method), value)
+        refused(lambda value: getattr(estimator, method)(target=value), value)
+        refused(lambda value: estimator.predict(X, value), value)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.sampled_from([name for name in CALLS if not name.startswith("Search")]),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner, inner),
+        max_leaves=5,
+    ),
+)
+def test_any_value_gets_one_sentence(name: str, value: Any) -> None:
+    refused(CALLS[name], value)
+
+
+def test_what_the_sentences_say() -> None:
+    with pytest.raises(InputError, match=r"the formula is None; it must be text, such as 'x\*\*2"):
+        Program.parse(None)  # type: ignore[arg-type]
+    for row in ("x", 1.5, True, np.float64(1.0)):
+        with pytest.raises(InputError, match=r"`row` is .*; it must be a whole number, or None"):
+            MODEL.formula(row)  # type: ignore[arg-type]
+        with pytest.raises(InputError, match="`row` is"):
+            MODEL.predict(X, row)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="must be a function of the target, predictions and"):
+        fitted(reward=lambda: 0)
+    with pytest.raises(InputError, match="`operators` is 5; it must be a list"):
+        fitted(operators=5)
+    assert MODEL.formula(np.int64(2)) is MODEL.formulas[2]
+
+
+def test_a_reward_may_take_more_than_it_is_given() -> None:
+    for function in (
+        lambda y, predictions, weights: np.ones(len(predictions)),
+        lambda *every: np.ones(len(every[1])),
+        lambda y, predictions, weights, power=2: np.ones(len(predictions)),
+        np.vectorize(lambda y, predictions, weights: 1.0),
+    ):
+        PredictionReward(function)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [str(each) for each in Y],
+        np.array([str(each) for each in Y]),
+        np.array([str(each) for each in Y], dtype=object),
+        pd.Series([str(each) for each in Y]),
+        pd.DataFrame({"y": [str(each) for each in Y]}),
+        [*Y[:-1], "3"],
+    ],
+)
+def test_a_target_of_text_is_not_converted(y: Any) -> None:
+    with pytest.raises(InputError, match=r"y has the text '.*' in row \d+; give numbers"):
+        SymbolicRegressor().fit(X, y)
+
+
+def test_columns_of_text_are_not_converted(estimator: SymbolicRegressor) -> None:
+    frame = pd.DataFrame({"x": X[:, 0], "b": [str(each) for each in Y]})
+    with pytest.raises(InputError, match=r"column 'b' of X has the text '.*' in row 0"):
+        SymbolicRegressor().fit(frame, Y)
+    for inputs in (X.astype(str), X.astype(str).astype(object), X.astype(str).tolist()):
+        with pytest.raises(InputError, match="X has the text"):
+            SymbolicRegressor().fit(inputs, Y)
+        with pytest.raises(InputError, match="X has the text"):
+            estimator.predict(inputs)
+    with pytest.raises(InputError, match="y has a missing value in row 1"):
+        SymbolicRegressor().fit(X, [1.0, pd.NA, *Y[2:]])
+
+
+def test_numbers_in_object_arrays_are_numbers() -> None:
+    model = SymbolicRegressor(max_expressions=2, random_state=0).fit(X.astype(object), list(Y))
+    assert model.predict(X.astype(object)).shape == (30,)
+
+
+# --- what is written and shown of a model
+
+
+def test_front_json_has_the_row_and_the_error_of_each_formula() -> None:
+    written = json.loads(json.dumps(MODEL.to_dict()))
+    assert [each["row"] for each in written["formulas"]] == [0, 1, 2]
+    assert [each["rmse"] for each in written["formulas"]] == [1.0, 1.0, 1.0]
+    assert Model.from_dict(written) == MODEL
+
+
+def test_models_from_before_are_still_read() -> None:
+    written = MODEL.to_dict()
+    for each in written["formulas"]:
+        del each["row"], each["rmse"]
+    assert Model.from_dict(written) == MODEL
+
+
+@pytest.mark.parametrize("wrong", [{"row": 2}, {"row": "x"}, {"rmse": "x"}, {"rmse": [1]}])
+def test_a_wrong_row_or_error_is_refused(wrong: dict[str, Any]) -> None:
+    written = copy.deepcopy(MODEL.to_dict())
+    written["formulas"][0] |= wrong
+    with pytest.raises(InputError, match="damaged"):
+        Model.from_dict(written)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, -3e9, 1e-8])
+def test_the_mean_explains_nothing_exactly(offset: float) -> None:
+    y = Y + offset
+    data = Data(X, y, np.ones(len(y)))
+    for mean in (np.mean(y), np.mean(y) * (1 + 1e-15), np.mean(y) + 1e-6 * np.std(y)):
+        r2 = Accuracy.of_values(np.full(len(y), mean), data, R2()).r2
+        assert r2 == 0.0
+        assert "-" not in f"{r2:.6g}"
+    assert Accuracy.of_values(np.full(len(y), np.mean(y) + 1), data, R2()).r2 < -0.1
+
+
+def test_what_rounds_to_zero_has_no_sign() -> None:
+    shown = [Formula(FORMULAS[0].program, "2.5", 0.5, 1.0, r2) for r2 in (-0.0, -2e-11, 0.0)]
+    lines = str(Model("y", ("x",), tuple(shown), 0)).splitlines()[1:4]
+    assert "-0.0" not in lines[0]
+    assert r2_text(-2e-11) == r2_text(-0.0) == "0.0000"
+    assert r2_text(-0.01) == "−0.0100"
+
+
+def test_the_examples_are_those_of_the_package() -> None:
+    assert symseek.InputError is InputError

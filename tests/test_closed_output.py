@@ -1,4 +1,4 @@
-"""Commands whose output nobody reads to its end: everything is kept, and nothing is complained of."""
+"""Commands whose output nobody reads to its end: everything is kept, without a complaint."""
 
 from __future__ import annotations
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from run_helpers import Capture, answer
+from studio_helpers import serving
 from symseek import InputError, Program, SymbolicRegressor
+from symseek.regression import guesses
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 
@@ -93,3 +96,35 @@ def test_the_command_line_takes_guesses_and_repeats_them(capsys: Capture) -> Non
     bad = answer(capsys, *words[:4], "--guesses", "z")
     assert bad.code == 2
     assert "symseek: --guesses: 'z' cannot be used: unknown variable 'z'" in bad.err
+
+
+def test_a_long_guess_is_refused_before_it_is_simplified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That would take a time that grows as the square of its length."""
+
+    def never(*arguments: object) -> None:
+        raise AssertionError("it was simplified")
+
+    monkeypatch.setattr(guesses, "rescaled", never)
+    with pytest.raises(InputError, match="has 13331 tokens, more than 60; shorten it, or raise"):
+        found("+".join(["1.5*a"] * 3333))
+    with pytest.raises(AssertionError, match="it was simplified"):
+        found("+".join(["1.5*a"] * 50))
+
+
+def test_guesses_are_bounded_together() -> None:
+    with pytest.raises(InputError, match="`guesses` has 20,001 characters in all; give at most"):
+        Settings(guesses=["a" * 10_000, "b" * 10_001])
+
+
+def test_a_thousand_guesses_do_not_hold_the_studio(here: Path) -> None:
+    """As many as there may be, each as long as it may be, take no more than a moment."""
+    long = "+".join(["1.5*a", "b"] * 120)
+    with serving(here) as served:
+        question = {"table": "data.csv", "target": "y", "settings": {"guesses": [long] * 1000}}
+        began = time.process_time()
+        problems = served.post("api/question", question)["problems"]
+        question["settings"] = {"guesses": [f"{at}*a + b" for at in range(1000)]}
+        assert served.post("api/question", question)["problems"] == []
+        assert time.process_time() - began < 20
+    assert [each["field"] for each in problems] == ["guesses"]
+    assert "characters in all; give at most 20,000" in problems[0]["sentence"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from symseek.errors import InputError
 from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import ROWS_AT_A_TIME, Delimited
-from symseek.files.limits import MOST_TABLE, NUMBER
+from symseek.files.limits import MOST_TABLE, NUMBER, TooLarge
 from symseek.files.parquet import Parquet
 from symseek.files.roles import names_identifier, roles
 from symseek.files.source import CellError
@@ -157,6 +157,8 @@ def _all_numbers(file: Delimited) -> Contents | None:
         return None
     try:
         values = file.floats(range(len(file.names)), lambda *about: InputError("text"))
+    except TooLarge:
+        raise
     except InputError:
         return None
     if np.isnan(values).any():

@@ -13,7 +13,16 @@ from typing import Any, BinaryIO
 
 from symseek.errors import InputError
 
-__all__ = ["MOST_TABLE", "NUMBER", "TEXT", "inflated", "parquet_size", "refuse_large", "size_text"]
+__all__ = [
+    "MOST_TABLE",
+    "NUMBER",
+    "TEXT",
+    "TooLarge",
+    "inflated",
+    "parquet_size",
+    "refuse_large",
+    "size_text",
+]
 
 MOST_TABLE = 2_000_000_000
 """The most bytes of a compressed table, inflated, unless more are allowed."""
@@ -23,13 +32,17 @@ LONGEST_LINE = 1 << 24  # bytes
 _BLOCK = 1 << 18
 
 
+class TooLarge(InputError):
+    """A table that takes more than it may, however it is read."""
+
+
 def refuse_large(path: Path, size: int, most: int) -> None:
     """Refuse a table that takes more bytes than it may.
 
     >>> refuse_large(Path("a.csv.gz"), 1_000_000_000, MOST_TABLE)
     """
     if size > most:
-        raise InputError(
+        raise TooLarge(
             f"{path} takes more than {size_text(most)} when it is read, which is the limit for"
             " compressed tables; if that is right and there is memory for it, raise"
             " `max_table_size`"
@@ -71,7 +84,7 @@ class _Counted(io.RawIOBase):
         self._line = self._line + len(part) if end < 0 else len(part) - end - 1
         refuse_large(self._path, self._size, self._most)
         if self._line > LONGEST_LINE:
-            raise InputError(
+            raise TooLarge(
                 f"{self._path} has a line of more than {LONGEST_LINE >> 20} MiB; give a table with"
                 " a line for each row"
             )

@@ -1,0 +1,194 @@
+"""Small files that stand for large tables: counted as they inflate, refused at a stated limit."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from run_helpers import Capture, answer
+from studio_helpers import Served, serving
+from symseek.errors import InputError
+from symseek.files import delimited, limits
+from symseek.files.contents import read_contents
+from symseek.files.delimited import Delimited
+from symseek.files.limits import MOST_TABLE
+from symseek.files.predictions import predictions
+from symseek.files.tables import open_table, read_all, read_inputs, read_table
+from symseek.runs.folder import RunFolder
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".xz": lzma.compress,
+}
+ROWS = "a,b,y\n" + "1.5,2.5,3.5\n2.5,1.5,4.5\n3.0,0.5,7.25\n" * 15_000  # 0.55 MB of text
+SENTENCE = "takes more than 500 kB when it is read, which is the limit for compressed tables"
+
+
+@pytest.fixture(params=PACKERS)
+def packed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    path = tmp_path / f"data.csv{request.param}"
+    path.write_bytes(PACKERS[request.param](ROWS.encode()))
+    assert path.stat().st_size < 20_000
+    return path
+
+
+READERS: dict[str, Callable[[Path, int], object]] = {
+    "fit": lambda path, most: read_table(path, "y", max_table_size=most),
+    "predict": lambda path, most: read_inputs(path, ["a", "b"], max_table_size=most),
+    "predict --keep": lambda path, most: read_all(path, max_table_size=most),
+    "studio": lambda path, most: read_contents(path, max_table_size=most),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_no_reader_takes_more_than_the_limit(reader: str, packed: Path) -> None:
+    with pytest.raises(InputError, match=SENTENCE):
+        READERS[reader](packed, 500_000)
+    READERS[reader](packed, 10**8)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_plain_file_is_as_large_as_it_looks(reader: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(ROWS)
+    READERS[reader](path, 1000)
+
+
+def test_numbers_count_too_and_not_only_their_text(tmp_path: Path) -> None:
+    """A digit and a comma become eight bytes."""
+    path = tmp_path / "data.csv.gz"
+    path.write_bytes(gzip.compress(b"a,y\n" + b"1,2\n3,4\n" * 75_000))  # 0.6 MB, and 2.4 MB
+    for reader in ("fit", "studio"):
+        with pytest.raises(InputError, match="takes more than 2 MB"):
+            READERS[reader](path, 2 * 10**6)
+    assert read_table(path, "y", max_table_size=3 * 10**6).X.shape == (150_000, 1)
+
+
+@pytest.mark.parametrize("name", ["one line.csv.bz2", "zeros.csv.gz", "header.csv.xz"])
+def test_a_line_without_end_is_not_read_into_memory(name: str, tmp_path: Path) -> None:
+    content = {
+        "one line.csv.bz2": b"a,y\n" + b"1" * (1 << 25),
+        "zeros.csv.gz": b"a,y\n1,2\n" + b" " * (1 << 25),
+        "header.csv.xz": b"a" * (1 << 25),
+    }[name]
+    path = tmp_path / name
+    pack = {".gz": lambda data: gzip.compress(data, 1), ".xz": lambda data: lzma.compress(data)}
+    path.write_bytes(pack.get(path.suffix, bz2.compress)(content))
+    del content
+    tracemalloc.start()
+    with pytest.raises(InputError, match="has a line of more than 16 MiB; give a table with a"):
+        read_table(path, "y")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 1 << 26
+
+
+def parquet(path: Path, rows: int) -> Path:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as writer
+
+    table = pyarrow.table({name: pyarrow.array(np.ones(rows)) for name in ("a", "b", "y")})
+    writer.write_table(table, path, compression="zstd")
+    return path
+
+
+def test_parquet_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    """One value for all rows takes a few bytes of the file, so that the rows have to count."""
+    path = parquet(tmp_path / "data.parquet", 1_000_000)
+    assert path.stat().st_size < 20_000
+    tracemalloc.start()
+    for reader in ("fit", "predict", "predict --keep"):
+        with pytest.raises(InputError, match="takes more than 10 MB"):
+            READERS[reader](path, 10**7)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10**6
+    assert open_table(path, max_table_size=10**7).floats([0], None).shape == (10**6, 1)  # type: ignore[arg-type]
+
+
+def test_the_pages_of_parquet_count_too(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as writer
+
+    text = pyarrow.array([f"{at}{'x' * 100_000}" for at in range(100)])
+    path = tmp_path / "text.parquet"
+    writer.write_table(pyarrow.table({"note": text}), path, compression="zstd")
+    assert path.stat().st_size < 100_000
+    with pytest.raises(InputError, match="takes more than 1 MB"):
+        read_all(path, max_table_size=10**6)
+
+
+@pytest.mark.parametrize("suffix", ["", *PACKERS])
+def test_the_inflated_size_chooses_the_reader(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"data.csv{suffix}"
+    for text, small in ((ROWS, False), (ROWS[:1000], True)):
+        path.write_bytes(PACKERS.get(suffix, bytes)(text.encode()))
+        assert Delimited.open(path).small == small
+    assert len(ROWS) > delimited.SMALL
+
+
+def test_the_commands_have_the_option(folder: Path, capsys: Capture) -> None:
+    Path("large.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
+    said = answer(capsys, "predict", "run", "large.csv.gz", "--max-table-size", "500kB")
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert said.err == (
+        f"symseek: large.csv.gz {SENTENCE}; if that is right and there is memory for it, raise"
+        " --max-table-size\n"
+    )
+    assert answer(capsys, "predict", "run", "large.csv.gz").code == 0
+    fit = ["fit", "large.csv.gz", "--target", "y", "--out", "new", "--quiet"]
+    assert SENTENCE in answer(capsys, *fit, "--max-table-size", "500kB").err
+    assert not Path("new").exists()
+    assert answer(capsys, *fit, "--max-expressions", "300", "--no-structure").code == 0
+    assert SENTENCE in answer(capsys, "resume", "new", "--max-table-size", "500kB").err
+    assert "no size" in answer(capsys, *fit, "--max-table-size", "-3").err
+
+
+def test_a_command_that_was_allowed_more_says_so_when_it_is_repeated(
+    here: Path, capsys: Capture
+) -> None:
+    words = ["fit", "data.csv", "--target", "y", "--quiet", "--max-expressions", "300"]
+    said = answer(capsys, *words, "--max-table-size", "4GB")
+    assert "--max-table-size 4000000000" in said.out
+    assert RunFolder.open(Path("data-run-1")).request.max_table_size == MOST_TABLE
+
+
+@pytest.fixture
+def studio(folder: Path, here: Path) -> Served:
+    with serving(here) as served:
+        yield served
+
+
+def test_the_studio_has_the_limit_for_all_that_it_reads(
+    studio: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "refuse_large", _at_most(500_000))
+    monkeypatch.setattr(delimited, "refuse_large", _at_most(500_000))
+    data = gzip.compress(ROWS.encode())
+    assert SENTENCE in studio.post("api/tables?name=new.csv.gz", data)["error"]
+    assert SENTENCE in studio.get("api/tables/new.csv.gz")["error"]
+    question = {"table": "new.csv.gz", "target": "y"}
+    assert SENTENCE in studio.post("api/question", question)["problems"][0]["sentence"]
+    status, sentence = studio.refused("api/runs/run/predict?name=other.csv.gz", data)
+    assert (status, SENTENCE in sentence) == (400, True)
+
+
+def _at_most(most: int) -> Callable[[Path, int, int], None]:
+    real = limits.refuse_large
+    return lambda path, size, _: real(path, size, most)
+
+
+def test_predictions_have_the_limit(folder: Path) -> None:
+    Path("large.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
+    model = RunFolder.open(folder).model()
+    for keep in (False, True):
+        with pytest.raises(InputError, match=SENTENCE):
+            predictions(model, None, Path("large.csv.gz"), keep=keep, max_table_size=500_000)

@@ -137,6 +137,15 @@ def test_only_engines_import_native_code() -> None:
     assert {name for name in tied if not name.startswith("symseek.engines")} == set()
 
 
+def test_structure_calls_linear_algebra_through_one_guarded_module() -> None:
+    """Elsewhere in the folder a table that has no solution would raise, and end a fit."""
+    direct = re.compile(r"\blinalg\b|\bpolyfit\b|\bscipy\b|np\.average")
+    paths = [*(SOURCE / "structure").glob("*.py")]
+    assert len(paths) > 10
+    using = {path.name for path in paths if direct.search(path.read_text())}
+    assert using == {"solving.py"}
+
+
 def error_texts(source: str) -> list[str]:
     """The texts in calls of `InputError`."""
     return [

@@ -6,8 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from constraint_strategies import policy
+from constraint_strategies import constraint_lists, policy
+from oracle import room as oracle_room
 from symseek import (
     CloseUnfinished,
     ConstraintSet,
@@ -29,6 +32,8 @@ from symseek import (
     UniformArity,
     paper_constraints,
 )
+from symseek.constraints.room import Room
+from symseek.constraints.tables import Tables
 
 LIBRARY = Library(
     ["add", "sub", "mul", "sin", "cos", "exp", "log", "neg", "sqrt", "square", 1, "const"],
@@ -373,3 +378,30 @@ def test_a_collision_that_only_shows_while_sampling_names_those_that_collide():
 def test_bad_constraints_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+@given(st.data())
+def test_room_by_kinds_of_tokens_is_that_of_every_token(data):
+    """With many variables, most of which no rule tells apart."""
+    variables = [f"x{at}" for at in range(data.draw(st.integers(1, 7)))]
+    library = Library(["add", "mul", "sin", "cos", "exp", "log", "const"], variables)
+    rules = data.draw(constraint_lists(library))
+    fast, slow = Tables(library), Tables(library)
+    for tables in (fast, slow):
+        for rule in rules:
+            rule.narrow(tables)
+    found, expected = Room(fast), oracle_room.Room(slow)
+    for name in ("slot_least", "slot_most", "needs", "holds"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+    assert found.exact == expected.exact
+    assert np.array_equal(fast.child, slow.child)
+
+
+def test_thousands_of_variables_are_of_one_kind():
+    library = Library(
+        ["add", "sub", "sin", "log", "exp", "const"], [f"x{at}" for at in range(3_000)]
+    )
+    tables = Tables(library)
+    for rule in paper_constraints():
+        rule.narrow(tables)
+    assert len(Room(tables).rules.arity) <= 7

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 _ROWS = 100  # looked at
 _STEP = 1e-4  # of a column's spread, for differences
 _CLOSE = 0.01  # of the slopes: what the rounding of constants makes
+_ROUNDING = 1e-9  # of the values: differences that mean nothing
 
 
 def agrees(view: View, program: Program, X: Floats) -> bool:
@@ -42,6 +43,8 @@ def agrees(view: View, program: Program, X: Floats) -> bool:
     X = X[:: -(-len(X) // _ROWS)]
     with np.errstate(all="ignore"):
         slopes = _slopes(view, program, X, sorted(named))  # [N, columns of the view + 1, n]
+        own = np.abs(_values(view, program, X)[:, -1:])
+        slopes[:, -1] = np.where(np.abs(slopes[:, -1]) > _ROUNDING * own, slopes[:, -1], 0.0)
     told = [each for each in slopes if np.isfinite(each).all()]
     parts = [part for each in told if (part := _unexplained(each)) is not None]
     if not parts:

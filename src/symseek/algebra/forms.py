@@ -45,6 +45,7 @@ from symseek.algebra.precision import agree, measured
 from symseek.algebra.writing import Writer, Written, digits
 from symseek.errors import unknown_name
 from symseek.notation.upright import upright
+from symseek.operators.table import POWERS
 from symseek.programs import Program
 from symseek.tokens import Library, short_number
 
@@ -68,6 +69,8 @@ _WORTH_A_CHANGE = 1.0  # in cost: what gains no more stays as it is
 _PLACES = 40  # at which a way is compared with the program
 _LARGEST_BASE = 10.0  # whole numbers to a variable power: 2**x and 10**x stay
 _BRACKETED = frozenset({"mul", "div", "pow", "neg", "reciprocal"})
+# A library that lacks one of these keeps its programs as they are.
+_NEEDED = (*_BRACKETED, *POWERS.values(), "add", "sub", "exp", "abs", "const")
 
 
 def written(program: Program, style: str = "best") -> Program:
@@ -91,7 +94,7 @@ def written(program: Program, style: str = "best") -> Program:
 @lru_cache(maxsize=1024)
 def _written(program: Program, style: str) -> Program:
     library, expand = program.library, style == "expanded"
-    if not all(name in library for name in ("add", "mul", "exp", "square", "const", *_BRACKETED)):
+    if not all(name in library for name in _NEEDED):
         return program
     reading = _Reading(library, expand)
     try:
@@ -325,8 +328,8 @@ def number_cost(value: float) -> float:
     far = abs(math.log10(size)) - _ORDINARY if size > 0.0 else 0.0
     price = (digits(size) - 1) / 2
     name = name_of(size, _DIGITS) if price > _NAMED else None
-    if name is not None and not name.replace(".", "").replace("e-", "").isdigit():
-        price = _NAMED  # no mere decimal
+    if name is not None and ("pi" in name or "(" in name):
+        price = _NAMED
     return price + max(far, 0.0)
 
 

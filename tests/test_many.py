@@ -554,7 +554,7 @@ def test_the_text_has_no_control_characters_and_says_which_forms_recur() -> None
     assert all(each.isprintable() or each == "\n" for each in text)
     assert "the form a*x was picked for 2 of 4 files" in text
     first = text.splitlines()[1].split()
-    assert first == ["a.csv", "0.0100", "0.9999", "1.5", "time", "2*x"]
+    assert first == ["a.csv", "0.0100", "0.9999", "1.5", "s", "time", "2*x"]
 
 
 def test_the_csv_has_a_line_for_each_with_every_digit() -> None:

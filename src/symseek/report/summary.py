@@ -67,10 +67,10 @@ def why_stopped(line: Line) -> str:
 def summary_text(lines: Sequence[Line], noun: str = "table") -> str:
     """The table for a terminal; tables that failed come last, with their reasons."""
     done = [line for line in lines if not line.error]
-    rows = [(noun, "NRMSE", "R2", "seconds", "ended", "formula")]
+    rows = [(noun, "NRMSE", "R2", "time", "ended", "formula")]
     for line in done:
         ended = line.stopped.lower().replace("_", " ")
-        numbers = _error(line), r2_text(line.r2), f"{line.seconds:.1f}"
+        numbers = _error(line), r2_text(line.r2), f"{line.seconds:.1f} s"
         rows.append((_short(line.name), *numbers, ended, printable(line.formula)))
     said = _aligned(rows) if done else []
     failed = [line for line in lines if line.error]

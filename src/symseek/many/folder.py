@@ -31,7 +31,7 @@ from symseek.many.fit import EXECUTE, UNIMPORTANT, spec_of
 from symseek.many.groups import TABLES
 from symseek.many.line import Line
 from symseek.many.progress import ManyProgress
-from symseek.many.tables import Table, safe_name
+from symseek.many.tables import Table, is_safe
 from symseek.model import Model
 from symseek.regression.settings import Settings, cores
 from symseek.runs.folder import FitRequest, RunFolder
@@ -237,11 +237,12 @@ class ManyFolder:
             for name, value in self.request.settings.to_dict().items()
             if value != getattr(Settings, name)
         }
-        contents = {
-            "summary.csv": summary_csv(lines),
-            "summary.html": summary_html(lines, self.request.target, self.noun, about),
-        }
         refuse_links(self.path)
+        reported = {
+            each.folder for each in lines if (self.path / each.folder / "report.html").is_file()
+        }
+        page = summary_html(lines, self.request.target, self.noun, about, reported)
+        contents = {"summary.csv": summary_csv(lines), "summary.html": page}
         try:
             for name, content in contents.items():
                 write_whole(self.path / name, content)
@@ -285,7 +286,7 @@ def _request(request: FitRequest) -> dict[str, Any]:
 def _read_table(written: Any) -> Table:
     record = Fields.of("a table", written, ("name", "folder", "data", "stamp"))
     folder, stamp = record.text("folder", 200), record.text("stamp", 200)
-    if folder != safe_name(folder) or os.sep in folder:
+    if not is_safe(folder):
         raise InputError(f"{shown(folder)} is no name of a run folder")
     name, data = record.fields["name"], record.fields["data"]
     if not isinstance(name, str) or not isinstance(data, str) or "\0" in data:

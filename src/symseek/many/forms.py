@@ -35,6 +35,7 @@ __all__ = ["Common", "Form", "common_forms", "form_of"]
 
 _LARGEST_POWER = 6.0  # an exponent beyond it was fitted
 _KEY = 20  # hexadecimal digits
+_CONFUSING = ("e", "i", "l", "o")  # letters that are read as numbers
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ class _Generic:
 def _lettered(program: Program, values: set[float]) -> Program:
     """The program with letters for these numbers, signs where a person writes them."""
     program = tidied(program, digits=17)
-    taken = {*program.library.variables, *RESERVED}
+    taken = {*program.library.variables, *RESERVED, *_CONFUSING}
     letters = _letters(taken)
     names = {
         value: next(letters)

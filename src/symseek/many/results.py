@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
@@ -40,17 +43,16 @@ class Fits(Mapping[str, Model]):
 
     >>> from symseek import fit_many
     >>> x = np.linspace(1, 3, 20)
-    >>> fits = fit_many([("a", x[:, None], 2 * x), ("b", x[:, None], x * 0)], jobs=1)
+    >>> fits = fit_many([("a", x, 2 * x), ("b", x, 0 * x)], jobs=1, max_expressions=2000)
     >>> list(fits), fits["a"].best.text
     (['a'], '2*x0')
     >>> print(fits.table.set_index("name").error["b"])
     the target 'y' of b is 0 in every row; choose one that varies
     """
 
-    def __init__(self, folder: ManyFolder, lines: Sequence[Line], keep: object = None) -> None:
+    def __init__(self, folder: ManyFolder, lines: Sequence[Line]) -> None:
         self.folder = folder.path
         self._folder = folder
-        self._keep = keep  # a temporary folder, which goes when nobody needs it any more
         self._lines = {line.name: line for line in lines}
         self._models: dict[str, Model] = {}
 
@@ -171,8 +173,6 @@ def fit_many(
     3*exp(-1/3*x0)
     """
     chosen = _settings(settings, random_state)
-    temporary = None if folder is not None else tempfile.TemporaryDirectory(prefix="symseek-")
-    path = Path(folder if temporary is None else temporary.name)  # type: ignore[arg-type]
     columns = None if features is None else tuple(features)
     in_memory, read = _read(tables)
     if in_memory:
@@ -182,14 +182,34 @@ def fit_many(
     given = None if in_memory or by is not None else delimiter
     request = FitRequest(Path(), target, columns, weights, given, chosen, drop_missing)
     noun = "table" if in_memory else "file" if by is None else "group"
-    many = ManyFolder.begin(path, request, noun, by, overwrite)
-    many = many.of(_listed(read, many, by, delimiter, drop_missing))
-    workers = Workers.chosen(len(many.tables), jobs, cluster, n_jobs)
     with_report = folder is not None if report is None else report
-    _, lines = many.fit(workers, with_report, show=verbose)
-    if with_report:
-        many.write_summary(lines)
-    return Fits(many, lines, temporary)
+    with _place(folder) as (path, keep):
+        many = ManyFolder.begin(path, request, noun, by, overwrite)
+        many = many.of(_listed(read, many, by, delimiter, drop_missing))
+        workers = Workers.chosen(len(many.tables), jobs, cluster, n_jobs)
+        _, lines = many.fit(workers, with_report, show=verbose)
+        if with_report:
+            many.write_summary(lines)
+        fits = Fits(many, lines)
+        keep(fits)
+        return fits
+
+
+@contextmanager
+def _place(folder: Place | None) -> Iterator[tuple[Path, Callable[[Fits], object]]]:
+    """The folder, or a temporary one; that goes at once, or with the result that is to keep it."""
+    if folder is not None:
+        yield Path(folder), lambda fits: None
+        return
+    path = tempfile.mkdtemp(prefix="symseek-")
+    kept: list[Fits] = []
+    try:
+        yield Path(path), kept.append
+    finally:
+        if kept:
+            weakref.finalize(kept.pop(), shutil.rmtree, path, ignore_errors=True)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _settings(given: Mapping[str, Any], seed: int) -> Settings:

@@ -16,7 +16,15 @@ from pathlib import Path
 from symseek.errors import InputError
 from symseek.files.tables import names_table
 
-__all__ = ["Table", "file_tables", "files_named", "folder_names", "relative_names", "safe_name"]
+__all__ = [
+    "Table",
+    "file_tables",
+    "files_named",
+    "folder_names",
+    "is_safe",
+    "relative_names",
+    "safe_name",
+]
 
 _LONGEST = 80  # bytes of a folder's name, so that a number and a file in it have room
 _EMPTY = "table"  # the name of what has no letter
@@ -116,6 +124,16 @@ def safe_name(text: str) -> str:
     name = name.strip("._-") or _EMPTY
     stem = name.partition(".")[0].casefold()
     return f"{name}_" if stem in _DEVICES or name.casefold() in _TAKEN else name
+
+
+def is_safe(folder: str) -> bool:
+    """Whether this may be the name of a run folder, whoever wrote it.
+
+    >>> is_safe("run-2"), is_safe(".."), is_safe("a/b"), is_safe("summary.html")
+    (True, False, False, False)
+    """
+    plain = all(each.isalnum() or each in "-_." for each in folder)
+    return plain and folder[:1] not in ("", ".") and folder.casefold() not in _TAKEN
 
 
 def folder_names(labels: Mapping[str, str], known: Mapping[str, str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -67,10 +67,10 @@ def why_stopped(line: Line) -> str:
 def summary_text(lines: Sequence[Line], noun: str = "table") -> str:
     """The table for a terminal; tables that failed come last, with their reasons."""
     done = [line for line in lines if not line.error]
-    rows = [(noun, "NRMSE", "R2", "seconds", "ended", "formula")]
+    rows = [(noun, "NRMSE", "R2", "time", "ended", "formula")]
     for line in done:
         ended = line.stopped.lower().replace("_", " ")
-        numbers = _error(line), r2_text(line.r2), f"{line.seconds:.1f}"
+        numbers = _error(line), r2_text(line.r2), f"{line.seconds:.1f} s"
         rows.append((_short(line.name), *numbers, ended, printable(line.formula)))
     said = _aligned(rows) if done else []
     failed = [line for line in lines if line.error]
@@ -134,8 +134,10 @@ main { max-width: 96rem; }
 .summary th[aria-sort=descending] button::after { content: " ↓"; color: var(--mark); }
 .summary .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .summary .name { min-width: 8rem; max-width: 16rem; }
-.summary .text { min-width: 15rem; max-width: 40rem; }
-.summary .form { min-width: 9rem; max-width: 20rem; }
+.summary .text { min-width: 13rem; max-width: 36rem; }
+.summary .form { min-width: 8rem; max-width: 20rem; }
+.summary .form small { display: block; color: var(--muted); }
+.summary th, .summary td { padding: .3rem .55rem; }
 .summary .text math { font-size: 1.1rem; }
 .summary .why { font-size: .9rem; color: var(--muted); min-width: 8rem; max-width: 14rem; }
 .summary .failed td { background: var(--picked); }
@@ -201,19 +203,20 @@ def summary_html(
     target: str,
     noun: str = "table",
     about: Mapping[str, str] | None = None,
+    reported: Collection[str] = (),
 ) -> str:
     """The table as the text of an HTML document; `about` is listed at its end.
 
-    Names lead to the reports of the runs, which lie in folders beside the page.
+    Names lead to the reports of the runs, in the folders beside the page that are `reported`.
     """
     title = f"Formulas for {target}: {counted(len(lines), noun)}"
     forms = forms_of(lines)
     places = {key: place for place, key in enumerate(forms)}
-    rows = "\n".join(_row(line, forms, places) for line in lines)
+    rows = "\n".join(_row(line, forms, places, line.folder in reported) for line in lines)
     heads = "".join(
         f'<th scope="col"{f" class={css}" if css else ""}>{_heading(text)}</th>'
         for text, css in (
-            *((noun, ""), ("", ""), (f"{target} =", ""), ("form", ""), ("same form", "number")),
+            *((noun, ""), ("", ""), (f"{target} =", ""), ("form", "")),
             *(("complexity", '"number complexity"'), ("NRMSE", "number"), ("R²", "number")),
             *(("seconds", "number"), ("ended", "why")),
         )
@@ -266,14 +269,14 @@ def _forms(forms: Mapping[str, Common], total: int, noun: str) -> str:
 </tbody></table>"""
 
 
-def _row(line: Line, forms: Mapping[str, Common], places: Mapping[str, int]) -> str:
+def _row(line: Line, forms: Mapping[str, Common], places: Mapping[str, int], reported: bool) -> str:
     name = escaped(line.name)
     if line.error:
         cells = (
             _cell(name, "name", text=line.name)
             + "<td></td>"
             + f'<td class="text">{escaped(line.error)}</td>'
-            + '<td></td><td class="number" data-number=""></td>'
+            + '<td data-number=""></td>'
             + '<td class="number complexity" data-number=""></td>'
             + '<td class="number" data-number=""></td><td class="number" data-number=""></td>'
             + _cell(f"{line.seconds:.1f}", "number", number=line.seconds)
@@ -283,13 +286,14 @@ def _row(line: Line, forms: Mapping[str, Common], places: Mapping[str, int]) -> 
     assert line.form is not None
     form = forms[line.form.key]
     # Sorted by form, the most frequent one comes first, and equal ones come together.
-    link = f'<a href="{escaped(quote(line.folder))}/report.html">{name}</a>'
+    alike = f"<small>{form.count:,} alike</small>" if form.count > 1 else ""
+    if reported:
+        name = f'<a href="{escaped(quote(line.folder))}/report.html">{name}</a>'
     cells = (
-        _cell(link, "name", text=line.name)
+        _cell(name, "name", text=line.name)
         + f"<td>{_picture(line.picture, line.name)}</td>"
         + _cell(_typeset(line.formula), "text", text=line.formula)
-        + _cell(_typeset(form.text), "form", number=places[line.form.key])
-        + _cell(f"{form.count:,}", "number", number=form.count)
+        + _cell(_typeset(form.text) + alike, "form", number=places[line.form.key])
         + _cell(str(line.complexity), "number complexity", number=line.complexity)
         + _cell(escaped(_error(line)), "number", number=0.0 if line.exact else line.nrmse)
         + _cell(escaped(r2_text(line.r2)), "number", number=line.r2)

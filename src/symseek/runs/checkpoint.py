@@ -250,7 +250,7 @@ def _classes(search: Search) -> dict[str, type[Any]]:
 
 def _checkpoint(search: Search, setup: dict[str, str]) -> bytes:
     """The file as bytes."""
-    from symseek import __version__
+    from symseek.version import __version__
 
     encoder = Encoder(search.library, _classes(search))
     try:

@@ -6,11 +6,11 @@ import os
 import platform
 import re
 import subprocess
+import sys
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-
-import symseek
+from types import ModuleType
 
 __all__ = ["commit", "hardware"]
 
@@ -22,7 +22,7 @@ def commit() -> str:
     In a clone, git is asked, once in each process: the code that was imported does not change with
     the files. Anywhere else it is the commit that the package was built from.
     """
-    folder = Path(symseek.__file__).parent
+    folder = Path(str(_package().__file__)).parent
     if not _git(folder, "ls-files", "__init__.py"):  # perhaps installed into another repository
         return _recorded()
     head = _git(folder, "rev-parse", "HEAD")
@@ -30,9 +30,14 @@ def commit() -> str:
     return f"{head}-dirty" if head and changed else head
 
 
+def _package() -> ModuleType:
+    """The package itself, which is loaded by now; it offers names that lead back to this module."""
+    return sys.modules["symseek"]
+
+
 def _recorded() -> str:
     """What the build wrote into the package."""
-    for folder in symseek.__path__:
+    for folder in _package().__path__:
         with suppress(OSError, ValueError):
             text = (Path(folder) / "commit.txt").read_text(encoding="ascii").strip()
             if re.fullmatch(r"[0-9a-f]{40,64}(-dirty)?", text):

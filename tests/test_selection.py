@@ -126,11 +126,13 @@ def test_a_pole_between_rows_is_not_picked(term: str) -> None:
 
 
 def test_a_formula_that_is_undefined_between_rows_is_not_picked() -> None:
-    x, y = stray()
-    y = y + np.where(x > 15, 30.0, 0.0)
-    front = ["3.0*x", "2.0*x - 10.0*log((x - 15.2)*(x - 15.9)) + 60.0"]
+    x = np.arange(1.0, 31.0)
+    y = np.sqrt((x - 15.1) * (x - 15.9)) + 0.002 * np.random.default_rng(0).normal(size=30)
+    front = ["1.0*abs(x - 15.5)", "1.0*sqrt((x - 15.1)*(x - 15.9))"]
+    assert picked(x, y, front, rule="elbow").picked == 1
     model = picked(x, y, front)
     assert model.picked == 0
+    assert "it is undefined between the rows, near x = 15." in model.picked_because
 
 
 def test_a_pole_that_the_rows_show_is_picked() -> None:

@@ -74,7 +74,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         validation: the share of the rows that is used for validation, not training, such as 0.2.
         pick: which formula predicts: "accuracy" (smallest training error), "elbow" (shortest
             description of the data), "validation" (simplest within one standard error of the best
-            on the validation rows), or "auto": validation where there are such rows, else elbow.
+            on the validation rows), or "auto": validation where there are such rows, else elbow
+            with tests of poles, waves, residuals and held-out rows, which may overrule it.
             Set to another rule after `fit`, it picks anew among the same formulas.
         sample_rows: tables with more rows are searched on this many, drawn at random, and the
             best formulas then fitted and graded on all; None searches on all.

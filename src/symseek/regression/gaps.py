@@ -21,11 +21,13 @@ Floats = NDArray[np.float64]
 
 _MOST = 2_000  # lines between rows that are looked at
 _STEPS = 16  # parts of a line
+_OFFSET = 0.381966
 _HALVINGS = 40  # of the part where a denominator changes its sign
 _PRODUCTS = ("mul", "div", "neg", "square", "cube", "fourth", "sqrt", "pow")
 _SIDE = 3  # rows at least, on either side of a pole that shows in them
 _MOST_OF = 0.75  # of the rows on a side are less far from the median than the one next to the pole
 _HUGE = 100.0  # times the largest value on the rows: what a pole reaches
+_GROWS = 0.01  # the same, for what a value grows by as a pole comes a million times nearer
 
 
 @dataclass(frozen=True)
@@ -103,13 +105,14 @@ def find_gap(program: Program, X: Floats) -> Gap | None:
     start, end = _lines(X)
     if not len(start):
         return None
-    places = np.linspace(0.0, 1.0, _STEPS + 1)
+    # At no simple fraction, where sin(x)/x may be asked for its value at 0.
+    places = np.array([0.0, *((np.arange(_STEPS) + _OFFSET) / _STEPS), 1.0])
     points = start[None] + places[:, None, None] * (end - start)[None]  # [steps, lines, n]
     flat = points.reshape(-1, X.shape[1])
     with np.errstate(all="ignore"):
         values = program.evaluate(flat)
         on_rows = np.abs(program.evaluate(X)).max()
-        for denominator in _denominators(program):
+        for denominator in [*_factors(_denominators(program)), *_factors(parts(program, ("log",)))]:
             found = _pole(program, denominator, points, float(on_rows))
             if found is not None:
                 return Gap(found, denominator.evaluate(X))
@@ -130,33 +133,39 @@ def _lines(X: Floats) -> tuple[Floats, Floats]:
 
 
 def _denominators(program: Program) -> list[Program]:
-    """What a formula is infinite at a zero of, products and powers taken apart.
-
-    (x - 1)**2 is zero at 1 and has the same sign on either side; x - 1 has not.
-    """
+    """What a formula is infinite at a zero of."""
     library = program.library
-    waiting = parts(program, ("div", "reciprocal"))
+    found = parts(program, ("div", "reciprocal"))
     if "cos" in library.names:
         cosine = library.index("cos")
         for each in parts(program, ("tan",)):
-            waiting.append(Program._trusted(library, (cosine, *each.tokens), each.constants))
+            found.append(Program._trusted(library, (cosine, *each.tokens), each.constants))
     for name, arguments in _nodes(program):
         if name == "pow" and len(arguments[1]) == 1 and arguments[1].constants < (0.0,):
-            waiting.append(arguments[0])
+            found.append(arguments[0])
+    return found
+
+
+def _factors(waiting: list[Program]) -> list[Program]:
+    """Products and powers taken apart.
+
+    (x - 1)**2 is zero at 1 and has the same sign on either side; x - 1 has not.
+    """
     found = []
     while waiting:
         part = waiting.pop()
         name, arguments = _nodes(part)[-1] if len(part) > 1 else ("", [])
         if name in _PRODUCTS:
-            factors = arguments[: 1 if name in ("div", "pow") else None]
-            waiting += [each for each in factors if _varies(each)]
+            kept = arguments[: 1 if name in ("div", "pow") else None]
+            waiting += [each for each in kept if _varies(each)]
         else:
             found.append(part)
     return found
 
 
 def _pole(program: Program, denominator: Program, points: Floats, usual: float) -> Floats | None:
-    """Where a denominator changes its sign and the formula is huge; None if nowhere."""
+    """Where a denominator, or what a logarithm is of, changes its sign and the formula is infinite
+    there; None if nowhere."""
     steps, lines, columns = points.shape
     below = denominator.evaluate(points.reshape(-1, columns)).reshape(steps, lines)
     step, line = np.nonzero((below[1:] > 0) != (below[:-1] > 0))
@@ -164,10 +173,14 @@ def _pole(program: Program, denominator: Program, points: Floats, usual: float) 
         return None
     low, high = points[step, line], points[step + 1, line]
     sign = below[step, line] > 0
-    for _ in range(_HALVINGS):
+    sizes = []
+    for halving in range(_HALVINGS):
         middle = 0.5 * (low + high)
         same = (denominator.evaluate(middle) > 0) == sign
         low, high = np.where(same[:, None], middle, low), np.where(same[:, None], high, middle)
-    near = np.abs(program.evaluate(low)), np.abs(program.evaluate(high))
-    huge = ~(np.maximum(*near) <= _HUGE * max(usual, 1e-300))  # also where it is undefined
-    return np.asarray(low[np.argmax(huge)]) if huge.any() else None
+        if halving in (_HALVINGS // 2, _HALVINGS - 1):
+            # Where sin(x)/x is undefined, it is finite next to it.
+            sizes.append(np.fmax(np.abs(program.evaluate(low)), np.abs(program.evaluate(high))))
+    # A logarithm grows slowly, but it grows.
+    infinite = (sizes[1] > _HUGE * usual) | (sizes[1] - sizes[0] > _GROWS * usual)
+    return np.asarray(low[np.argmax(infinite)]) if infinite.any() else None

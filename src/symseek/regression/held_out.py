@@ -33,17 +33,26 @@ _ALIKE = 3.0  # standard errors of noise, by which neighbouring rows are alike i
 _REFIT = FitConfig("least_squares", restarts=0, max_steps=50, rescue=False)
 
 
-def rows_follow_each_other(values: Floats) -> bool:
-    """Whether neighbouring values are more alike than those of shuffled rows, by their ranks.
+def rows_follow_each_other(data: Data, residuals: Floats) -> bool:
+    """Whether residuals [N] of neighbours in the table are more alike than those of noise.
 
-    >>> rows_follow_each_other(np.sin(np.arange(40.0) / 5))
+    What is compared is ranks, so that outliers count no more than others.
+
+    >>> data = Data(np.zeros((40, 1)), np.arange(40.0), np.ones(40))
+    >>> rows_follow_each_other(data, np.sin(data.y / 5))
     True
-    >>> rows_follow_each_other(np.random.default_rng(0).normal(size=40))
+    >>> rows_follow_each_other(data, np.random.default_rng(0).normal(size=40))
     False
     """
-    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable").astype(np.float64)
+    in_order = residuals[np.argsort(_place(data), kind="stable")]
+    ranks = np.argsort(np.argsort(in_order, kind="stable"), kind="stable").astype(np.float64)
     ranks = (ranks - ranks.mean()) / ranks.std()
-    return bool(np.mean(ranks[1:] * ranks[:-1]) * math.sqrt(len(values)) > _ALIKE)
+    return bool(np.mean(ranks[1:] * ranks[:-1]) * math.sqrt(len(ranks)) > _ALIKE)
+
+
+def _place(data: Data) -> Folds:
+    """Where the rows stood in the table."""
+    return np.arange(len(data.y)) if data.place is None else data.place
 
 
 def blocks(values: Floats) -> Folds:
@@ -61,9 +70,8 @@ def blocks(values: Floats) -> Folds:
 def folds(data: Data, residuals: Floats) -> Folds:
     """The fold of each row: blocks where residuals [N] follow each other, shuffled elsewhere."""
     count = len(data.y)
-    place = np.arange(count) if data.place is None else data.place
-    if rows_follow_each_other(residuals[np.argsort(place, kind="stable")]):
-        return blocks(place.astype(np.float64))
+    if rows_follow_each_other(data, residuals):
+        return blocks(_place(data).astype(np.float64))
     shuffled = np.random.default_rng(count).permutation(count)
     return np.asarray(shuffled % min(FOLDS, count))
 

@@ -4,7 +4,8 @@
    rows next to the pole show it, on either side, and it predicts these sides far better than the
    best formula without one.
 2. No waves for their own sake: a formula with a sine, cosine or tangent must predict held-out rows
-   better than the best one without, by two standard errors. Where less than a period is seen, or
+   better than the best one without, by two standard errors, or by three where rows follow each
+   other: what drifts looks like a wave. Where less than a period is seen, or
    rows are too far apart to show it, it must do so on blocks along what the sine is of.
 3. On tables of few rows the description is cautious. A longer formula is picked if an F test says
    that its numbers mean something, and it predicts held-out rows better by a standard error.
@@ -45,7 +46,7 @@ _SUSPECT = 0.05  # the same, where the signs of what the shorter one leaves are 
 _LONGER = 8.0  # nats by which the description of a longer formula may be longer
 _LONGER_THAN_NUMBER = 3.0  # the same, where nothing but a number was picked
 _ROWS_A_NUMBER = 2  # at least
-_WAVE_PAYS, _PAYS = 2.0, 1.0  # standard errors
+_WAVE_PAYS, _WAVE_IN_TIME, _PAYS = 2.0, 3.0, 1.0  # standard errors
 _FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
 
 
@@ -181,11 +182,13 @@ class _Tests:
         return max(squared_gain(*pair, self._groups), logarithmic_gain(*pair, self._fold))
 
     @cached_property
+    def _follow(self) -> bool:
+        return rows_follow_each_other(self.data, self._residuals)
+
+    @property
     def _groups(self) -> NDArray[np.intp]:
         """Rows that count together: those of a block, where rows follow each other."""
-        place = np.arange(len(self.data.y)) if self.data.place is None else self.data.place
-        follow = rows_follow_each_other(self._residuals[np.argsort(place, kind="stable")])
-        return self._fold if follow else np.arange(len(self.data.y))
+        return self._fold if self._follow else np.arange(len(self.data.y))
 
     # --- waves
 
@@ -206,7 +209,8 @@ class _Tests:
         waves, smooth = self._waves(row), self._best_smooth
         if not waves or smooth is None:
             return True
-        if squared_gain(self._losses[smooth], self._losses[row], self._groups) <= _WAVE_PAYS:
+        wanted = _WAVE_IN_TIME if self._follow else _WAVE_PAYS
+        if squared_gain(self._losses[smooth], self._losses[row], self._groups) <= wanted:
             return False
         pair = [self.programs[smooth], self.programs[row]]
         for wave in waves:

@@ -172,7 +172,7 @@ def _picked(model: Model) -> str:
 <div class="typeset">{mathml(readable(best), model.target)}</div>
 <p><code class="copy">{escaped(best.text)}</code></p>
 <p class="muted">row {model.picked} · {listed} · picked by {escaped(model.rule)}</p>
-{f"<p>{escaped(model.doubt)}</p>" if model.doubt else ""}</div>"""
+{"".join(f"<p>{escaped(each)}</p>" for each in (model.reason, model.doubt) if each)}</div>"""
 
 
 def _headings(model: Model) -> list[str]:

@@ -85,8 +85,14 @@ class FitRequest:
         """The data, read and checked."""
         columns = self.target, self.features, self.weights
         left_out = {} if self.all_columns else self.left_out
-        how = self.delimiter, self.drop_missing, left_out, self.max_table_size
-        return read_table(self.data, *columns, *how)
+        return read_table(
+            self.data,
+            *columns,
+            self.delimiter,
+            self.drop_missing,
+            left_out=left_out,
+            max_table_size=self.max_table_size,
+        )
 
     def to_json(self) -> str:
         """The content of settings.json."""

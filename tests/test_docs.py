@@ -369,6 +369,10 @@ def test_complexities_are_those_of_the_operator_table() -> None:
     assert listed == {name: token.complexity for name, token in OPERATORS.items()} | terminals
 
 
+def _listed(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
 def test_settings_are_listed_with_their_defaults() -> None:
     from dataclasses import fields
 
@@ -377,8 +381,7 @@ def test_settings_are_listed_with_their_defaults() -> None:
     listed = {row[0]: row[1] for row in table_under("getting-started.md", "Every setting")}
     known = {each.name: each.default for each in fields(Settings) if each.name != "config"}
     plain = {
-        name: (", ".join(value) or "none") if isinstance(value, tuple) else str(value)
-        for name, value in known.items()
+        name: "none" if value in ((), None) else _listed(value) for name, value in known.items()
     }
     assert listed == plain
 

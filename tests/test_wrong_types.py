@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import symseek
 from symseek import (
     InputError,
     Library,
@@ -241,7 +240,3 @@ def test_what_rounds_to_zero_has_no_sign() -> None:
     assert "-0.0" not in lines[0]
     assert r2_text(-2e-11) == r2_text(-0.0) == "0.0000"
     assert r2_text(-0.01) == "−0.0100"
-
-
-def test_the_examples_are_those_of_the_package() -> None:
-    assert symseek.InputError is InputError

@@ -340,7 +340,7 @@ def test_only_one_module_opens_files_of_runs() -> None:
         "studio/workspace.py": {"path.read_bytes"},  # a table that is there already
         "studio/formulas.py": {"path.write_bytes"},  # a table in a temporary folder
         "runs/checkpoint.py": {"np.load"},  # of bytes in memory
-        "studio/desktop.py": {"os.open", "open", "webbrowser.open"},  # a new page in a new folder of ours
+        "studio/desktop.py": {"os.open", "open", "webbrowser.open"},  # a page of ours
         "studio/events.py": {"events.open"},
     }
     for folder in ("runs", "studio"):

@@ -298,7 +298,7 @@ class Search(Looped):
 
     def _with_proposals(
         self, batch: Graded, state: SearchState, tally: Tally, room: Callable[[], int]
-    ) -> tuple[Graded, dict[str, bool]]:
+    ) -> tuple[Graded, dict[str, Any]]:
         """The batch with what is proposed, and whether the search runs without proposals, and why.
 
         If they take too long it runs as if there had never been any, and a search without them
@@ -306,7 +306,7 @@ class Search(Looped):
         iteration has got of them is dropped, and no later one asks: a search that is resumed
         then comes to the same.
         """
-        aid = {"unaided": state.unaided, "failed": state.failed}
+        aid: dict[str, Any] = {"unaided": state.unaided, "failed": state.failed}
         if self.proposals is None or state.failed or not room():
             return batch, aid
         own, before = batch, copy(tally)

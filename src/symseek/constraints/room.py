@@ -109,16 +109,6 @@ class Room:
                 if active >> bit & 1 or (not self.exact and active):
                     self.below[active] &= ~forbidden
 
-    def _give_to_all(self, kind: NDArray[np.intp]) -> None:
-        """Let every token have what was found for its kind."""
-        parents = np.append(kind, len(self.rules.arity))
-        self.slot_least, self.slot_most = self.slot_least[:, parents], self.slot_most[:, parents]
-        self.needs, self.holds = self.needs[:, kind], self.holds[:, kind]
-        if len(kind) == len(self.rules.arity):
-            self.tables.child = self.rules.child
-        else:
-            self.tables.child = self.rules.child[parents][:, :, kind]
-
     def _find_sizes(self) -> None:
         """The sizes of whole subtrees, then of positions."""
         self.usable = self._avoid_dead_ends()  # [S, K]
@@ -130,6 +120,16 @@ class Room:
         # [S, K] below a token that stands in a position where the set is in force
         self.needs = self._inside(self.slot_least)
         self.holds = self._inside(self.slot_most)
+
+    def _give_to_all(self, kind: NDArray[np.intp]) -> None:
+        """Let every token have what was found for its kind."""
+        parents = np.append(kind, len(self.rules.arity))
+        self.slot_least, self.slot_most = self.slot_least[:, parents], self.slot_most[:, parents]
+        self.needs, self.holds = self.needs[:, kind], self.holds[:, kind]
+        if len(kind) == len(self.rules.arity):
+            self.tables.child = self.rules.child
+        else:
+            self.tables.child = self.rules.child[parents][:, :, kind]
 
     def _avoid_dead_ends(self) -> Mask:
         """Forbid children that can never be completed or leave nothing for the place after them."""

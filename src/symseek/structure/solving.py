@@ -45,7 +45,7 @@ def power_of_two(sizes: Floats) -> Floats:
     return np.ldexp(1.0, limited)
 
 
-def lengths(table: Floats, axis: int = 0) -> Floats:
+def lengths(table: NDArray[Any], axis: int = 0) -> Floats:
     """The Euclidean lengths of columns, or of rows with `axis=1`, of numbers of any size.
 
     >>> lengths(np.array([[3e-200], [4e-200]])).tolist()
@@ -107,12 +107,14 @@ def factored(table: Floats) -> tuple[Floats, Floats] | None:
 
 def singular(table: Floats) -> tuple[Floats, Floats] | None:
     """The singular values, largest first, and the right singular vectors in rows."""
-    return _answer(lambda A: np.linalg.svd(A, full_matrices=False)[1:], table)
+    found = _answer(lambda A: np.linalg.svd(A, full_matrices=False)[1:], table)
+    return None if found is None else (found[0], found[1])
 
 
 def eigen(matrix: Floats) -> tuple[Floats, Floats] | None:
     """The eigenvalues of a symmetric matrix, smallest first, and its eigenvectors in columns."""
-    return _answer(lambda A: np.linalg.eigh(A), matrix)
+    found = _answer(lambda A: np.linalg.eigh(A), matrix)
+    return None if found is None else (found[0], found[1])
 
 
 def inverses(matrices: Floats) -> Floats | None:

@@ -135,7 +135,9 @@ def _defined_on_all(data: Data, view: View, rows: _Rows) -> _Known | None:
     """
     for _ in range(_CORRECTIONS):
         known = _fewest_columns(view, rows)
-        undefined = [] if known is None else np.flatnonzero(~known.view.defined(data))[:_SHOWN]
+        if known is None:
+            return None
+        undefined = np.flatnonzero(~known.view.defined(data))[:_SHOWN]
         if not len(undefined):
             return known
         pairs = ((getattr(rows.data, name), getattr(data, name)) for name in ("X", "y", "weights"))

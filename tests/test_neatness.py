@@ -131,6 +131,25 @@ def test_some_of_many_rows_decide_and_all_are_fitted(monkeypatch):
     assert result.program.constants[1] == pytest.approx(np.mean(y - 0.5 * x), rel=1e-9)
 
 
+@pytest.mark.parametrize("value", [math.sqrt(19.62), 31.0062766802998 / 7 * 1.0000001])
+@pytest.mark.parametrize("noise", [1e-6, 3e-6, 1e-5, 4e-5])
+def test_an_odd_name_needs_more_than_a_few_digits(value, noise):
+    """pi**3/7 is 4.42946810: so near to sqrt(19.62), 4.42944692, that five digits are no proof."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(1, 5, 60)
+        program = Program.parse(f"{value!r}*sqrt(x)")
+        y = program.evaluate(x[:, None])
+        y += noise * y.std() * rng.normal(size=60)
+        assert probably_neat(program, x[:, None], y).neat == (None,)
+
+
+def test_the_root_of_a_decimal_is_told_where_many_digits_are_known():
+    x = np.random.default_rng(0).uniform(1, 5, 400)
+    y = math.sqrt(19.62) * x * (1 + 1e-8 * np.random.default_rng(1).normal(size=400))
+    assert probably_neat(Program.parse("4.42944692*x"), x[:, None], y).names == ("sqrt(19.62)",)
+
+
 factors = st.fractions(Fraction(1, 32), 32, max_denominator=32)
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -227,6 +228,25 @@ def test_few_digits_do_not_decide_for_a_power_of_pi():
     y = np.round(X[:, 0] / np.pi, 3)
     result = rounded(Program.parse("0.3183*x"), X, y, growth=0.01)
     assert result.names in [("0.318",), ("0.3183",)]
+
+
+def test_an_odd_name_must_be_nearer_than_chance():
+    """31/7 is 4.42857, and sqrt(19.62) is 4.42945: one fraction in many is as near to anything."""
+    X = np.random.default_rng(0).uniform(1, 5, (40, 1))
+    for places in (1, 2, 3, 4):
+        y = np.round(math.sqrt(19.62) * X[:, 0], places)
+        fitted = float(X[:, 0] @ y / (X[:, 0] @ X[:, 0]))
+        for growth in (0.01, 0.1, 0.5):
+            (neat,) = rounded(Program.parse(f"{fitted!r}*x"), X, y, growth=growth).neat
+            assert neat is None or neat.text.replace(".", "").isdigit()
+
+
+def test_exact_data_name_the_root_of_a_decimal():
+    X = line()
+    result = rounded(Program.parse("4.42944691807*x"), X, math.sqrt(19.62) * X[:, 0])
+    assert result.names == ("sqrt(19.62)",)
+    assert result.sympy().coeff(sympy.Symbol("x")) == sympy.sqrt(sympy.Rational(981, 50))
+    assert Program.parse(str(result)).evaluate(X) == pytest.approx(math.sqrt(19.62) * X[:, 0])
 
 
 def test_a_rounding_is_complete_when_no_long_number_is_left():

@@ -25,7 +25,7 @@ from symseek import InputError, Program
 from symseek.cli import main
 from symseek.experiments import Listener, Record, Spec, Store
 from symseek.experiments.runs.pool import ProcessPool
-from symseek.experiments.runs.runner import drive
+from symseek.experiments.runs.runner import drive, run
 from symseek.files.tables import read_table
 from symseek.many import groups
 from symseek.many.fit import EXECUTE, execute
@@ -695,3 +695,52 @@ def test_no_more_cores_are_used_than_there_are(monkeypatch: pytest.MonkeyPatch) 
     assert chosen(300, None, "auto", None) == Workers(None, "auto", 1)
     with pytest.raises(InputError, match="leave out `threads`"):
         chosen(300, None, "auto", 2)
+
+
+# --- on a cluster
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Ray leaves sockets to the collector
+def test_a_cluster_whose_workers_are_killed_does_each_fit_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = pytest.importorskip("ray", reason="Ray is not installed")
+    source = str(Path(symseek.__file__).parents[1])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([source, *filter(None, sys.path)]))
+    files = some_files(tmp_path / "data", 12)
+    folder = many(tmp_path / "fits", files)
+    killed: list[int] = []
+
+    class Kills(Listener):
+        def finished(self, record: Record) -> None:
+            if len(killed) < 3:
+                killed.extend(_kill_a_ray_worker())
+
+    ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=10**8)
+    try:
+        with Store(folder.path / "fits.sqlite") as store:
+            specs = folder.specs(Workers(cluster="local"), report=False)
+            outcome = run(specs, store, cluster="local", listener=Kills(), execute=EXECUTE)
+    finally:
+        ray.shutdown()
+    assert killed
+    assert (outcome.counts.done, outcome.counts.failed, outcome.ran) == (12, 0, 12)
+    wanted = many(tmp_path / "here", files)
+    formulas = [execute(spec).expression for spec in wanted.specs(Workers(), report=False)]
+    assert [line.formula for line in folder.lines()] == formulas
+
+
+def _kill_a_ray_worker() -> list[int]:
+    """Kill one that does a fit, of the cluster that this process has started."""
+    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True)
+    rows = [line.split(None, 2) for line in listed.stdout.splitlines()[1:]]
+    parents = {int(pid): int(parent) for pid, parent, *_ in rows}
+    for pid, _, *words in rows:
+        above, worker = int(pid), bool(words) and words[0].startswith("ray::_do")
+        while worker and above in parents and above != os.getpid():
+            above = parents[above]
+        if worker and above == os.getpid():
+            os.kill(int(pid), signal.SIGKILL)
+            return [int(pid)]
+    return []

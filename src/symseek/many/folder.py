@@ -232,10 +232,11 @@ class ManyFolder:
         from symseek.report.summary import summary_csv, summary_html
 
         about = {"target": self.request.target, **({} if self.by is None else {"by": self.by})}
+        usual = Settings().to_dict()
         about |= {
             name: "none" if value is None else str(value)
             for name, value in self.request.settings.to_dict().items()
-            if value != getattr(Settings, name)
+            if value != usual[name] or name == "seed"
         }
         refuse_links(self.path)
         reported = {

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 FEWEST_ROWS = 3  # a line fits any two points
 LARGEST = 1e150  # the squares of larger numbers overflow
+_BLOCK = 1 << 16  # rows looked at together, so that no copy of a large table is made
 _SMALL, _LARGE = 0.01, 100.0  # a column whose typical size is between these is left alone
 
 
@@ -33,7 +34,7 @@ _SMALL, _LARGE = 0.01, 100.0  # a column whose typical size is between these is 
 class Data:
     """Inputs, target and row weights, checked."""
 
-    X: Floats  # [N, n]
+    X: Floats  # [N, n], in any order of memory: a large table is never copied
     y: Floats  # [N]
     weights: Floats  # [N], mean 1
 
@@ -68,7 +69,7 @@ class Data:
         target = _vector(y, "y", rows)
         _refuse_non_finite(inputs, [f"column {name!r} of X" for name in variables])
         _refuse_non_finite(target[:, None], ["y"])
-        return cls(np.ascontiguousarray(inputs), target, _row_weights(weights, rows))
+        return cls(inputs, target, _row_weights(weights, rows))
 
     @cached_property
     def spread(self) -> float:
@@ -82,7 +83,13 @@ class Data:
         weights = self.weights[chosen]
         if not weights.sum() > 0:
             raise InputError("all rows that were drawn have weight 0; give weights to more rows")
-        return Data(self.X[chosen], self.y[chosen], weights * (len(chosen) / weights.sum()))
+        X = self.X.take(chosen, axis=0)  # row after row, however the table lies in memory
+        return Data(X, self.y[chosen], weights * (len(chosen) / weights.sum()))
+
+    def counted(self) -> Data:
+        """The rows that have a weight; no copy where all have one."""
+        kept = self.weights > 0
+        return self if kept.all() else self.rows(np.flatnonzero(kept))
 
     def merged(self) -> Data:
         """Equal rows as one row of their weight together, in an order that the values decide.
@@ -144,7 +151,9 @@ class Data:
         return Data(self.X[rows], self.y[rows], times[rows] * (len(rows) / count))
 
     def scaled(self, scales: Scales) -> Data:
-        """The rows in other units."""
+        """The rows in other units; no copy where those are the same."""
+        if scales.target == 1.0 and (scales.inputs == 1.0).all():
+            return self
         return replace(self, X=self.X / scales.inputs, y=self.y / scales.target)
 
     def refuse_few_rows(self) -> None:
@@ -214,9 +223,11 @@ def _vector(values: ArrayLike, what: str, rows: int) -> Floats:
 
 
 def _refuse_non_finite(table: Floats, names: Sequence[str]) -> None:
-    bad = ~np.isfinite(table)
-    if bad.any():
-        row, column = (int(each) for each in np.argwhere(bad)[0])
+    for start in range(0, len(table), _BLOCK):
+        bad = ~np.isfinite(table[start : start + _BLOCK])
+        if not bad.any():
+            continue
+        row, column = (int(each) for each in np.argwhere(bad)[0] + (start, 0))
         raise InputError(
             f"{names[column]} has {table[row, column]} in row {row};"
             " remove or replace rows with missing or infinite values"

@@ -53,7 +53,7 @@ class Ending:
         residuals = self.measure.residuals(picked)
         if self.measure.digits.explain(residuals):
             return False
-        return not looks_random(residuals, self.measure.data.X)
+        return not looks_random(residuals, self.measure.neighbours)
 
     def depends_on(self, budget: int, state: SearchState) -> bool:
         """Whether another budget, as long as it is not spent, might have changed the search."""

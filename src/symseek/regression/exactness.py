@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from symseek.data import Data, Scales
 from symseek.programs import Program
 
-__all__ = ["Digits", "looks_random"]
+__all__ = ["Digits", "Neighbours", "looks_random"]
 
 Floats = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class Digits:
     """
 
     step: Floats  # [N] the unit of the last digit of each y; 0 where it is a full float64
-    inputs: Floats  # [N, n] the same of the inputs that were rounded
+    inputs: Floats  # [k, n] the same of the inputs that were rounded, on the rows looked at
     tolerance: float  # the root mean square that arithmetic alone explains
     spread: float
 
@@ -54,11 +54,11 @@ class Digits:
     def of(cls, data: Data, scales: Scales | None = None) -> Digits:
         """The digits of these rows, for the same rows in other units if there are scales."""
         scales = scales or Scales.none(data.X.shape[1])
-        step, inputs = _steps(data.y), np.zeros_like(data.X)
+        step, inputs = _steps(data.y), np.zeros_like(_looked_at(data.X))
         if step.any():  # a target with all digits was computed from the inputs as they stand
             for at, column in enumerate(data.X.T):
                 if _measured(column):
-                    inputs[:, at] = _steps(column, coarse=True)
+                    inputs[:, at] = _looked_at(_steps(column, coarse=True))
         spread, largest = data.spread / scales.target, float(np.abs(data.y).max()) / scales.target
         tolerance = max(_ARITHMETIC * spread, _ULPS * _EPS * largest)
         return cls(step / scales.target, inputs / scales.inputs, tolerance, spread)
@@ -99,8 +99,7 @@ class Digits:
         if not self.inputs.any():
             return min(self.error, 1.0)
         parts = [self.error]
-        some = slice(None, None, -(-len(X) // _MOST))
-        X, inputs = X[some], self.inputs[some]
+        X, inputs = _looked_at(X), self.inputs
         values = program.evaluate(X)
         for at in np.flatnonzero(inputs.any(axis=0)):
             moved = X.copy()
@@ -111,6 +110,11 @@ class Digits:
             change = np.where(np.isfinite(change), change, 0.0)
             parts.append(_root_mean_square(change) / self.spread)
         return min(math.hypot(*parts), 1.0)
+
+
+def _looked_at(rows: Floats) -> Floats:
+    """Some of the rows, evenly spread, where there are many."""
+    return rows[:: -(-len(rows) // _MOST)]
 
 
 def _root_mean_square(values: Floats) -> float:
@@ -185,11 +189,32 @@ def _reads_back(value: float, count: int, style: str) -> bool:
     return count >= 0 and float(f"{value:.{count}{style}}") == value
 
 
-def looks_random(residuals: Floats, X: Floats, chance: float = _UNLIKELY) -> bool:
+class Neighbours:
+    """Which of the rows looked at are neighbours: along each input, and in all inputs together."""
+
+    def __init__(self, X: Floats) -> None:
+        self._X = _looked_at(X)
+
+    @cached_property
+    def orders(self) -> list[NDArray[np.intp]]:
+        """The rows in the order of each input that varies."""
+        varied = (column for column in self._X.T if column.min() < column.max())
+        return [np.argsort(column, kind="stable") for column in varied]
+
+    @cached_property
+    def nearest(self) -> NDArray[np.intp]:
+        """The row nearest to each row in all inputs."""
+        return _nearest(self._X)
+
+
+def looks_random(
+    residuals: Floats, X: Floats | Neighbours, chance: float = _UNLIKELY
+) -> bool:
     """Whether neighbouring rows tell nothing of each other's residuals, as with noise.
 
     Rows are neighbours along each input, and in all inputs together. What is compared is ranks, so
-    that outliers count no more than others. Residuals are no noise when neighbours are more alike
+    that outliers count no more than others. To ask about many formulas on the same rows, make their
+    `Neighbours` once and give those instead of X. Residuals are no noise when neighbours are more alike
     than those of noise would be with this `chance`, in all comparisons together.
 
     >>> x = np.linspace(0, 10, 50)
@@ -202,16 +227,14 @@ def looks_random(residuals: Floats, X: Floats, chance: float = _UNLIKELY) -> boo
         return False
     if len(residuals) < _FEWEST:
         return True
-    every = slice(None, None, -(-len(residuals) // _MOST))
-    residuals, X = residuals[every], X[every]
+    neighbours = X if isinstance(X, Neighbours) else Neighbours(X)
+    residuals, orders = _looked_at(residuals), neighbours.orders
     ranks = np.argsort(np.argsort(residuals, kind="stable"), kind="stable").astype(np.float64)
     ranks = (ranks - ranks.mean()) / ranks.std()
-    orders = [np.argsort(column, kind="stable") for column in X.T if column.min() < column.max()]
     alike = [np.mean(ranks[order[1:]] * ranks[order[:-1]]) for order in orders]
     if len(orders) > 1:
-        nearest = _nearest(X)
         # Two rows that are each other's nearest count twice.
-        alike.append(np.mean(ranks * ranks[nearest]) / math.sqrt(1.6))
+        alike.append(np.mean(ranks * ranks[neighbours.nearest]) / math.sqrt(1.6))
     # One alarm is enough, so each comparison gets its share of the chance of a false one.
     limit = NormalDist().inv_cdf(1 - chance / max(len(alike), 1))
     return all(value * math.sqrt(len(ranks)) < limit for value in alike)

@@ -17,7 +17,7 @@ from symseek.data import Data, Scales
 from symseek.model import Accuracy, HasAccuracy, loss
 from symseek.programs import Program
 from symseek.regression import picking
-from symseek.regression.exactness import Digits
+from symseek.regression.exactness import Digits, Neighbours
 from symseek.rewards import ErrorReward, Reward
 from symseek.tokens import Library
 
@@ -91,6 +91,11 @@ class Measure:
         digits = self.digits
         floor = digits.error if program is None else digits.error_of(program, self.data.X)
         return max(error, floor)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The neighbours among the rows, by which residuals are tested for noise."""
+        return Neighbours(self.data.X)
 
     def residuals(self, program: Program) -> Floats:
         """What a program leaves of y [N]."""

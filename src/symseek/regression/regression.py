@@ -29,6 +29,7 @@ from symseek.loop import Iteration, Result, Stopped
 from symseek.model import Formula, Layout, Model, full_library
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
+from symseek.regression.all_rows import AllRows
 from symseek.regression.ending import Ending
 from symseek.regression.guesses import guessed
 from symseek.regression.measure import Measure
@@ -37,7 +38,7 @@ from symseek.regression.telling import LOOKED_AT, Telling
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search
 from symseek.structure.cycles import cyclic_programs
-from symseek.structure.proposals import SHARE, Proposals
+from symseek.structure.proposals import MOST_ROWS, SHARE, Proposals
 from symseek.tokens import Library
 
 __all__ = ["Regression", "simple_programs"]
@@ -47,6 +48,7 @@ Floats = NDArray[np.float64]
 _LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
 _UNSIMPLIFIED = 3  # times as long as that: what it writes at first
 _LINE = 5  # tokens of c*x + c, which is always tried
+_JUDGED = 20_000  # rows by which formulas are chosen; what is chosen is graded on all
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 _FEW_SHORT = 400  # pairs of variables, for which every operator is tried
 
@@ -78,37 +80,23 @@ class Regression:
         self.reward = reward_named(settings.reward)
         self.full = full_library(features, settings.operators)
         data = Data.checked(X, y, self.full.variables, weights)
-        if len(data.y) <= _MERGED:
-            data = data.merged()
-        else:
-            data = data.rows(np.flatnonzero(data.weights > 0))
+        data = data.merged() if len(data.y) <= _MERGED else data.counted()
         data.refuse_few_rows()
         data.refuse_extreme_target()
         data.refuse_constant_target("there is no formula to find, and the normalised error")
         self.train, self.validation = data.split(settings.validation, settings.seed)
         self.train.refuse_constant_target("the normalised error of the rows to train on")
-        self.scales = self._scales()
+        judged = self.train.sampled(_JUDGED, 0)
+        self.scales = self._scales(judged)
         numbers = ["const"] if settings.constants else []
         self.library = Library([*settings.operators, *numbers], self.full.variables)
         self.guesses = self._guessed()
         sampled = self.train.sampled(settings.sample_rows, settings.seed)
         self.searched = sampled.scaled(self.scales)
         self.searched.refuse_constant_target("the normalised error of the rows sampled")
-        self.measure = Measure(self.train, self.reward, self.library)
+        self.measure = Measure(judged, self.reward, self.library)
         self.engine = self._engine()
-        self.telling = Telling(
-            self.full,
-            self.library,
-            self.train,
-            self.validation,
-            self.searched,
-            self.scales,
-            self.reward,
-            self.measure,
-            settings.constants,
-            self.engine,
-            settings.threads,
-        )
+        self.telling = self._telling(judged)
         self._searched_by = Measure(sampled, self.reward, self.library, self.scales)
         with faults_told():
             self.searches = [
@@ -116,21 +104,40 @@ class Regression:
             ]
         self.search = self.searches[0]  # that runs, or ran last
 
-    def _scales(self) -> Scales:
+    def _scales(self, data: Data) -> Scales:
         columns = len(self.full.variables)
         # Without constants a formula has nothing to turn the units of x*y into those of y with.
         if not self.settings.scale or not self.settings.constants:
             return Scales.none(columns)
-        scales = Scales.of(self.train.X, self.train.y)
+        scales = Scales.of(data.X, data.y)
         # A reward in the target's own units means those of the user.
         free = isinstance(self.reward, ErrorReward) and self.reward.needs_spread
         return scales if free else replace(scales, target=1.0)
+
+    def _telling(self, judged: Data) -> Telling:
+        """What tells of formulas: chosen on some of the rows, with the numbers of all of them."""
+        settings, train, validation = self.settings, self.train, self.validation
+        every = AllRows(train, validation, self.reward, self.engine, settings.threads)
+        return Telling(
+            self.full,
+            self.library,
+            judged,
+            None if validation is None else validation.sampled(_JUDGED, 0),
+            self.searched,
+            self.scales,
+            self.reward,
+            self.measure,
+            settings.constants,
+            self.engine,
+            settings.threads,
+            None if judged is train else every,
+        )
 
     def _guessed(self) -> Programs | None:
         """What the user has guessed."""
         if not self.settings.guesses:
             return None
-        columns = self.full, self.library, self.train.X, self.scales
+        columns = self.full, self.library, self.train.sampled(_JUDGED, 0).X, self.scales
         return guessed(self.settings.guesses, *columns, self.longest)
 
     def _engine(self) -> str | Engine:
@@ -189,10 +196,11 @@ class Regression:
         if not (settings.structure and evolves and Proposals.suit(self.reward)):
             return None
 
-        rows = self.train.scaled(self.scales)
+        # The same rows for every seed, so that searches can share what they show.
+        rows = self.train.sampled(MOST_ROWS, 0)
         return Proposals(
             self.library,
-            rows,
+            rows.scaled(self.scales),
             self.longest * (_UNSIMPLIFIED if self.longest > settings.max_length else 1),
             partial(self._search_some_rows, seed=seed),
             settings.threads,
@@ -305,7 +313,7 @@ class Regression:
             proposed = [self.telling.simple(each) for each in self._shortlist()]
             # How short these are shows once their numbers are neat, so none is left out before.
             tightened = dict.fromkeys([*self.telling.tightened([*programs, *proposed]), *proposed])
-            programs = self.telling.refitted(list(tightened), self.train.scaled(self.scales))
+            programs = self.telling.refitted(list(tightened), self.telling.scaled)
         programs = [each for each in programs if len(each) <= max(self.longest, _LINE)]
         if self.settings.constants or not programs:
             programs = [self.telling.number(), *programs]
@@ -313,6 +321,8 @@ class Regression:
         if final:
             programs = [self.telling.neat(each) for each in programs]
         formulas = self.telling.front([self.telling.formula(each) for each in programs])
+        if final:
+            formulas = self.telling.front([self.telling.final(each) for each in formulas])
         formulas = self._counted(formulas)
         picked, rule = self.telling.pick(formulas, self.settings.pick)
         about = self.layout, self.train.spread

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.data import Data
+from symseek.structure.screening import screened
 from symseek.structure.surrogate import Surrogate, left_out
 from symseek.structure.view import ONE, Part, Sum, View, product
 
@@ -34,7 +35,7 @@ _SLOPES = 6.0  # times the error of a surrogate: that of its slopes, about
 _LARGEST = 6  # exponent
 _SUBSETS = 300  # of columns to eliminate that are looked at
 _SUMS, _STRETCHES, _IDLE = 3, 5, 2  # tried in each round, the likeliest first
-_WIDE = 9  # columns beyond which those of no use go several at a time
+_WIDE = 9  # columns beyond which they are screened, and then go several at a time
 _SKETCHED, _TRIED_AGAIN = 120, 2  # terms of a sketch by which columns are chosen, and how many
 _ROUNDINGS = 2  # of each group of stretches
 _WORSE = 2.5  # standard errors by which fewer columns may seem to predict worse
@@ -127,6 +128,12 @@ def reduced_view(
 
 def _fewest_columns(view: View, rows: _Rows) -> _Known | None:
     """What a view comes to by one step after another."""
+    if len(view.columns) > _WIDE:
+        rows.check()
+        kept = screened(rows.data.X, rows.data.y, rows.data.weights)
+        view = View(tuple(view.columns[at] for at in kept), view.factor)
+        if not kept:
+            return None
     known = rows.known(view)
     missed = list(view.columns)
     if known is not None and known.error <= _MOST_CLOSE:

@@ -83,7 +83,7 @@ class Data:
         weights = self.weights[chosen]
         if not weights.sum() > 0:
             raise InputError("all rows that were drawn have weight 0; give weights to more rows")
-        X = self.X.take(chosen, axis=0)  # row after row, however the table lies in memory
+        X = np.ascontiguousarray(self.X[chosen])  # row after row, however the table lies
         return Data(X, self.y[chosen], weights * (len(chosen) / weights.sum()))
 
     def counted(self) -> Data:

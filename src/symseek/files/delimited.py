@@ -156,7 +156,7 @@ class Delimited:
             **({} if version >= (3, 1) else {"float_precision": "round_trip"}),
         )
         blocks = [np.ascontiguousarray(chunk[list(columns)].to_numpy()) for chunk in chunks]
-        return np.concatenate(blocks)
+        return _stacked(blocks)
 
     def _converted(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers record by record; the first that is too long or no number is refused."""
@@ -168,7 +168,7 @@ class Delimited:
             decimal = self.heading.decimal
             values = [[value_of(record[at], decimal) for at in columns] for _, record in portion]
             blocks.append(np.array(values, dtype=np.float64))
-        return np.concatenate(blocks)
+        return _stacked(blocks)
 
     def _refuse_text(
         self, line: int, record: Sequence[str], columns: Collection[int], cell_error: CellError
@@ -201,6 +201,17 @@ class Delimited:
         with opened(self.path) as text:
             every = records(self.path, text, self.heading.delimiter)
             yield from islice(every, self.heading.skipped, None)
+
+
+def _stacked(blocks: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The rows of all blocks in one array; each block is let go of as soon as it is copied."""
+    end = sum(map(len, blocks))
+    table = np.empty((end, blocks[0].shape[1]))
+    while blocks:
+        block = blocks.pop()
+        table[end - len(block) : end] = block
+        end -= len(block)
+    return table
 
 
 def _comments(path: Path, names: int) -> int:

@@ -134,7 +134,7 @@ def training_table(
         refuse_other_than_count(source, values[:, -1])
         notes += ("left out column 1, which has no name and only counts the rows",)
     rows, dropped = _whole_rows(source, wanted, values, drop_missing)
-    values, notes = values[rows], (*notes, *dropped)
+    values, notes = _taken(values, rows), (*notes, *dropped)
     refuse_few_rows(source, len(values))
     y = values[:, len(names)].copy()
     refuse_constant(source, target, y)
@@ -142,7 +142,7 @@ def training_table(
     if weights is not None:
         row_weights = values[:, len(names) + 1].copy()
         refuse_bad_weights(source, weights, row_weights, rows)
-    X = np.ascontiguousarray(values[:, : len(names)])
+    X = values[:, : len(names)]  # no copy: a large table is in memory once
     layout = Layout(tuple(map(source.names.index, names)), source.first_row)
     return TrainingTable(X, y, row_weights, names, target, source.path, layout, notes)
 
@@ -168,7 +168,7 @@ def read_inputs(
     X = _values(source, names)
     rows, dropped = _whole_rows(source, names, X, drop_missing)
     ignored = tuple(name for name in source.names if name not in names)
-    return InputTable(X[rows], names, ignored, rows, source.path, (*source.notes, *dropped))
+    return InputTable(_taken(X, rows), names, ignored, rows, source.path, (*source.notes, *dropped))
 
 
 def read_all(path: str | os.PathLike[str], delimiter: str | None = None) -> DataFrame:
@@ -368,7 +368,9 @@ def _whole_rows(
     source: Source, names: Sequence[str], values: Floats, drop_missing: bool
 ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     """The rows without missing values, which must be all unless they may be dropped; and notes."""
-    gone = np.isnan(values).any(axis=1)
+    gone = np.zeros(len(values), dtype=bool)
+    for column in values.T:
+        gone |= np.isnan(column)
     rows = np.flatnonzero(~gone) if drop_missing else np.arange(len(values))
     for i, name in enumerate(names):
         if name:  # the count of the rows has its own check
@@ -380,6 +382,11 @@ def _whole_rows(
     many = "one row" if gone.sum() == 1 else f"{gone.sum():,} of {len(values):,} rows"
     where = source.where(int(gone.argmax()))
     return rows, (f"left out {many} with missing values, the first in {where}",)
+
+
+def _taken(values: Floats, rows: NDArray[np.intp]) -> Floats:
+    """Some of the rows; no copy if these are all."""
+    return values if len(rows) == len(values) else values[rows]
 
 
 def no_rows(source: Source, what: str = "column names but no rows") -> InputError:

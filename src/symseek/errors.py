@@ -13,7 +13,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["QUOTED", "InputError", "shown", "suggestion", "unknown_name"]
+__all__ = ["OUT_OF_MEMORY", "QUOTED", "InputError", "shown", "suggestion", "unknown_name"]
 
 # A list of known names longer than this is a wall of text, not a hint.
 _LISTED = 40
@@ -23,6 +23,13 @@ _SEARCHED = 2_000  # names among which the nearest is found at once
 QUOTED = 40
 """The most characters of someone's input that a message repeats in one place; no message has two
 such places and more."""
+
+
+OUT_OF_MEMORY = (
+    "there is not enough memory for this table; search fewer rows with `sample_rows`, choose fewer"
+    " columns with `features`, or give fewer rows"
+)
+"""What is said where NumPy or Python has run out of memory."""
 
 
 class InputError(ValueError):

@@ -34,6 +34,7 @@ __all__ = [
     "Iteration",
     "LoopState",
     "Looped",
+    "NoProposals",
     "OutOfTime",
     "Result",
     "Stopped",
@@ -61,6 +62,10 @@ class Stopped(enum.Enum):
 
 class OutOfTime(Exception):
     """What is being looked for takes too much of the time."""
+
+
+class NoProposals(Exception):
+    """What proposes programs to a search has failed; the search runs without it."""
 
 
 @dataclass(frozen=True)

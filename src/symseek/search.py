@@ -30,6 +30,7 @@ from symseek.loop import (
     Iteration,
     Looped,
     LoopState,
+    NoProposals,
     OutOfTime,
     Stopped,
     Tally,
@@ -126,6 +127,7 @@ class SearchState(LoopState):
     population: Population | None = None  # that an evolution goes on with, [B] programs
     begun: int = 0  # expressions graded when the policy last began anew
     unaided: bool = False  # whether it has gone on without proposals, which took too long
+    failed: bool = False  # whether proposals have failed; none are asked for from then on
 
 
 class Proposer(Protocol):
@@ -135,7 +137,8 @@ class Proposer(Protocol):
         """Programs in groups, to be graded one after another.
 
         If they take too much of the time it raises `OutOfTime`. From then on the search asks for
-        those of iteration 0, until it gets them.
+        those of iteration 0, until it gets them. If it fails it raises `NoProposals`, and is not
+        asked again.
         """
 
     def shortlist(self, expressions: int) -> list[Program]:
@@ -242,7 +245,7 @@ class Search(Looped):
         config, clock = self.config, tally.clock
         room = self._room(tally)
         batch, entropy = self._first_batch(state, tally)
-        batch, unaided = self._with_proposals(batch, state, tally, room)
+        batch, aid = self._with_proposals(batch, state, tally, room)
         graded, population = batch, None
         if self.evolver is not None:
             graded, population = self.evolver(
@@ -261,7 +264,7 @@ class Search(Looped):
             objective=objective,
             population=population,
             begun=state.begun,
-            unaided=unaided,
+            **aid,
             **tally.closed(batch, state, epsilon, entropy),
         )
 
@@ -280,25 +283,29 @@ class Search(Looped):
 
     def _with_proposals(
         self, batch: Graded, state: SearchState, tally: Tally, room: Callable[[], int]
-    ) -> tuple[Graded, bool]:
-        """The batch with what is proposed, and whether the search goes on without proposals.
+    ) -> tuple[Graded, dict[str, bool]]:
+        """The batch with what is proposed, and whether the search runs without proposals, and why.
 
-        If they take too long it goes on as if there had never been any, and a search without them
-        repeats it. With more time, a search that is resumed gets them.
+        If they take too long it runs as if there had never been any, and a search without them
+        repeats it. With more time, a search that is resumed gets them. If they fail, what this
+        iteration has got of them is dropped, and no later one asks: a search that is resumed
+        then comes to the same.
         """
-        if self.proposals is None or not room():
-            return batch, state.unaided
+        aid = {"unaided": state.unaided, "failed": state.failed}
+        if self.proposals is None or state.failed or not room():
+            return batch, aid
         own, before = batch, copy(tally)
         try:
             for proposed in self.proposals(0 if state.unaided else state.iteration, tally):
                 batch = self._joined(batch, proposed, tally)
                 if not room():
                     break
-        except OutOfTime:
+        except (OutOfTime, NoProposals) as reason:
             tally.goes_on_from(before)
             tally.front = before.front
-            return own, True
-        return batch, False
+            failed = isinstance(reason, NoProposals)
+            return own, {"unaided": not failed, "failed": failed}
+        return batch, {"unaided": False, "failed": False}
 
     def _joined(self, batch: Graded, proposed: Programs, tally: Tally) -> Graded:
         """The batch with proposals that the constraints allow; the front looks at all of them."""

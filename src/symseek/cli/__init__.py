@@ -23,7 +23,7 @@ from symseek.cli.options import (
     parse_seeds,
     say,
 )
-from symseek.errors import InputError
+from symseek.errors import OUT_OF_MEMORY, InputError
 from symseek.version import __version__
 
 __all__ = ["main", "parse_seeds"]
@@ -78,6 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code
     except InputError as error:
         say(in_command_line_terms(str(error), options.parser, commands.choices))
+        return BAD_INPUT
+    except MemoryError:
+        say(in_command_line_terms(OUT_OF_MEMORY, options.parser, commands.choices))
         return BAD_INPUT
     except KeyboardInterrupt:
         say("stopped by Ctrl-C")

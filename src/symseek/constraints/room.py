@@ -5,6 +5,9 @@ matter of counting. Relations between tokens can change that: below `log`, say, 
 allowed. Then the sampler must keep enough room for what is still open, and must not close what the
 least length still needs. The figures here are cautious about siblings not yet drawn, so a promise
 can be kept.
+
+A table may have thousands of variables, which are alike here. So everything is found for one token
+of each kind, and then given to all of the kind.
 """
 
 from __future__ import annotations
@@ -28,61 +31,122 @@ Sizes = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
+def kinds(tables: Tables) -> NDArray[np.intp]:
+    """The kind [L] of each token, by number: no rule of the tables tells two of a kind apart."""
+    size = len(tables.library)
+    masks = [mask for pair in tables.descendants for mask in pair] + tables.not_all
+    # By token: what may be below it and to its right, where it may be itself, the sets it is in.
+    told = [
+        tables.library.arity[:, None].astype(np.uint8),
+        np.packbits(tables.child[:-1].reshape(size, -1), axis=1),
+        np.packbits(tables.sibling[:-1], axis=1),
+        np.packbits(tables.child.reshape(-1, size), axis=0).T,
+        np.packbits(tables.sibling, axis=0).T,
+        *(mask[:, None].astype(np.uint8) for mask in masks),
+    ]
+    known: dict[bytes, int] = {}
+    rows = np.concatenate(told, axis=1)
+    return np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.intp)
+
+
+@dataclass
+class _Rules:
+    """The part of the tables that sizes depend on, for one token of each of K kinds."""
+
+    arity: NDArray[np.intp]  # [K]
+    max_arity: int
+    capacity: int
+    child: Mask  # [K + 1, A, K]
+    sibling: Mask  # [K + 1, K]
+    descendants: list[tuple[Mask, Mask]]  # (ancestors, forbidden) [K]
+    not_all: list[Mask]  # [K]
+
+    @classmethod
+    def of(cls, tables: Tables, chosen: NDArray[np.intp]) -> _Rules:
+        parents = np.append(chosen, len(tables.library))
+        return cls(
+            tables.library.arity[chosen].astype(np.intp),
+            tables.max_arity,
+            tables.capacity,
+            tables.child[parents][:, :, chosen],
+            tables.sibling[np.ix_(parents, chosen)],
+            [(above[chosen], below[chosen]) for above, below in tables.descendants],
+            [alike[chosen] for alike in tables.not_all],
+        )
+
+
 @dataclass
 class Room:
     """Sizes by the set S of descendant rules in force.
 
     With few rules S runs over all subsets, as bits. With many it is 0 at the root and 1, all of
-    them in force, anywhere else.
+    them in force, anywhere else. Tokens in the tables that lead nowhere are forbidden there.
     """
 
     tables: Tables
 
     def __post_init__(self) -> None:
-        count = len(self.tables.descendants)
+        kind = kinds(self.tables)
+        self.rules = _Rules.of(self.tables, np.unique(kind, return_index=True)[1])
+        count = len(self.rules.descendants)
         self.exact = count <= _EXACT
         self.sets = 1 << count if self.exact else 2
-        size, arity = len(self.tables.library), self.tables.library.arity
-        self.used = np.arange(self.tables.max_arity) < arity[:, None]  # [L, A]
-        self.below = np.ones((self.sets, size), dtype=bool)  # [S, L] allowed under these rules
-        self.inside = np.empty((self.sets, size), dtype=np.intp)  # [S, L] the set below a token
+        self._apply()
+        self._find_sizes()
+        self._give_to_all(kind)
+
+    def _apply(self) -> None:
+        """What each set of rules allows, and which set is in force below each token."""
+        size, arity = len(self.rules.arity), self.rules.arity
+        self.used = np.arange(self.rules.max_arity) < arity[:, None]  # [K, A]
+        self.below = np.ones((self.sets, size), dtype=bool)  # [S, K] allowed under these rules
+        self.inside = np.empty((self.sets, size), dtype=np.intp)  # [S, K] the set below a token
         for active in range(self.sets):
             self.inside[active] = active if self.exact else 1
-            for bit, (ancestors, forbidden) in enumerate(self.tables.descendants):
+            for bit, (ancestors, forbidden) in enumerate(self.rules.descendants):
                 if self.exact:
                     self.inside[active][ancestors] |= 1 << bit
                 if active >> bit & 1 or (not self.exact and active):
                     self.below[active] &= ~forbidden
-        self._find_sizes()
+
+    def _give_to_all(self, kind: NDArray[np.intp]) -> None:
+        """Let every token have what was found for its kind."""
+        parents = np.append(kind, len(self.rules.arity))
+        self.slot_least, self.slot_most = self.slot_least[:, parents], self.slot_most[:, parents]
+        self.needs, self.holds = self.needs[:, kind], self.holds[:, kind]
+        if len(kind) == len(self.rules.arity):
+            self.tables.child = self.rules.child
+        else:
+            self.tables.child = self.rules.child[parents][:, :, kind]
 
     def _find_sizes(self) -> None:
         """The sizes of whole subtrees, then of positions."""
-        self.usable = self._avoid_dead_ends()  # [S, L]
-        self.least = self._least(self.usable, max)  # [S, L] of a subtree with this root
+        self.usable = self._avoid_dead_ends()  # [S, K]
+        self.least = self._least(self.usable, max)  # [S, K] of a subtree with this root
         self.usable &= self.least < UNBOUNDED
-        self.most = self._most()  # [S, L]
+        self.most = self._most()  # [S, K]
         self.slot_least = self._slots(self.least, UNBOUNDED, self.usable, max, np.min)
-        self.slot_most = self._slots(self.most, 0, self.usable, min, np.max)  # [S, L + 1, A]
-        # [S, L] below a token that stands in a position where the set is in force
+        self.slot_most = self._slots(self.most, 0, self.usable, min, np.max)  # [S, K + 1, A]
+        # [S, K] below a token that stands in a position where the set is in force
         self.needs = self._inside(self.slot_least)
         self.holds = self._inside(self.slot_most)
 
     def _avoid_dead_ends(self) -> Mask:
         """Forbid children that can never be completed or leave nothing for the place after them."""
-        tables, everything = self.tables, np.ones(self.below.shape, dtype=bool)
+        rules, everything = self.rules, np.ones(self.below.shape, dtype=bool)
         while True:
             usable = self._least(everything, min) < UNBOUNDED
-            child = tables.child & usable.any(axis=0)
-            for place in range(tables.max_arity - 1):
-                follows = np.einsum("pr,lr->pl", child[:-1, place + 1], tables.sibling[:-1])
-                wider = tables.library.arity > place + 1
+            child = rules.child & usable.any(axis=0)
+            for place in range(rules.max_arity - 1):
+                follows = np.einsum("pr,lr->pl", child[:-1, place + 1], rules.sibling[:-1])
+                wider = rules.arity > place + 1
                 child[:-1, place][wider] &= follows[wider]
-            if np.array_equal(child, tables.child):
+            if np.array_equal(child, rules.child):
                 return usable
-            tables.child = child
+            rules.child = child
 
     def _least(self, siblings: Mask, over: Callable[[Sizes], int]) -> Sizes:
-        arity = self.tables.library.arity
+        arity = self.rules.arity
         least = np.tile(np.where(arity == 0, 1, UNBOUNDED), (self.sets, 1)).astype(np.int64)
         while True:
             slots = self._slots(least, UNBOUNDED, siblings, over, np.min)
@@ -96,15 +160,15 @@ class Room:
         while True:
             slots = self._slots(most, 0, self.usable, min, np.max)
             new = np.where(self.usable, 1 + self._inside(slots), 0)
-            new[new > self.tables.capacity] = UNBOUNDED  # as good as any number
+            new[new > self.rules.capacity] = UNBOUNDED  # as good as any number
             if np.array_equal(new, most):
                 return most
             most = new
 
     def _inside(self, slots: Sizes) -> Sizes:
-        """[S, L] sums over the places below each token."""
-        size = len(self.tables.library)
-        below = slots[self.inside, np.arange(size)]  # [S, L, A]
+        """[S, K] sums over the places below each token."""
+        size = len(self.rules.arity)
+        below = slots[self.inside, np.arange(size)]  # [S, K, A]
         total: Sizes = np.where(self.used, below, 0).sum(axis=2)
         return total
 
@@ -116,11 +180,11 @@ class Room:
         over: Callable[[Sizes], int],
         best: Callable[..., Sizes],
     ) -> Sizes:
-        """[S, L + 1, A] the best size at each place, `over` what may stand to its left."""
-        size = len(self.tables.library)
-        slots = np.full((self.sets, size + 1, self.tables.max_arity), none, dtype=np.int64)
-        for parent in [*np.flatnonzero(self.tables.library.arity), size]:
-            places = 1 if parent == size else int(self.tables.library.arity[parent])
+        """[S, K + 1, A] the best size at each place, `over` what may stand to its left."""
+        size = len(self.rules.arity)
+        slots = np.full((self.sets, size + 1, self.rules.max_arity), none, dtype=np.int64)
+        for parent in [*np.flatnonzero(self.rules.arity), size]:
+            places = 1 if parent == size else int(self.rules.arity[parent])
             for place in range(places):
                 for active in range(self.sets):
                     fits = self._fits(int(parent), place, active, siblings[active])
@@ -131,16 +195,16 @@ class Room:
         return slots
 
     def _fits(self, parent: int, place: int, active: int, siblings: Mask) -> Mask:
-        """[cases, L] allowed at a place, one row for each thing that may stand to its left."""
-        tables = self.tables
-        allowed = tables.child[parent, place] & self.below[active]
+        """[cases, K] allowed at a place, one row for each thing that may stand to its left."""
+        rules = self.rules
+        allowed = rules.child[parent, place] & self.below[active]
         rows = [allowed] if place == 0 else []
         for left in range(place):
-            for sibling in np.flatnonzero(tables.child[parent, left] & siblings):
-                rows.append(allowed & tables.sibling[sibling])
-        if parent < len(tables.library) and place == tables.library.arity[parent] - 1:
-            for alike in tables.not_all:
-                before = tables.child[parent, :place] & siblings & alike  # [place, L]
+            for sibling in np.flatnonzero(rules.child[parent, left] & siblings):
+                rows.append(allowed & rules.sibling[sibling])
+        if parent < len(rules.arity) and place == rules.arity[parent] - 1:
+            for alike in rules.not_all:
+                before = rules.child[parent, :place] & siblings & alike  # [place, K]
                 if before.any(axis=1).all():
                     rows.append(allowed & ~alike)
         return np.array(rows, dtype=bool).reshape(-1, len(allowed))

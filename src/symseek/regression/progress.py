@@ -130,9 +130,10 @@ class _NotebookDisplay:
         progress = SearchProgress(self.regression, now)
         bar = f'<progress value="{progress.share:.4f}" max="1" style="width:20em"></progress>'
         head = f"<div>{bar} {progress.share:.0%} {progress}</div>"
-        if self.regression.structure is not None:
-            head += f"<div>{escape(self.regression.structure)}</div>"
-        self._show(head + table_html(self.regression.model(final=False)))
+        model = self.regression.model(final=False)
+        known = self.regression.structure  # as far as the formula that is picked agrees
+        head += "" if known is None else f"<div>{escape(known)}</div>"
+        self._show(head + table_html(model))
         self.due = _next_time(began, _REDRAW)
 
     def _show(self, html: str) -> None:
@@ -179,9 +180,10 @@ class _LiveDisplay:
         head = Table.grid(padding=(0, 1))
         bar = ProgressBar(total=1.0, completed=progress.share, width=30)
         head.add_row(bar, Text(f"{progress.share:4.0%}  {progress}"))
-        known = self.regression.structure
+        model = self.regression.model(final=False)
+        known = self.regression.structure  # as far as the formula that is picked agrees
         said = [] if known is None else [Text(known)]
-        return Group(head, *said, front_table(self.regression.model(final=False), _MOST_ROWS))
+        return Group(head, *said, front_table(model, _MOST_ROWS))
 
 
 def front_table(model: Model, most: int | None = None) -> Any:

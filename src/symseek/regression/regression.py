@@ -25,7 +25,7 @@ from symseek.data import Data, Scales
 from symseek.engines.choice import NATIVE, RACED, chosen, fixed
 from symseek.engines.faults import faults_told
 from symseek.engines.interface import Engine, engine_named
-from symseek.loop import Iteration, Result, Stopped
+from symseek.loop import Iteration, NoProposals, Result, Stopped
 from symseek.model import Formula, Layout, Model, full_library
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
@@ -37,7 +37,9 @@ from symseek.regression.settings import Settings
 from symseek.regression.telling import LOOKED_AT, Telling
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search
+from symseek.structure.agreement import agrees
 from symseek.structure.cycles import cyclic_programs
+from symseek.structure.guard import guarded
 from symseek.structure.proposals import MOST_ROWS, SHARE, Proposals
 from symseek.tokens import Library
 
@@ -103,6 +105,7 @@ class Regression:
                 self._seeded((settings.seed + at) % 2**64) for at in range(settings.seeds)
             ]
         self.search = self.searches[0]  # that runs, or ran last
+        self._picked: Program | None = None  # by the last model
 
     def _scales(self, data: Data) -> Scales:
         columns = len(self.full.variables)
@@ -221,15 +224,25 @@ class Regression:
 
     @property
     def structure(self) -> str | None:
-        """What the columns have been found to act like, in a sentence; None if like themselves."""
+        """What the columns have been found to act like, in a sentence; None if like themselves.
+
+        None also where the formula that was picked last depends on them in another way.
+        """
+        if self.search.state.failed:
+            return (
+                "the structure of this table could not be computed (numbers out of range, or too"
+                " little memory); the search ran without it"
+            )
         if self.search.state.unaided:
             return (
                 f"to look for structure takes more than {SHARE:.0%} of `max_seconds`; the search"
-                " went on without"
+                " ran without it"
             )
         proposals = self.search.proposals
         view = proposals.found if isinstance(proposals, Proposals) else None
         if view is None or not view.holds_in(self.scales.inputs):
+            return None
+        if self._picked is not None and not agrees(view, self._picked, self.train.X):
             return None
         return f"as far as the rows show, {view.told(self.target)}"
 
@@ -278,7 +291,12 @@ class Regression:
         return next((each for each in reasons if each not in seeds.GOES_ON), reasons[-1])
 
     def _cyclic(self) -> Programs:
-        programs = cyclic_programs(self.library, self.searched)
+        try:
+            with guarded():
+                programs = cyclic_programs(self.library, self.searched)
+        except NoProposals:
+            self.search.state = replace(self.search.state, failed=True)
+            return Programs.from_list([], self.library)
         return programs[programs.lengths <= self.settings.max_length]
 
     def _polished(self, program: Program) -> Program:
@@ -325,6 +343,7 @@ class Regression:
             formulas = self.telling.front([self.telling.final(each) for each in formulas])
         formulas = self._counted(formulas)
         picked, rule = self.telling.pick(formulas, self.settings.pick)
+        self._picked = formulas[picked].program
         about = self.layout, self.train.spread
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
 
@@ -335,7 +354,8 @@ class Regression:
         listed = [
             each
             for search in self.searches
-            if search.proposals is not None and search.iteration and not search.state.unaided
+            if search.proposals is not None and search.iteration
+            if not (search.state.unaided or search.state.failed)
             for each in search.proposals.shortlist(search.expressions)
         ]
         return list(dict.fromkeys(listed))
@@ -363,6 +383,7 @@ class Regression:
         """The model with the formula that another rule picks."""
         self.settings = replace(self.settings, pick=rule)
         picked, rule = self.telling.pick(list(model.formulas), rule)
+        self._picked = model.formulas[picked].program
         return replace(model, picked=picked, rule=rule)
 
 

@@ -25,6 +25,7 @@ from symseek.structure.numberless import without_numbers
 from symseek.structure.projection import EXACT, Candidate, Rows, exact_sums, near_sums
 from symseek.structure.quotients import quotients
 from symseek.structure.separation import Separation, separations
+from symseek.structure.solving import mean
 from symseek.structure.surrogate import Surrogate
 from symseek.structure.targets import Words, chain, targets
 from symseek.tokens import Library
@@ -295,9 +296,12 @@ def _separated(data: Data, given: _Words, close: float) -> list[Candidate]:
 
 def _part(data: Data, words: _Words, slack: float) -> list[tuple[str | float, ...]]:
     """The best candidates for a part: a number, or formulas of its columns."""
-    mean = float(np.average(data.y, weights=data.weights))
-    if np.sqrt(np.average((data.y - mean) ** 2, weights=data.weights)) < slack * abs(mean):
-        return [(mean,)]
+    number = mean(data.y, data.weights)
+    square = None if number is None else mean((data.y - number) ** 2, data.weights)
+    if number is None or square is None:
+        return []
+    if np.sqrt(square) < slack * abs(number):
+        return [(number,)]
     found = _exact(data, words, slack)
     if not found and len(words.names) == 1:
         found = _near(data, words, _NEAR_OF_A_PART)[:_NEAR_OF_A_PART]

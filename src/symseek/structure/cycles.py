@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from symseek.data import Data
 from symseek.programs import Program, Programs
+from symseek.structure.solving import least_squares, power_of_two
 from symseek.tokens import Library
 
 __all__ = ["cyclic_programs", "frequencies"]
@@ -23,10 +24,12 @@ Floats = NDArray[np.float64]
 
 _FEWEST = 12  # rows: with fewer, some frequency always fits
 _MOST = 2_000  # rows that are looked at
+_NARROWEST = 1e-300  # range of a column: a frequency along a narrower one overflows
 _FEWEST_WAVES = 1.5  # over all rows
 _FINENESS = 4  # frequencies tried for each that the rows tell apart
 _NEAR = 101  # frequencies tried around a peak
 _CLEAR = 25.0  # the chance that noise has such a peak is less than exp(-25/2)
+_MOST_COLUMNS = 100  # that are looked along
 _PEAKS = 2  # that are tried along a column
 
 
@@ -38,28 +41,41 @@ def frequencies(x: Floats, y: Floats) -> list[float]:
     0.524
     """
     every = slice(None, None, -(-len(x) // _MOST))
-    x, y = x[every], y[every]
+    with np.errstate(all="ignore"):  # what overflows is told by its values
+        return _frequencies(x[every], y[every])
+
+
+def _frequencies(x: Floats, y: Floats) -> list[float]:
     if not np.isfinite(x).all():
         return []
     gaps = np.diff(np.unique(x))
-    if len(gaps) + 1 < _FEWEST:
-        return []
     span = float(gaps.sum())
+    if len(gaps) + 1 < _FEWEST or not _NARROWEST < span < np.inf:
+        return []
     place = 2 * (x - x.min()) / span - 1
     trend = np.vander(place, 3)
-    left = y - trend @ np.linalg.lstsq(trend, y, rcond=None)[0]
+    # Powers are ratios, which no unit changes.
+    left = _remainder(trend, y / power_of_two(np.abs(y).max()))
     # One wave over all rows is a trend; two rows a wave is the most that even spacing tells.
     most = min(0.5 * span / float(np.median(gaps)), float(len(gaps)))
     found: list[float] = []
     for _ in range(_PEAKS):
+        if left is None:
+            break
         strongest, power = _strongest(x - x.min(), left, span, most)
         tried = _FINENESS * most
         if power * len(x) < _CLEAR + 2 * math.log(max(tried, 1.0)):
             break
         found.append(strongest)
         wave = np.column_stack([np.sin(strongest * x), np.cos(strongest * x), trend])
-        left = left - wave @ np.linalg.lstsq(wave, left, rcond=None)[0]
+        left = _remainder(wave, left)
     return found
+
+
+def _remainder(table: Floats, values: Floats) -> Floats | None:
+    """What the columns of a table do not explain; None if there is no telling."""
+    numbers = least_squares(table, values)
+    return None if numbers is None else values - table @ numbers
 
 
 def _strongest(x: Floats, left: Floats, span: float, most: float) -> tuple[float, float]:
@@ -108,22 +124,45 @@ def cyclic_programs(library: Library, data: Data) -> Programs:
     """
     found: list[Program] = []
     if {"add", "mul", "sin", "const"} <= set(library.names):
-        for column, name in zip(data.X.T, library.variables, strict=True):
+        for at in _smoothest(data):
+            column, name = data.X[:, at], library.variables[at]
             known = frequencies(column, data.y)
             for count in range(1, len(known) + 1):
                 for degree in (0, 1, 2):
                     words = _fitted(column, data.y, name, degree, known[:count])
-                    found.append(Program.from_preorder(words, library))
+                    if words is not None:
+                        found.append(Program.from_preorder(words, library))
     return Programs.from_list(found, library)
+
+
+def _smoothest(data: Data) -> list[int]:
+    """The columns to look along; of very many, those along which y changes least row by row.
+
+    >>> draw = np.random.default_rng(0)
+    >>> X = draw.uniform(0, 9, (400, 1_000))
+    >>> 7 in _smoothest(Data(X, np.sin(4 * X[:, 7]), np.ones(400)))
+    True
+    """
+    columns = data.X.shape[1]
+    if columns <= _MOST_COLUMNS:
+        return list(range(columns))
+    every = slice(None, None, -(-len(data.y) // _MOST))
+    X, y = data.X[every], data.y[every] / power_of_two(np.abs(data.y).max())
+    changes = [float((np.diff(y[np.argsort(x, kind="stable")]) ** 2).sum()) for x in X.T]
+    return sorted(np.argsort(changes, kind="stable")[:_MOST_COLUMNS].tolist())
 
 
 def _fitted(
     x: Floats, y: Floats, name: str, degree: int, frequencies: list[float]
-) -> list[str | float]:
+) -> list[str | float] | None:
     """A polynomial of x and waves of these frequencies, their constants by least squares."""
-    waves = [wave(each * x) for each in frequencies for wave in (np.sin, np.cos)]
-    table = np.column_stack([*waves, np.vander(x, degree + 1)])
-    numbers = np.linalg.lstsq(table, y, rcond=None)[0].tolist()
+    with np.errstate(all="ignore"):
+        waves = [wave(each * x) for each in frequencies for wave in (np.sin, np.cos)]
+        table = np.column_stack([*waves, np.vander(x, degree + 1)])
+    fitted = least_squares(table, y)
+    if fitted is None:
+        return None
+    numbers = fitted.tolist()
     words: list[str | float] = []
     for at, frequency in enumerate(frequencies):
         sine, cosine = numbers[2 * at : 2 * at + 2]

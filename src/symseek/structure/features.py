@@ -25,7 +25,7 @@ Floats = NDArray[np.float64]
 Rates: TypeAlias = dict[tuple[int, int], list[float]]  # by column and power of it, in halves
 
 _MOST = 48  # features in a family
-_LARGEST = 1e12
+_SMALLEST, _LARGEST = 1e-150, 1e12  # squares of smaller numbers underflow
 # Exponents of two columns u and v in pairs of products of them: u and u*v, u and u/v, ...
 _BASES = (
     ((1, 0), (1, 1)),
@@ -121,7 +121,7 @@ def families(
         kept = [
             each
             for each in unique.values()
-            if np.isfinite(each.values).all() and 0 < np.abs(each.values).max() < _LARGEST
+            if np.isfinite(each.values).all() and _SMALLEST < np.abs(each.values).max() < _LARGEST
         ][:_MOST]
         if kept:
             table = np.column_stack([each.values for each in kept])

@@ -8,6 +8,7 @@ rows themselves and compared with everything else that a search finds.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.structure.features import Family
+from symseek.structure.solving import factored, inverses, least_squares, lengths, mean
 from symseek.structure.targets import Target, Words, chain
 
 __all__ = ["Candidate", "exact_sums", "near_sums", "written"]
@@ -29,6 +31,7 @@ _MOST_TERMS = 12  # in an exact sum
 _SUBSETS = {1: 48, 2: 48, 3: 32, 4: 16}  # features in a family of which all sums are looked at
 _PROMISING = 40  # targets of a family for which sums are looked at
 _SAME = 1e-12
+_CUTOFF = 1e-12  # a singular value, over the largest, below which features are dependent
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,9 @@ class Rows:
         """The error of some values [N]; infinite where one is undefined."""
         if not np.isfinite(values).all():
             return np.inf
-        return float(np.sqrt(np.average((values - self.y) ** 2, weights=self.weights)))
+        with np.errstate(all="ignore"):
+            square = mean((values - self.y) ** 2, self.weights)
+        return np.inf if square is None else math.sqrt(square)
 
 
 def exact_sums(
@@ -63,47 +68,58 @@ def exact_sums(
 ) -> Iterator[Candidate]:
     """The targets in the span of a family, each with as few features as it needs."""
     T = _values(targets)
-    sizes = np.linalg.norm(T, axis=0)
-    scale = np.linalg.norm(family.table, axis=0)
-    Q, R = np.linalg.qr(family.table / scale)
+    sizes, scale = lengths(T), lengths(family.table)
+    factors = factored(family.table / scale)
+    if factors is None:
+        return
+    Q, R = factors
     Q = Q[:, np.abs(np.diag(R)) > 1e-9 * np.abs(np.diag(R)).max()]
     if Q.shape[1] > len(T) / ROWS_A_TERM:
         return
-    left = np.linalg.norm(T - Q @ (Q.T @ T), axis=0) / sizes
+    left = lengths(T - Q @ (Q.T @ T)) / sizes
     for at in np.argsort(left, kind="stable"):
         if not left[at] < close:
             break
-        terms, numbers = _fewest(family.table / scale, T[:, at], close)
-        if len(terms) <= _MOST_TERMS:
+        found = _fewest(family.table / scale, T[:, at], close)
+        if found is not None and len(found[0]) <= _MOST_TERMS:
+            terms, numbers = found
             yield _candidate(family, targets[at], terms, numbers / scale[terms], rows)
 
 
-def _fewest(table: Floats, target: Floats, close: float) -> tuple[list[int], Floats]:
+def _fewest(table: Floats, target: Floats, close: float) -> tuple[list[int], Floats] | None:
     """The fewest features that still give the target, and their coefficients."""
     terms = list(range(table.shape[1]))
-    numbers = np.linalg.lstsq(table, target, rcond=1e-12)[0]
-    size = np.linalg.norm(target)
+    numbers = least_squares(table, target, _CUTOFF)
+    if numbers is None:
+        return None
+    size = lengths(target[:, None])[0]
     while len(terms) > 1:
         order = np.argsort(np.abs(numbers), kind="stable")
         for place in order[: max(1, len(terms) // 2)]:
             fewer = [each for at, each in enumerate(terms) if at != place]
-            trial = np.linalg.lstsq(table[:, fewer], target, rcond=1e-12)[0]
-            if np.linalg.norm(table[:, fewer] @ trial - target) < close * size:
+            trial = least_squares(table[:, fewer], target, _CUTOFF)
+            if trial is None:
+                continue
+            left = table[:, fewer] @ trial - target
+            if lengths(left[:, None])[0] < close * size:
                 terms, numbers = fewer, trial
                 break
         else:
             break
-    return terms, np.asarray(numbers, dtype=np.float64)
+    return terms, numbers
 
 
 def near_sums(family: Family, targets: Sequence[Target], rows: Rows) -> Iterator[Candidate]:
     """The best sums of one to four features for the targets that a family comes nearest to."""
     T = _values(targets)
-    T = T / np.linalg.norm(T, axis=0)
-    scale = np.linalg.norm(family.table, axis=0)
+    T = T / lengths(T)
+    scale = lengths(family.table)
     A = family.table / scale
-    Q = np.linalg.qr(A)[0]
-    left = np.linalg.norm(T - Q @ (Q.T @ T), axis=0)
+    factors = factored(A)
+    if factors is None:
+        return
+    Q = factors[0]
+    left = lengths(T - Q @ (Q.T @ T))
     chosen = np.argsort(left, kind="stable")[:_PROMISING]
     gram, along = A.T @ A, A.T @ T[:, chosen]  # [M, M], [M, targets]
     for size, most in _SUBSETS.items():
@@ -111,10 +127,11 @@ def near_sums(family: Family, targets: Sequence[Target], rows: Rows) -> Iterator
             continue
         subsets = _subsets(A.shape[1], size)
         best = _best_subsets(gram, along, subsets)
-        for at, which in zip(chosen, best, strict=True):
+        for at, which in zip(chosen, best, strict=False):
             terms = subsets[which].tolist()
-            numbers = np.linalg.lstsq(A[:, terms], targets[at].values, rcond=1e-12)[0]
-            yield _candidate(family, targets[at], terms, numbers / scale[terms], rows)
+            numbers = least_squares(A[:, terms], targets[at].values, _CUTOFF)
+            if numbers is not None:
+                yield _candidate(family, targets[at], terms, numbers / scale[terms], rows)
 
 
 @lru_cache(maxsize=64)
@@ -123,12 +140,14 @@ def _subsets(count: int, size: int) -> NDArray[np.intp]:
 
 
 def _best_subsets(gram: Floats, along: Floats, subsets: NDArray[np.intp]) -> NDArray[np.intp]:
-    """For every target, the subset of features that explains most of it."""
+    """For every target, the subset of features that explains most of it; none without inverses."""
     size = subsets.shape[1]
     blocks = gram[subsets[:, :, None], subsets[:, None, :]] + _SAME * np.eye(size)
-    inverses = np.linalg.inv(blocks)  # [S, k, k]
+    inverted = inverses(blocks)  # [S, k, k]
+    if inverted is None:
+        return np.empty(0, dtype=np.intp)
     parts = along[subsets]  # [S, k, targets]
-    explained = np.einsum("skt,skt->st", parts, np.einsum("skl,slt->skt", inverses, parts))
+    explained = np.einsum("skt,skt->st", parts, np.einsum("skl,slt->skt", inverted, parts))
     return np.asarray(explained.argmax(axis=0))
 
 

@@ -12,7 +12,7 @@ is spent are given up, with all that was proposed before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 
@@ -22,12 +22,13 @@ from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.evaluation import fit_constants
 from symseek.evolution import merged
-from symseek.loop import Tally
+from symseek.loop import NoProposals, Tally
 from symseek.programs import Program, Programs
 from symseek.regression.picking import descriptions
 from symseek.rewards import ErrorReward, Reward
 from symseek.search import Search
 from symseek.structure.candidates import exact_candidates, near_candidates
+from symseek.structure.guard import guarded
 from symseek.structure.symmetries import reduced_view
 from symseek.structure.view import View
 from symseek.tokens import Library
@@ -89,6 +90,10 @@ class Proposals:
 
     def __call__(self, iteration: int, tally: Tally) -> Iterator[Programs]:
         """Programs over the table's library, in groups that are to be graded one after another."""
+        with guarded():
+            yield from self._proposed(iteration, tally)
+
+    def _proposed(self, iteration: int, tally: Tally) -> Iterator[Programs]:
         if iteration == 0:
             tally.check_time(SHARE)
             with self._limited(tally):
@@ -138,8 +143,10 @@ class Proposals:
         A front compares programs as they are searched. How simple one is shows when its numbers
         turn out to be 1, or 1/2. A search that has ended before has fitted none.
         """
-        near = self._fitted[:_SHORTLISTED] if expressions > self._cost else []
-        return list(self._written([*self._exact, *near]))
+        with suppress(NoProposals), guarded():
+            near = self._fitted[:_SHORTLISTED] if expressions > self._cost else []
+            return list(self._written([*self._exact, *near]))
+        return []
 
     @cached_property
     def _exact(self) -> list[Program]:

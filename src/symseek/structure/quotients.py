@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from symseek.structure.features import Family
 from symseek.structure.projection import ROWS_A_TERM, Candidate, Rows, written
+from symseek.structure.solving import lengths, singular
 from symseek.structure.targets import Target, Words
 
 __all__ = ["quotients"]
@@ -38,24 +39,28 @@ class _Problem:
     @classmethod
     def of(cls, family: Family, s: Floats) -> _Problem:
         A = np.concatenate([family.table, -s[:, None] * family.table], axis=1)
-        largest = np.abs(A).max(axis=0)
-        largest = np.where(largest > 0, largest, 1.0)
-        sizes = np.linalg.norm(A / largest, axis=0)
-        scale = largest * np.where(sizes > 0, sizes, 1.0)
+        sizes = lengths(A)
+        scale = np.where(sizes > 0, sizes, 1.0)
         return cls(A / scale, scale, family.table)
 
     def solved(self, kept: list[int], turns: int) -> tuple[Floats, float]:
-        """The coefficients [2 M] of the columns kept, and the smallest singular value."""
+        """The coefficients [2 M] of the columns kept, and the smallest singular value.
+
+        It is infinite where there is none.
+        """
         numbers, value, weights = np.zeros(self.A.shape[1]), np.inf, np.ones(len(self.A))
         half = self.table.shape[1]
         for _ in range(turns):
             B = self.A[:, kept] * weights[:, None]
-            sizes = np.linalg.norm(B, axis=0)
+            sizes = lengths(B)
             sizes = np.where(sizes > 0, sizes, 1.0)
-            found = np.linalg.svd(B / sizes, full_matrices=False)
+            found = singular(B / sizes)
+            if found is None or not found[0][0] > 0:
+                return np.zeros(self.A.shape[1]), np.inf
+            values, vectors = found
             numbers = np.zeros(self.A.shape[1])
-            numbers[kept] = found[2][-1] / sizes
-            value = float(found[1][-1] / found[1][0])
+            numbers[kept] = vectors[-1] / sizes
+            value = float(values[-1] / values[0])
             below = np.abs(self.table @ (numbers / self.scale)[half:])
             # A row near a pole counts much, but not without end.
             weights = 1 / np.maximum(below / max(below.max(), 1e-300), 1e-6)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.structure.features import Rates
+from symseek.structure.solving import least_squares, mean
 from symseek.structure.surrogate import chebyshev, left_out, products, scaled_places, terms
 from symseek.structure.targets import FORMS, Form, Words, defined, powers, quotient
 
@@ -25,6 +26,7 @@ Floats = NDArray[np.float64]
 _MOST_TERMS = {1: 30, 2: 91, 3: 84}  # of each of a and b, by the columns that they depend on
 _FORMS = ("s", "1/s", "sqrt(s)", "1/sqrt(s)")
 _KEPT = 3  # the best
+_CUTOFF = 1e-13  # a singular value, over the largest, below which terms are dependent
 _NOTHING = 1e-6  # a part that contributes less, of the spread, is none
 
 
@@ -117,7 +119,9 @@ def _taken_apart(
         for end in sorted({ends[len(ends) // 2], ends[-1]}):  # two degrees tell enough
             A = np.concatenate([table[:, :end] * h[:, None] for _, h in functions], axis=1)
             B = A * scale[:, None]
-            numbers = np.linalg.lstsq(B[~out], (target * scale)[~out], rcond=1e-13)[0]
+            numbers = least_squares(B[~out], (target * scale)[~out], _CUTOFF)
+            if numbers is None:
+                continue
             error = _relative(A[out] @ numbers, target[out], weights[out])
             if best is None or error < best[0]:
                 best = error, numbers, table[:, :end]
@@ -138,6 +142,5 @@ def _taken_apart(
 def _relative(values: Floats, target: Floats, weights: Floats) -> float:
     squares = np.sort(weights * (values - target) ** 2)
     kept = squares[: max(1, round(0.98 * len(squares)))]
-    return math.sqrt(
-        float(kept.mean()) / float(np.average((target - target.mean()) ** 2, weights=weights))
-    )
+    spread = mean((target - target.mean()) ** 2, weights)
+    return math.sqrt(float(kept.mean()) / spread) if spread else math.inf

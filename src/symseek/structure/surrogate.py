@@ -16,6 +16,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.structure.solving import factored, solved
+
 __all__ = ["Surrogate", "chebyshev", "left_out", "products", "scaled_places", "terms"]
 
 Floats = NDArray[np.float64]
@@ -38,6 +40,12 @@ class Surrogate:
     values: Floats  # [N] on all rows
     slopes: Floats  # [N, n] of y along each column
 
+    @property
+    def usable(self) -> bool:
+        """Whether its error, its values and its slopes are numbers."""
+        told = np.isfinite(self.values).all() and np.isfinite(self.slopes).all()
+        return bool(np.isfinite(self.error) and told)
+
     @classmethod
     def fitted(
         cls, X: Floats, y: Floats, weights: Floats, most: int = _MOST_TERMS
@@ -51,7 +59,8 @@ class Surrogate:
         """
         with np.errstate(all="ignore"):  # what overflows is told by its values
             best = _best(X, y, weights, most)
-            return None if best is None else best.surrogate()
+            made = None if best is None else best.surrogate()
+            return made if made is not None and made.usable else None
 
 
 def _best(X: Floats, y: Floats, weights: Floats, most: int) -> _Trial | None:
@@ -105,17 +114,25 @@ class _Trial:
         # An error of log y counts by what it does to y.
         counted = np.sqrt(weights) * (y if log else 1.0)
         A, b = table[~out] * counted[~out, None], (target * counted)[~out]
-        Q, R = np.linalg.qr(A)
+        factors = factored(A)
+        if factors is None:
+            return None
+        R = factors[1]
         told = np.abs(np.diag(R)) > _DEPENDENT * np.abs(R[0, 0])
         if not told.all():
             # Terms that others make up, as of a column that is constant or there twice, go.
             powers, table = powers[told], table[:, told]
             ends = tuple(np.unique(np.cumsum(told)[np.array(ends) - 1]).tolist())
-            Q, R = np.linalg.qr(A[:, told])
+            factors = factored(A[:, told])
+            if factors is None:
+                return None
+        Q, R = factors
         projected = Q.T @ b
         found: _Trial | None = None
         for end in ends:
-            coefficients = np.linalg.solve(R[:end, :end], projected[:end])
+            coefficients = solved(R[:end, :end], projected[:end])
+            if coefficients is None:
+                continue
             predicted = table[out, :end] @ coefficients
             if log:
                 predicted = sign * np.exp(np.minimum(predicted, 300.0))

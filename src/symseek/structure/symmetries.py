@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from symseek.data import Data
 from symseek.structure.screening import screened
+from symseek.structure.solving import eigen, lengths, mean, power_of_two, solved
 from symseek.structure.surrogate import Surrogate, left_out
 from symseek.structure.view import ONE, Part, Sum, View, product
 
@@ -33,6 +34,7 @@ _GOOD = 1e-3  # of the spread: the error of a surrogate on few rows that tells e
 _LEAST_CLOSE, _MOST_CLOSE = 0.1, 0.7  # by which the slopes may fail a symmetry, relatively
 _SLOPES = 6.0  # times the error of a surrogate: that of its slopes, about
 _LARGEST = 6  # exponent
+_INDEPENDENT = 1e-9  # the volume that stretches span, of the product of their lengths
 _SUBSETS = 300  # of columns to eliminate that are looked at
 _SUMS, _STRETCHES, _IDLE = 3, 5, 2  # tried in each round, the likeliest first
 _WIDE = 9  # columns beyond which they are screened, and then go several at a time
@@ -43,6 +45,7 @@ _POWERS = (1, 2, -1)  # of columns whose sums are looked for
 _PERFECT = 1e-6  # of the spread: no wrong symmetry explains the target so well
 _CLEAR = 0.3  # of the error before: nor does one make it so much smaller
 _MISSED = 0.7  # of the error: what a column that is needed leaves of it
+_CORRECTIONS, _SHOWN = 3, 20  # looks for a view defined on all rows, and rows shown each time
 _ODD = 0.02  # part by which something odd must predict better than something plain
 _EACH = 0.5  # what one column fewer is worth, in powers of ten of the slopes' failure
 
@@ -116,14 +119,30 @@ def reduced_view(
     found = None
     with np.errstate(all="ignore"):  # what overflows is told by its values
         for rows, terms in ((_FEW_ROWS, _FEW_TERMS), (_MANY_ROWS, _MANY_TERMS)):
-            some = data.sampled(rows, 0)
-            given = _Rows(some, terms, roots, sums, check)
-            found = _fewest_columns(View.plain(variables), given)
-            if found is None or found.error < _GOOD or len(some.y) == len(data.y):
+            given = _Rows(data.sampled(rows, 0), terms, roots, sums, check)
+            found = _defined_on_all(data, View.plain(variables), given)
+            if found is None or found.error < _GOOD or rows >= len(data.y):
                 break
     if found is None or (found.view.is_plain and len(found.view.columns) == len(variables)):
         return None
     return found.view
+
+
+def _defined_on_all(data: Data, view: View, rows: _Rows) -> _Known | None:
+    """What a view comes to that is defined on all rows, not only on those looked at.
+
+    One zero among many rows forbids to divide by its column. Rows on which the view turns out to be
+    undefined are looked at as well, and it is looked for again.
+    """
+    for _ in range(_CORRECTIONS):
+        known = _fewest_columns(view, rows)
+        undefined = [] if known is None else np.flatnonzero(~known.view.defined(data))[:_SHOWN]
+        if not len(undefined):
+            return known
+        pairs = ((getattr(rows.data, name), getattr(data, name)) for name in ("X", "y", "weights"))
+        more = Data(*(np.concatenate([some, every[undefined]]) for some, every in pairs))
+        rows = replace(rows, data=more)
+    return None
 
 
 def _fewest_columns(view: View, rows: _Rows) -> _Known | None:
@@ -220,14 +239,17 @@ def _known(view: View, data: Data, terms: int) -> _Known | None:
         surrogate = Surrogate.fitted(Z, target, weights, terms)
     else:
         surrogate = _constant(target, weights)
-    if surrogate is None or not np.isfinite(surrogate.error):
+    if surrogate is None or not surrogate.usable:
         return None
     return _Known(view, Z, factor, surrogate, surrogate.error / data.spread)
 
 
-def _constant(target: Floats, weights: Floats) -> Surrogate:
+def _constant(target: Floats, weights: Floats) -> Surrogate | None:
     """The surrogate of no columns at all: a number."""
-    values = np.full(len(target), float(np.average(target, weights=weights)))
+    number = mean(target, weights)
+    if number is None:
+        return None
+    values = np.full(len(target), number)
     squares = (weights * (values - target) ** 2)[left_out(len(target))]
     return Surrogate(float(np.sqrt(squares.mean())), squares, values, np.empty((len(target), 0)))
 
@@ -310,14 +332,18 @@ def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
     Z, found = known.columns, known.surrogate
     moved = np.column_stack([Z * found.slopes, -found.values]) * known.factor[:, None]
     size = np.abs(moved).max(axis=1)
-    moved = moved[size <= np.quantile(size, 0.9)]  # a surrogate is worst where it is steepest
-    gram = moved.T @ moved / len(moved)
-    if not np.isfinite(gram).all():
+    if not np.isfinite(size).all():
         return
+    moved = moved[size <= np.quantile(size, 0.9)]  # a surrogate is worst where it is steepest
+    moved = moved / power_of_two(np.abs(moved).max())  # gaps are ratios, which no unit changes
+    gram = moved.T @ moved / len(moved)
     sizes = np.sqrt(np.where(np.diag(gram) > 0, np.diag(gram), 1.0))
     positive = Z.min(axis=0) > 0
     usable = np.flatnonzero(positive | (Z.max(axis=0) < 0)).tolist()
-    values, vectors = np.linalg.eigh(gram / np.outer(sizes, sizes))
+    system = eigen(gram / np.outer(sizes, sizes))
+    if system is None:
+        return
+    values, vectors = system
     small = int((np.sqrt(np.maximum(values, 0.0)) < known.close).sum())
     groups = [[*_few(gram, usable, positive, roots)]]
     for dimension in range(1, min(small, len(usable)) + 1):
@@ -325,7 +351,7 @@ def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
         groups.append(_rounded(basis, usable, positive, roots))
     for pivots, halves in (each for group in groups for each in group):
         squares = np.einsum("ki,ij,kj->k", halves, gram, halves)
-        gaps = np.sqrt(np.maximum(squares, 0.0)) / np.linalg.norm(halves * sizes, axis=1)
+        gaps = np.sqrt(np.maximum(squares, 0.0)) / lengths(halves * sizes, axis=1)
         if gaps.max() < known.close:
             view = _stretched(known.view, pivots, halves)
             yield _Step(float(gaps.max()), len(pivots), int((halves % 2 != 0).sum()), view)
@@ -359,11 +385,10 @@ def _rounded(
     """
     found: list[tuple[float, tuple[int, ...], NDArray[np.int64]]] = []
     for pivots in islice(combinations(usable, len(basis)), _SUBSETS):
-        block = basis[:, pivots]
-        # Not above, rather than below: a row of zeros has a bound of 0.
-        if not abs(np.linalg.det(block)) > 1e-9 * np.prod(np.linalg.norm(block, axis=1)):
+        powers = solved(basis[:, pivots], basis, _INDEPENDENT)
+        if powers is None:
             continue
-        exponents = 2 * np.linalg.solve(block, basis)  # in halves
+        exponents = 2 * powers  # in halves
         if not np.abs(exponents).max() <= 2 * _LARGEST:
             continue
         halves = np.rint(exponents).astype(np.int64)

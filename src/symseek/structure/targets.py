@@ -30,6 +30,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 Words = list[str | float]
 
+_SMALLEST = 1e-150  # squares of smaller numbers underflow
 _LARGEST = 1e8  # a transformed target beyond this is near a pole
 
 
@@ -223,6 +224,6 @@ def targets(Z: Floats, y: Floats, operators: set[str]) -> list[Target]:
                 continue
             with np.errstate(all="ignore"):
                 values = form.undo(y / multiplier.values)
-            if np.isfinite(values).all() and 0 < np.abs(values).max() < _LARGEST:
+            if np.isfinite(values).all() and _SMALLEST < np.abs(values).max() < _LARGEST:
                 found.append(Target(form, multiplier, values))
     return found

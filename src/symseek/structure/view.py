@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from symseek.data import Data
 from symseek.programs import Program
+from symseek.structure.solving import power_of_two
 from symseek.structure.targets import Words, chain, quotient
 from symseek.tokens import Kind, Library
 
@@ -150,14 +151,40 @@ class View:
         return tuple(map(str, self.columns))
 
     def data(self, data: Data) -> Data:
-        """The rows in this view, weighted such that squared errors are those of y itself."""
+        """The rows in this view, weighted such that squared errors are those of y itself.
+
+        Rows on which the view is not `defined`, and those that then weigh nothing, are left out.
+        """
+        rows = self.defined(data)
+        factor = self.factor.values(data.X[rows])
+        with np.errstate(all="ignore"):
+            size = power_of_two(np.abs(factor).max(initial=0.0))  # whose square may overflow
+            weights = data.weights[rows] * (factor / size) ** 2
+            target = data.y[rows] / factor
+        counted = weights > 0
+        weights = weights[counted]
+        X = self._values(data.X[rows][counted])
+        share = len(weights) / weights.sum() if len(weights) else 1.0
+        return Data(X, target[counted], weights * share)
+
+    def defined(self, data: Data) -> NDArray[np.bool_]:
+        """The rows [N] on which the columns and y/factor are finite numbers.
+
+        >>> data = Data(np.array([[1.0], [0.0]]), np.array([2.0, 0.0]), np.ones(2))
+        >>> View((), Column(0, "x")).defined(data).tolist()
+        [True, False]
+        """
         factor = self.factor.values(data.X)
-        columns = [each.values(data.X) for each in self.columns]
-        X = np.column_stack(columns) if columns else np.empty((len(data.y), 0))
-        weights = data.weights * factor**2
-        return Data(
-            np.ascontiguousarray(X), data.y / factor, weights * (len(weights) / weights.sum())
-        )
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(data.y / factor) & np.isfinite(factor)
+        usable: NDArray[np.bool_] = finite & np.isfinite(self._values(data.X)).all(axis=1)
+        return usable
+
+    def _values(self, X: Floats) -> Floats:
+        """The derived columns [N, m]."""
+        with np.errstate(all="ignore"):
+            columns = [each.values(X) for each in self.columns]
+        return np.column_stack(columns) if columns else np.empty((len(X), 0))
 
     def program(self, program: Program, library: Library) -> Program:
         """A program over the derived columns, in their order, as one over the table's library."""

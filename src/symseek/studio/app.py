@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from symseek.cli.settings import CHANGEABLE, option_words
-from symseek.errors import InputError, shown, unknown_name
+from symseek.errors import OUT_OF_MEMORY, InputError, shown, unknown_name
 from symseek.files.contents import Contents, read_contents
 from symseek.files.records import Record, parse_json, read_file
 from symseek.regression.settings import cores
@@ -76,6 +76,7 @@ class Studio:
                 Refused: self._refuse,
                 HTTPException: self._refuse,
                 OSError: self._fail,
+                MemoryError: self._out_of_memory,
                 ClientDisconnect: self._gone,
             },
             lifespan=self._lifespan,
@@ -137,6 +138,10 @@ class Studio:
         where = "" if error.filename is None else f" {error.filename!r}"
         sentence = f"cannot read or write{where}: {error.strerror or error}"
         return Answer({"error": told(sentence, self.workspace.folder)}, 500)
+
+    async def _out_of_memory(self, request: Request, error: Exception) -> Response:
+        """A table that is too large for this machine; the server itself is as it was."""
+        return Answer({"error": OUT_OF_MEMORY}, 507)
 
     async def _gone(self, request: Request, error: Exception) -> Response:
         """A tab that was closed while it sent something; nobody reads the answer."""

@@ -1,0 +1,92 @@
+"""Agreement: whether a formula depends on the columns as a view says.
+
+A view is found before any formula, from rows that have noise. Before it is reported, the formula
+that was picked is compared with it: along every direction in which the view's columns stay the
+same, the formula, divided by the view's factor, must stay the same too.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.programs import Program
+from symseek.structure.solving import least_squares
+from symseek.structure.view import Column, Part, Product, View
+
+__all__ = ["agrees"]
+
+Floats = NDArray[np.float64]
+
+_ROWS = 100  # looked at
+_STEP = 1e-4  # of a column's spread, for differences
+_CLOSE = 0.01  # of the slopes: what the rounding of constants makes
+
+
+def agrees(view: View, program: Program, X: Floats) -> bool:
+    """Whether a program over the table's columns [N, n] depends on them only as the view says.
+
+    >>> from symseek import Library
+    >>> library = Library(["add", "sub", "sin"], ["a", "b", "c"])
+    >>> view = View((Column(0, "a"), Column(1, "b")))
+    >>> X = np.random.default_rng(0).uniform(1, 3, (50, 3))
+    >>> agrees(view, Program.parse("sin(a - b)", library), X)
+    True
+    >>> agrees(view, Program.parse("sin(a - c)", library), X)
+    False
+    """
+    named = _indices((*view.columns, view.factor))
+    used = {program.library.tokens[each].index for each in program.tokens} - {None}
+    if not used <= named:
+        return False
+    X = X[:: -(-len(X) // _ROWS)]
+    with np.errstate(all="ignore"):
+        slopes = _slopes(view, program, X, sorted(named))  # [N, columns of the view + 1, n]
+    told = [each for each in slopes if np.isfinite(each).all()]
+    parts = [part for each in told if (part := _unexplained(each)) is not None]
+    if not parts:
+        return False
+    left, size = np.sqrt(np.mean(np.square(parts), axis=0))
+    return bool(left <= _CLOSE * size)
+
+
+def _unexplained(slopes: Floats) -> tuple[float, float] | None:
+    """Of the last row, how much the others do not make up, and how much there is."""
+    *others, own = slopes
+    size = float(np.abs(own).max())
+    if not others or not size:
+        return size, size
+    numbers = least_squares(np.column_stack(others), own, 1e-9)
+    if numbers is None:
+        return None
+    return float(np.abs(own - np.column_stack(others) @ numbers).max()), size
+
+
+def _slopes(view: View, program: Program, X: Floats, along: list[int]) -> Floats:
+    """Slopes of the view's columns and of program/factor, each column in units of its spread."""
+    found = []
+    for at in along:
+        step = _STEP * float(X[:, at].std())
+        above, below = X.copy(), X.copy()
+        above[:, at] += step
+        below[:, at] -= step
+        found.append(_values(view, program, above) - _values(view, program, below))
+    return np.stack(found, axis=-1)
+
+
+def _values(view: View, program: Program, X: Floats) -> Floats:
+    own = program.evaluate(X) / view.factor.values(X)
+    return np.column_stack([*(each.values(X) for each in view.columns), own])
+
+
+def _indices(parts: tuple[Part, ...]) -> set[int]:
+    """The table's columns that some parts are made of."""
+    found: set[int] = set()
+    for part in parts:
+        if isinstance(part, Column):
+            found.add(part.index)
+        elif isinstance(part, Product):
+            found |= _indices(tuple(each for each, _ in part.factors))
+        else:
+            found |= _indices((part.first, part.second))
+    return found

@@ -129,6 +129,26 @@ class Data:
         chosen = np.random.default_rng([seed, 2]).choice(rows, most, replace=False)
         return self.rows(np.sort(chosen))
 
+    def spanning(self, most: int, seed: int) -> Data:
+        """At most so many rows drawn at random, and those at the ends of each column beside them.
+
+        A formula may be undefined where a column is smallest, largest or nearest to zero.
+
+        >>> data = Data(np.arange(-50.0, 50.0)[:, None], np.arange(100.0), np.ones(100))
+        >>> data.spanning(2, seed=0).X[:, 0].tolist()
+        [-50.0, 0.0, 14.0, 39.0, 49.0]
+        """
+        rows = len(self.y)
+        if rows <= most:
+            return self
+        drawn = np.random.default_rng([seed, 2]).choice(rows, most, replace=False)
+        ends = [
+            end
+            for column in self.X.T
+            for end in (column.argmin(), column.argmax(), np.abs(column).argmin())
+        ]
+        return self.rows(np.union1d(drawn, np.array(ends)))
+
     def covering(self, count: int, seed: int) -> Data:
         """About `count` rows that stand for all: even along the target, drawn at random within.
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from symseek.algebra.rounding import neat_numbers
 from symseek.constants import FitConfig
 from symseek.data import Data
-from symseek.engines.interface import Engine
-from symseek.evaluation import fit_constants
+from symseek.engines.interface import Engine, engine_named
+from symseek.evaluation import data_grader
 from symseek.model import Accuracy
 from symseek.programs import Program, Programs
 from symseek.regression.exactness import Digits
@@ -58,16 +58,17 @@ class AllRows:
         if not any(free) or not squared:
             return program
         small, X = _compact(program, self.train)
-        fitted = fit_constants(
-            Programs.from_list([_held(small, free)]),
-            X,
-            self.train.y,
+        held = Programs.from_list([_held(small, free)])
+        # The spread of all rows is known, and takes as long as a fit.
+        grader = data_grader(
+            held.library,
+            replace(self.train, X=X),
+            self.reward,
+            engine_named(self.engine, self.threads),
             _FIT,
-            reward=self.reward,
-            weights=self.train.weights,
-            threads=self.threads,
-            engine=self.engine,
+            spread=self.train.spread,
         )
+        fitted = grader(held)
         if not fitted.ok[0]:
             return program
         new = iter(fitted.programs[0].constants)
@@ -129,7 +130,5 @@ def _held(program: Program, free: list[bool]) -> Program:
         names.append(name)
     tokens = [each for each in library if each.kind is not Kind.VARIABLE]
     wide = Library([*tokens, *numbers.values()], library.variables)
-    kept = tuple(
-        value for value, is_free in zip(program.constants, free, strict=True) if is_free
-    )
+    kept = tuple(value for value, is_free in zip(program.constants, free, strict=True) if is_free)
     return Program(wide, tuple(map(wide.index, names)), kept)

@@ -207,15 +207,13 @@ class Neighbours:
         return _nearest(self._X)
 
 
-def looks_random(
-    residuals: Floats, X: Floats | Neighbours, chance: float = _UNLIKELY
-) -> bool:
+def looks_random(residuals: Floats, X: Floats | Neighbours, chance: float = _UNLIKELY) -> bool:
     """Whether neighbouring rows tell nothing of each other's residuals, as with noise.
 
     Rows are neighbours along each input, and in all inputs together. What is compared is ranks, so
-    that outliers count no more than others. To ask about many formulas on the same rows, make their
-    `Neighbours` once and give those instead of X. Residuals are no noise when neighbours are more alike
-    than those of noise would be with this `chance`, in all comparisons together.
+    that outliers count no more than others. Residuals are no noise when neighbours are more alike
+    than those of noise would be with this `chance`, in all comparisons together. To ask about many
+    formulas on the same rows, make their `Neighbours` once and give those instead of X.
 
     >>> x = np.linspace(0, 10, 50)
     >>> looks_random(np.sin(x), x[:, None])

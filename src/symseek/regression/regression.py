@@ -10,10 +10,11 @@ The estimator and the command line are both thin covers of this.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import cycle, product
+from itertools import cycle, product, takewhile
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from symseek.regression.measure import Measure
 from symseek.regression.settings import Settings
 from symseek.regression.telling import LOOKED_AT, Telling
 from symseek.rewards import ErrorReward, reward_named
-from symseek.search import Search
+from symseek.search import Search, SearchConfig
 from symseek.structure.agreement import agrees
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.guard import guarded
@@ -50,7 +51,9 @@ Floats = NDArray[np.float64]
 _LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
 _UNSIMPLIFIED = 3  # times as long as that: what it writes at first
 _LINE = 5  # tokens of c*x + c, which is always tried
-_JUDGED = 20_000  # rows by which formulas are chosen; what is chosen is graded on all
+# What is left of `max_seconds` for the time after the search: a part, and some for every row.
+_AFTER, _AFTER_A_ROW, _MOST_AFTER = 0.05, 2e-6, 0.2
+_JUDGED = 10_000  # rows by which formulas are chosen; what is chosen is graded on all
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 _FEW_SHORT = 400  # pairs of variables, for which every operator is tried
 
@@ -88,7 +91,7 @@ class Regression:
         data.refuse_constant_target("there is no formula to find, and the normalised error")
         self.train, self.validation = data.split(settings.validation, settings.seed)
         self.train.refuse_constant_target("the normalised error of the rows to train on")
-        judged = self.train.sampled(_JUDGED, 0)
+        judged = self.train.spanning(_JUDGED, 0)
         self.scales = self._scales(judged)
         numbers = ["const"] if settings.constants else []
         self.library = Library([*settings.operators, *numbers], self.full.variables)
@@ -125,7 +128,7 @@ class Regression:
             self.full,
             self.library,
             judged,
-            None if validation is None else validation.sampled(_JUDGED, 0),
+            None if validation is None else validation.spanning(_JUDGED, 0),
             self.searched,
             self.scales,
             self.reward,
@@ -140,7 +143,7 @@ class Regression:
         """What the user has guessed."""
         if not self.settings.guesses:
             return None
-        columns = self.full, self.library, self.train.sampled(_JUDGED, 0).X, self.scales
+        columns = self.full, self.library, self.train.spanning(_JUDGED, 0).X, self.scales
         return guessed(self.settings.guesses, *columns, self.longest)
 
     def _engine(self) -> str | Engine:
@@ -170,9 +173,20 @@ class Regression:
             self.library, self.searched, seed=seed, stop_early=ending, proposals=proposals
         )
 
+    def _config(self, settings: Settings) -> SearchConfig:
+        """The settings of the search, which leaves some of the seconds for what comes after it."""
+        config, seconds = settings.search_config(), settings.max_seconds
+        if settings.config is not None or seconds is None:
+            return config
+        return replace(config, max_seconds=seconds - self._after(seconds))
+
+    def _after(self, seconds: float) -> float:
+        """How many of the seconds are left for what comes after the search."""
+        return min(_AFTER * seconds + _AFTER_A_ROW * len(self.train.y), _MOST_AFTER * seconds)
+
     def _search(self, library: Library, data: Data, **options: Any) -> Search:
         """A search on these rows."""
-        settings, config = self.settings, self.settings.search_config()
+        settings, config = self.settings, self._config(self.settings)
         # As many constants as there are rows fit anything.
         most_constants = min(config.max_constants, len(data.y) - 1)
         return Search(
@@ -200,7 +214,7 @@ class Regression:
             return None
 
         # The same rows for every seed, so that searches can share what they show.
-        rows = self.train.sampled(MOST_ROWS, 0)
+        rows = self.train.spanning(MOST_ROWS, 0)
         return Proposals(
             self.library,
             rows.scaled(self.scales),
@@ -242,12 +256,19 @@ class Regression:
         view = proposals.found if isinstance(proposals, Proposals) else None
         if view is None or not view.holds_in(self.scales.inputs):
             return None
-        if self._picked is not None and not agrees(view, self._picked, self.train.X):
+        if self._picked is not None and not agrees(view, self._picked, self.telling.train.X):
             return None
         return f"as far as the rows show, {view.told(self.target)}"
 
-    def run(self, callback: Callable[[Iteration], object] | None = None) -> Result:
+    def run(
+        self,
+        callback: Callable[[Iteration], object] | None = None,
+        started: Callable[[], object] | None = None,
+    ) -> Result:
         """Search until a budget is spent, or go on with one that was raised; seed by seed.
+
+        `started` is called once, when the simplest formulas are known and before anything is looked
+        for that takes longer.
 
         Raises:
             DeviceFault: the engine's device failed; the search stands after its last iteration.
@@ -258,17 +279,23 @@ class Regression:
                 search.proposals.share(self.search.proposals)
             self.search = search
             with faults_told(), one_blas_thread():
-                results.append(self._run(callback))
+                results.append(self._run(callback, started))
             if results[-1].stopped not in seeds.GOES_ON:
                 break
         return seeds.merged_result(results)
 
-    def _run(self, callback: Callable[[Iteration], object] | None) -> Result:
+    def _run(
+        self,
+        callback: Callable[[Iteration], object] | None,
+        started: Callable[[], object] | None,
+    ) -> Result:
         """Run the search of one seed."""
         if self.search.iteration == 0:
             for first in (self.guesses, simple_programs(self.library), self._cyclic()):
                 if first is not None:
                     self.search.consider(first[: self._left])
+            if started is not None and self.search is self.searches[0]:
+                started()
         while True:
             result = self.search.run(callback)
             if result.stopped is not Stopped.EARLY:
@@ -313,7 +340,7 @@ class Regression:
 
     def raise_budget(self, settings: Settings) -> None:
         """Allow as much again as these settings say."""
-        wanted = settings.search_config()
+        wanted = self._config(settings)
         for search in self.searches:
             ending_of(search).patient_from = search.expressions
             search.raise_budget(wanted.max_expressions, wanted.max_seconds)
@@ -324,11 +351,17 @@ class Regression:
             mine.learn_from(its)
 
     def model(self, final: bool = True) -> Model:
-        """What has been found so far; `final` refits on all rows and looks for neat numbers."""
+        """What has been found so far; `final` refits on all rows and looks for neat numbers.
+
+        Where that would take longer than `max_seconds` allows, what comes last is left out: first
+        formulas that are on no front, then neat numbers.
+        """
+        in_time = self._deadline()
         front = seeds.merged_front([each.front for each in self.searches])
         programs = [self.telling.simple(each.program) for each in front]
         if final and programs:
-            proposed = [self.telling.simple(each) for each in self._shortlist()]
+            listed = takewhile(in_time, self._shortlist())
+            proposed = [self.telling.simple(each) for each in listed]
             # How short these are shows once their numbers are neat, so none is left out before.
             tightened = dict.fromkeys([*self.telling.tightened([*programs, *proposed]), *proposed])
             programs = self.telling.refitted(list(tightened), self.telling.scaled)
@@ -337,15 +370,26 @@ class Regression:
             programs = [self.telling.number(), *programs]
         programs = [self.telling.in_units(each) for each in programs]
         if final:
-            programs = [self.telling.neat(each) for each in programs]
+            programs = [self.telling.neat(each) if in_time() else each for each in programs]
         formulas = self.telling.front([self.telling.formula(each) for each in programs])
         if final:
-            formulas = self.telling.front([self.telling.final(each) for each in formulas])
+            formulas = [self.telling.final(each, fit=in_time()) for each in formulas]
+            formulas = self.telling.front(formulas)
         formulas = self._counted(formulas)
         picked, rule = self.telling.pick(formulas, self.settings.pick)
         self._picked = formulas[picked].program
         about = self.layout, self.train.spread
         return Model(self.target, self.full.variables, tuple(formulas), picked, rule, *about)
+
+    def _deadline(self) -> Callable[..., bool]:
+        """What says whether there is time left to tell of what was found."""
+        seconds = None if self.settings.config is not None else self.settings.max_seconds
+        if seconds is None:
+            return lambda *_: True
+        # Asked for later, as a notebook may, it takes no longer than it would have.
+        spent = max(each.state.seconds for each in self.searches)
+        end = time.perf_counter() + max(seconds - spent, self._after(seconds))
+        return lambda *_: time.perf_counter() < end
 
     def _shortlist(self) -> list[Program]:
         """What the structure of the data proposes, unless something is exact already."""

@@ -190,12 +190,15 @@ class Telling:
             exact=self.measure.exact(program),
         )
 
-    def final(self, formula: Formula) -> Formula:
-        """The formula with its numbers and its accuracy on all rows."""
+    def final(self, formula: Formula, fit: bool = True) -> Formula:
+        """The formula with its accuracy and, unless there is no time to `fit`, numbers of all rows.
+
+        Nothing changes where the table is no larger than what it was chosen on.
+        """
         every = self.every
         if every is None:
             return formula
-        program = formula.program if formula.exact else every.fitted(formula.program)
+        program = every.fitted(formula.program) if fit and not formula.exact else formula.program
         found, validated = every.accuracy(program)
         return replace(
             formula,

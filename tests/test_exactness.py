@@ -15,7 +15,8 @@ from symseek.data import Data, Scales
 from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
 from symseek.regression import exactness
-from symseek.regression.exactness import Digits, looks_random
+from symseek.regression.exactness import Digits
+from symseek.regression.noise import looks_random
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 

@@ -91,7 +91,6 @@ def test_a_table_reads_the_same_in_every_form(name: str, content: str | bytes) -
     assert table.y.tolist() == Y
     assert table.weights is None
     assert (table.features, table.target, table.path) == (("a", "b"), "y", Path(name))
-    assert table.X.flags.c_contiguous
     assert table.X.dtype == table.y.dtype == np.float64
 
 
@@ -692,7 +691,6 @@ def test_parquet_reads_like_text() -> None:
     assert table.y.tolist() == [1.0, 2.0, 3.5]
     assert table.weights is not None
     assert table.weights.tolist() == [1, 2, 3]
-    assert table.X.flags.c_contiguous
     inputs = read_inputs(path, ["a"])
     assert inputs.X.shape == (3, 1)
     assert inputs.ignored == ("a.b", "short", "money", "y", "w")

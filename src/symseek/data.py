@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 FEWEST_ROWS = 3  # a line fits any two points
 LARGEST = 1e150  # the squares of larger numbers overflow
+_BLOCK = 1 << 16  # rows looked at together, so that no copy of a large table is made
 _SMALL, _LARGE = 0.01, 100.0  # a column whose typical size is between these is left alone
 
 
@@ -33,7 +34,7 @@ _SMALL, _LARGE = 0.01, 100.0  # a column whose typical size is between these is 
 class Data:
     """Inputs, target and row weights, checked."""
 
-    X: Floats  # [N, n]
+    X: Floats  # [N, n], in any order of memory: a large table is never copied
     y: Floats  # [N]
     weights: Floats  # [N], mean 1
     place: NDArray[np.intp] | None = None  # [N], where rows stood in the table; None: as they are
@@ -69,7 +70,7 @@ class Data:
         target = _vector(y, "y", rows)
         _refuse_non_finite(inputs, [f"column {name!r} of X" for name in variables])
         _refuse_non_finite(target[:, None], ["y"])
-        return cls(np.ascontiguousarray(inputs), target, _row_weights(weights, rows))
+        return cls(inputs, target, _row_weights(weights, rows))
 
     @cached_property
     def spread(self) -> float:
@@ -85,7 +86,13 @@ class Data:
             raise InputError("all rows that were drawn have weight 0; give weights to more rows")
         weights = weights * (len(chosen) / weights.sum())
         place = None if self.place is None else self.place[chosen]
-        return Data(self.X[chosen], self.y[chosen], weights, place)
+        X = np.ascontiguousarray(self.X[chosen])  # row after row, however the table lies
+        return Data(X, self.y[chosen], weights, place)
+
+    def counted(self) -> Data:
+        """The rows that have a weight; no copy where all have one."""
+        kept = self.weights > 0
+        return self if kept.all() else self.rows(np.flatnonzero(kept))
 
     def merged(self) -> Data:
         """Equal rows as one row of their weight together, in an order that the values decide.
@@ -126,6 +133,26 @@ class Data:
         chosen = np.random.default_rng([seed, 2]).choice(rows, most, replace=False)
         return self.rows(np.sort(chosen))
 
+    def spanning(self, most: int, seed: int) -> Data:
+        """At most so many rows drawn at random, and those at the ends of each column beside them.
+
+        A formula may be undefined where a column is smallest, largest or nearest to zero.
+
+        >>> data = Data(np.arange(-50.0, 50.0)[:, None], np.arange(100.0), np.ones(100))
+        >>> data.spanning(2, seed=0).X[:, 0].tolist()
+        [-50.0, 0.0, 14.0, 39.0, 49.0]
+        """
+        rows = len(self.y)
+        if rows <= most:
+            return self
+        drawn = np.random.default_rng([seed, 2]).choice(rows, most, replace=False)
+        ends = [
+            end
+            for column in self.X.T
+            for end in (column.argmin(), column.argmax(), np.abs(column).argmin())
+        ]
+        return self.rows(np.union1d(drawn, np.array(ends)))
+
     def covering(self, count: int, seed: int) -> Data:
         """About `count` rows that stand for all: even along the target, drawn at random within.
 
@@ -148,7 +175,9 @@ class Data:
         return Data(self.X[rows], self.y[rows], times[rows] * (len(rows) / count))
 
     def scaled(self, scales: Scales) -> Data:
-        """The rows in other units."""
+        """The rows in other units; no copy where those are the same."""
+        if scales.target == 1.0 and (scales.inputs == 1.0).all():
+            return self
         return replace(self, X=self.X / scales.inputs, y=self.y / scales.target)
 
     def refuse_few_rows(self) -> None:
@@ -218,9 +247,11 @@ def _vector(values: ArrayLike, what: str, rows: int) -> Floats:
 
 
 def _refuse_non_finite(table: Floats, names: Sequence[str]) -> None:
-    bad = ~np.isfinite(table)
-    if bad.any():
-        row, column = (int(each) for each in np.argwhere(bad)[0])
+    for start in range(0, len(table), _BLOCK):
+        bad = ~np.isfinite(table[start : start + _BLOCK])
+        if not bad.any():
+            continue
+        row, column = (int(each) for each in np.argwhere(bad)[0] + (start, 0))
         raise InputError(
             f"{names[column]} has {table[row, column]} in row {row};"
             " remove or replace rows with missing or infinite values"

@@ -182,9 +182,9 @@ def search(
         say(f"{rows:,} rows, {columns} {noun} beside {table.target}; the run goes to {run.path}")
     try:
         if options.quiet:
-            result = regression.run(save)
+            result = regression.run(save, recorder.started)
         else:
-            result = run_with_progress(regression, sys.stderr, save)
+            result = run_with_progress(regression, sys.stderr, save, recorder.started)
     except InputError as error:
         if regression.search.engine.name == NATIVE:
             raise

@@ -158,7 +158,7 @@ class Delimited:
         for chunk in chunks:
             blocks.append(np.ascontiguousarray(chunk[list(columns)].to_numpy()))
             self.refuse_large(sum(map(len, blocks)), len(columns) * NUMBER)
-        return np.concatenate(blocks)
+        return _stacked(blocks)
 
     def _converted(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers record by record; the first that is too long or no number is refused."""
@@ -171,7 +171,7 @@ class Delimited:
             values = [[value_of(record[at], decimal) for at in columns] for _, record in portion]
             blocks.append(np.array(values, dtype=np.float64))
             self.refuse_large(sum(map(len, blocks)), len(columns) * NUMBER)
-        return np.concatenate(blocks)
+        return _stacked(blocks)
 
     def refuse_large(self, rows: int, each: int) -> None:
         """Refuse a compressed file with more rows than it may have, of so many bytes each."""
@@ -209,6 +209,17 @@ class Delimited:
         with opened(self.path, self.most) as text:
             every = records(self.path, text, self.heading.delimiter)
             yield from islice(every, self.heading.skipped, None)
+
+
+def _stacked(blocks: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The rows of all blocks in one array; each block is let go of as soon as it is copied."""
+    end = sum(map(len, blocks))
+    table = np.empty((end, blocks[0].shape[1]))
+    while blocks:
+        block = blocks.pop()
+        table[end - len(block) : end] = block
+        end -= len(block)
+    return table
 
 
 def _comments(path: Path, names: int, most: int) -> int:

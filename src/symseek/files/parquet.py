@@ -59,11 +59,16 @@ class Parquet:
         for column in columns:
             self._refuse_other_types(column, cell_error)
         wanted = [self.fields[column] for column in columns]
-        blocks = [np.empty((0, len(wanted)))]
         with _file(self.path) as file:
-            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=wanted):
-                blocks.append(np.column_stack([_numbers(batch, name) for name in wanted]))
-        return np.concatenate(blocks)
+            # Column after column, as in the file: beside the table there is one of them at a time.
+            table = np.empty((file.metadata.num_rows, len(wanted)), order="F")
+            end = 0
+            for group in range(file.num_row_groups):
+                start, end = end, end + file.metadata.row_group(group).num_rows
+                for at, name in enumerate(wanted):
+                    read = file.read_row_group(group, columns=[name], use_threads=False)
+                    table[start:end, at] = _numbers(read.column(name))
+        return table
 
     def frame(self) -> DataFrame:
         """All columns as they are in the file."""
@@ -143,11 +148,9 @@ def _file(path: Path) -> Iterator[Any]:
         raise InputError(f"{path} is not a whole Parquet file ({reason}); save it again") from None
 
 
-def _numbers(batch: Any, name: str) -> NDArray[np.float64]:
-    """One column of a batch; nan where it has no value."""
+def _numbers(column: Any) -> NDArray[np.float64]:
+    """A column's numbers; nan where it has no value."""
     import pyarrow
 
-    column = batch.column(batch.schema.get_field_index(name))
     # An integer above 2**53 loses its last digits; that is allowed.
-    column = column.cast(pyarrow.float64(), safe=False)
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+    return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy())

@@ -142,7 +142,7 @@ def training_table(
         names, left_out = _feature_names(source, beside, features), {}
         values = _values(source, [*names, *beside])
     rows, dropped = _whole_rows(source, [*names, *beside], values, drop_missing)
-    values = values[rows]
+    values = _taken(values, rows)
     if dropped and not decided:  # in the rows that are left, other columns may be constant
         more = {names[at]: why for at, why in roles(values.T[: len(names)]).items()}
         kept = [at for at, name in enumerate(names) if name not in more]
@@ -156,7 +156,7 @@ def training_table(
         row_weights = values[:, len(names) + 1].copy()
         refuse_bad_weights(source, weights, row_weights, rows)
     return TrainingTable(
-        np.ascontiguousarray(values[:, : len(names)]),
+        values[:, : len(names)],  # no copy: a large table is in memory once
         y,
         row_weights,
         names,
@@ -226,7 +226,7 @@ def read_inputs(
     X = _values(source, names)
     rows, dropped = _whole_rows(source, names, X, drop_missing)
     ignored = tuple(name for name in source.names if name not in names)
-    return InputTable(X[rows], names, ignored, rows, source.path, (*source.notes, *dropped))
+    return InputTable(_taken(X, rows), names, ignored, rows, source.path, (*source.notes, *dropped))
 
 
 def read_all(
@@ -451,7 +451,9 @@ def _whole_rows(
     source: Source, names: Sequence[str], values: Floats, drop_missing: bool
 ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     """The rows without missing values, which must be all unless they may be dropped; and notes."""
-    gone = np.isnan(values).any(axis=1)
+    gone = np.zeros(len(values), dtype=bool)
+    for column in values.T:
+        gone |= np.isnan(column)
     rows = np.flatnonzero(~gone) if drop_missing else np.arange(len(values))
     for i, name in enumerate(names):
         if name:  # the count of the rows has its own check
@@ -463,6 +465,11 @@ def _whole_rows(
     many = "one row" if gone.sum() == 1 else f"{gone.sum():,} of {len(values):,} rows"
     where = source.where(int(gone.argmax()))
     return rows, (f"left out {many} with missing values, the first in {where}",)
+
+
+def _taken(values: Floats, rows: NDArray[np.intp]) -> Floats:
+    """Some of the rows; no copy if these are all."""
+    return values if len(rows) == len(values) else values[rows]
 
 
 def no_rows(source: Source, what: str = "column names but no rows") -> InputError:

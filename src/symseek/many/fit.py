@@ -74,6 +74,7 @@ def _fit(spec: Spec) -> Record:
     if folder.is_symlink():
         raise InputError(f"the run folder {str(folder)!r} is a link; remove it")
     table = request.read_table()
+    request = replace(request, left_out=table.left_out)
     regression, run = _begun(folder, request, table)
     with run:
         return _searched(spec, run, regression, table)

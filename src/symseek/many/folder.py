@@ -26,7 +26,8 @@ from symseek.experiments.runs.spec import Spec
 from symseek.experiments.runs.store import Store
 from symseek.files.atomic import write_whole
 from symseek.files.records import Record as Fields
-from symseek.files.records import parse_json, read_file
+from symseek.files.records import parse_json
+from symseek.files.regular import read_regular
 from symseek.many.fit import EXECUTE, UNIMPORTANT, spec_of
 from symseek.many.groups import TABLES
 from symseek.many.line import Line
@@ -148,7 +149,7 @@ class ManyFolder:
         refuse_links(path)
         file = path / FITS
         try:
-            record = parse_json(read_file(file, _MOST_BYTES))
+            record = parse_json(read_regular(file, _MOST_BYTES))
             return cls._read(path, record)
         except OSError as error:
             raise InputError(f"cannot read {str(file)!r}: {error.strerror or error}") from None

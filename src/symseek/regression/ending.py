@@ -13,8 +13,8 @@ from collections.abc import Callable
 from symseek.front import Front
 from symseek.loop import Stopped
 from symseek.programs import Program
-from symseek.regression.exactness import looks_random
 from symseek.regression.measure import Measure
+from symseek.regression.noise import looks_random
 from symseek.search import SearchState
 
 __all__ = ["Ending"]
@@ -60,11 +60,10 @@ class Ending:
         """Whether the residuals of the formula to pick are rounding, or look like noise."""
         picked = state.front[self._picked(state.front)].program
         if picked not in self._noise:
-            data = self.measure.data
             # Constants that are nearly fitted leave a pattern which is not the formula's.
             residuals = self.measure.residuals(self.polished(picked))
             self._noise[picked] = self.measure.digits.explain(residuals) or looks_random(
-                residuals, data.X, weights=data.weights
+                residuals, self.measure.inputs, weights=self.measure.data.weights
             )
         return self._noise[picked]
 

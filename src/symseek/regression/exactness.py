@@ -1,4 +1,4 @@
-"""Is a fit exact? What the target's own digits say, and whether what a formula leaves is noise.
+"""Is a fit exact? What the target's own digits say.
 
 A true law meets float64 data to the last digits, about 1e-14 of their spread. A target given to six
 digits is met to half a unit of the sixth. An error above that is not explained by rounding: the
@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from symseek.data import Data, Scales
 from symseek.programs import Program
 
-__all__ = ["Digits", "looks_random"]
+__all__ = ["Digits"]
 
 Floats = NDArray[np.float64]
 
@@ -28,12 +27,7 @@ _ARITHMETIC = 1e-14  # of the spread of y: what float64 loses in some tens of op
 _ULPS = 8  # of the largest y, where that is far from its spread
 _MOST_DIGITS = 12  # a number with more significant digits is taken as a full float64
 _MARGIN = 10.0  # nats by which the digits must outweigh the formula: chances of 1 in 20,000
-_UNLIKELY = 0.01  # a chance, for noise to be taken for something else
-_FEWEST = 8  # rows, with fewer of which nothing can be said of residuals
 _MOST = 2_000  # rows that are looked at, where some tell as much as all
-_WAVES = 6  # half periods along an input that are looked for
-_PAIRED = 2  # those of them in products of two
-_MOST_PAIRED = 50  # inputs, with more of which products are too many
 _READ = 10_000  # numbers whose digits are counted
 _UNIFORM = 1 / 12  # the mean square of a rounding error, in units of the last digit
 
@@ -49,7 +43,7 @@ class Digits:
     """
 
     step: Floats  # [N] the unit of the last digit of each y; 0 where it is a full float64
-    inputs: Floats  # [N, n] the same of the inputs that were rounded
+    inputs: Floats  # [k, n] the same of the inputs that were rounded, on the rows looked at
     tolerance: float  # the root mean square that arithmetic alone explains
     spread: float
 
@@ -57,11 +51,11 @@ class Digits:
     def of(cls, data: Data, scales: Scales | None = None) -> Digits:
         """The digits of these rows, for the same rows in other units if there are scales."""
         scales = scales or Scales.none(data.X.shape[1])
-        step, inputs = _steps(data.y), np.zeros_like(data.X)
+        step, inputs = _steps(data.y), np.zeros_like(_looked_at(data.X))
         if step.any():  # a target with all digits was computed from the inputs as they stand
             for at, column in enumerate(data.X.T):
                 if _measured(column):
-                    inputs[:, at] = _steps(column, coarse=True)
+                    inputs[:, at] = _looked_at(_steps(column, coarse=True))
         spread, largest = data.spread / scales.target, float(np.abs(data.y).max()) / scales.target
         tolerance = max(_ARITHMETIC * spread, _ULPS * _EPS * largest)
         return cls(step / scales.target, inputs / scales.inputs, tolerance, spread)
@@ -102,8 +96,7 @@ class Digits:
         if not self.inputs.any():
             return min(self.error, 1.0)
         parts = [self.error]
-        some = slice(None, None, -(-len(X) // _MOST))
-        X, inputs = X[some], self.inputs[some]
+        X, inputs = _looked_at(X), self.inputs
         values = program.evaluate(X)
         for at in np.flatnonzero(inputs.any(axis=0)):
             moved = X.copy()
@@ -114,6 +107,11 @@ class Digits:
             change = np.where(np.isfinite(change), change, 0.0)
             parts.append(_root_mean_square(change) / self.spread)
         return min(math.hypot(*parts), 1.0)
+
+
+def _looked_at(rows: Floats) -> Floats:
+    """Some of the rows, evenly spread, where there are many."""
+    return rows[:: -(-len(rows) // _MOST)]
 
 
 def _root_mean_square(values: Floats) -> float:
@@ -186,130 +184,3 @@ def _least_digits(values: list[float], style: str) -> int | None:
 
 def _reads_back(value: float, count: int, style: str) -> bool:
     return count >= 0 and float(f"{value:.{count}{style}}") == value
-
-
-def looks_random(
-    residuals: Floats, X: Floats, chance: float = _UNLIKELY, weights: Floats | None = None
-) -> bool:
-    """Whether residuals cannot be distinguished from noise: no pattern of the inputs is in them.
-
-    Three kinds of pattern are looked for: neighbouring rows with residuals alike, slow waves along
-    an input or along two together, and residuals that lie on one side of zero. Noise is taken for a
-    pattern with at most this `chance`, in all comparisons together. With fewer than 8 rows nothing
-    can be said, and the answer is True.
-
-    >>> x = np.linspace(0, 10, 50)
-    >>> looks_random(np.sin(x), x[:, None])
-    False
-    >>> looks_random(np.random.default_rng(0).normal(size=50), x[:, None])
-    True
-    """
-    if not np.isfinite(residuals).all():
-        return False
-    largest = float(np.abs(residuals).max(initial=0.0))
-    if len(residuals) < _FEWEST or not largest:
-        return True
-    residuals = residuals / largest  # so that squares neither overflow nor vanish
-    weights = np.ones_like(residuals) if weights is None else weights
-    # Each kind gets its part of the chance of a false alarm, and each comparison its part of it.
-    return not (
-        _off_zero(residuals, weights, 0.1 * chance)
-        or _in_waves(residuals, X, weights, 0.4 * chance)
-        or _like_neighbours(residuals, X, 0.5 * chance)
-    )
-
-
-def _off_zero(residuals: Floats, weights: Floats, chance: float) -> bool:
-    """Whether both their mean and their signs lie to one side.
-
-    Either alone may do so with skewed noise, whose mean is not its median.
-    """
-    limit = NormalDist().inv_cdf(1 - chance / 2)
-    parts = (weights * residuals, weights * np.sign(residuals))
-    return all(abs(_normalised(each)) > limit for each in parts)
-
-
-def _normalised(parts: Floats) -> float:
-    """A sum over the root of its squares: nearly normal where the signs are random."""
-    return float(parts.sum() / math.sqrt(parts @ parts)) if parts.any() else 0.0
-
-
-def _in_waves(residuals: Floats, X: Floats, weights: Floats, chance: float) -> bool:
-    """Whether a slow wave along one input, or a product of two along two, is in the residuals.
-
-    A formula that comes near the law and is not the law errs smoothly, with a few changes of sign,
-    and that shows long before neighbours are alike.
-    """
-    found = _waves(residuals, X, weights)
-    if not found.size:
-        return False
-    return float(found.max()) > NormalDist().inv_cdf(1 - chance / (2 * found.size))
-
-
-def _waves(residuals: Floats, X: Floats, weights: Floats) -> Floats:
-    """How strongly each wave is in the residuals: near 1 where those are noise.
-
-    Each is a sum over the root of its squares, so that neither outliers nor noise that grows with
-    an input make it large.
-    """
-    columns = [column for column in X.T if column.min() < column.max()]
-    if not columns:
-        return np.zeros(0)
-    centred = weights * (residuals - np.average(residuals, weights=weights))
-    places = np.pi * np.column_stack([_places(column) for column in columns])
-    # Rounded, so that a wave which vanishes at all places of a column does vanish.
-    waves = [np.cos(order * places).round(12) for order in range(1, _WAVES + 1)]
-    along = np.hstack(waves)
-    found = np.abs(centred @ along) / _root(centred**2 @ along**2)
-    if not 1 < len(columns) <= _MOST_PAIRED:
-        return np.asarray(found)
-    slow = np.hstack(waves[:_PAIRED])
-    sums = slow.T @ (centred[:, None] * slow)
-    scales = _root((slow**2).T @ ((centred**2)[:, None] * slow**2))
-    inputs = np.tile(np.arange(len(columns)), _PAIRED)
-    pairs = inputs[:, None] < inputs
-    return np.concatenate([found, (np.abs(sums) / scales)[pairs]])
-
-
-def _root(squares: Floats) -> Floats:
-    """Their roots; 1 for 0, where there is nothing to divide."""
-    return np.asarray(np.sqrt(np.where(squares > 0, squares, 1.0)))
-
-
-def _places(column: Floats) -> Floats:
-    """Where each value stands among all, from 0 to 1; equal ones stand at the middle of theirs."""
-    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-    middles = np.cumsum(counts) - 0.5 * counts
-    return np.asarray(middles[place.ravel()] / len(column))
-
-
-def _like_neighbours(residuals: Floats, X: Floats, chance: float) -> bool:
-    """Whether residuals of neighbouring rows are more alike than those of noise.
-
-    Rows are neighbours along each input, and in all inputs together. What is compared is ranks, so
-    that outliers count no more than others.
-    """
-    # Rows with equal inputs have no order of their own: the table's may go by the target.
-    some = np.random.default_rng(0).permutation(len(residuals))[:_MOST]
-    residuals, X = residuals[some], X[some]
-    ranks = np.argsort(np.argsort(residuals, kind="stable"), kind="stable").astype(np.float64)
-    ranks = (ranks - ranks.mean()) / ranks.std()
-    orders = [np.argsort(column, kind="stable") for column in X.T if column.min() < column.max()]
-    # Of ranks in a random order the sums are -1 in the mean: each differs from all others.
-    rows = len(ranks)
-    alike = [(ranks[one[1:]] @ ranks[one[:-1]] + 1) / math.sqrt(rows - 1) for one in orders]
-    if len(orders) > 1:
-        # Two rows that are each other's nearest count twice.
-        alike.append((ranks @ ranks[_nearest(X)] + 1) / math.sqrt(1.6 * rows))
-    limit = NormalDist().inv_cdf(1 - chance / max(len(alike), 1))
-    return any(value >= limit for value in alike)
-
-
-def _nearest(X: Floats) -> NDArray[np.intp]:
-    """The row nearest to each row, columns counting by the ranks of their values."""
-    places = np.argsort(np.argsort(X, axis=0, kind="stable"), axis=0, kind="stable")
-    away = np.zeros((len(X), len(X)), dtype=np.int16)  # enough for the ranks of so few rows
-    for column in places.astype(np.int16).T:
-        np.maximum(away, np.abs(column[:, None] - column), out=away)
-    np.fill_diagonal(away, 2 * len(X))
-    return np.asarray(away.argmin(axis=1))

@@ -18,6 +18,7 @@ from symseek.model import Accuracy, HasAccuracy, loss
 from symseek.programs import Program
 from symseek.regression import picking
 from symseek.regression.exactness import Digits
+from symseek.regression.noise import Inputs
 from symseek.rewards import ErrorReward, Reward
 from symseek.tokens import Library
 
@@ -91,6 +92,11 @@ class Measure:
         digits = self.digits
         floor = digits.error if program is None else digits.error_of(program, self.data.X)
         return max(error, floor)
+
+    @cached_property
+    def inputs(self) -> Inputs:
+        """The inputs of the rows, against which residuals are tested for noise."""
+        return Inputs(self.data.X)
 
     def residuals(self, program: Program) -> Floats:
         """What a program leaves of y [N]."""

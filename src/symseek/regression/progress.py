@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from symseek.errors import printable
 from symseek.loop import Iteration, Result
@@ -27,23 +27,50 @@ __all__ = ["run_with_progress"]
 _REDRAW = 0.5  # seconds between two drawings
 _LINE = 5.0  # seconds between two lines
 _SHARE = 9  # the search runs at least this many times as long as it takes to show the front
+_MANY_ROWS = 100_000  # beyond which the first iteration may take long
 _MOST_ROWS = 12  # of the front that are drawn: the last ones, which fit best
 
 Callback = Callable[[Iteration], object]
 
 
 def run_with_progress(
-    regression: Regression, out: TextIO | None = None, callback: Callback | None = None
+    regression: Regression,
+    out: TextIO | None = None,
+    callback: Callback | None = None,
+    started: Callable[[], object] | None = None,
 ) -> Result:
-    """Run the search and show its progress."""
+    """Run the search and show its progress: the simplest formulas before the first iteration."""
     out = out or sys.stderr
     if _in_notebook():
         with _NotebookDisplay(regression) as display:
-            return regression.run(_both(display, callback))
+            return _run(regression, display, callback, started)
     if can_redraw(out):
         with _LiveDisplay(regression, out) as live:
-            return regression.run(_both(live, callback))
-    return regression.run(_both(_PlainDisplay(regression, out), callback))
+            return _run(regression, live, callback, started)
+    return _run(regression, _PlainDisplay(regression, out), callback, started)
+
+
+def _run(
+    regression: Regression,
+    display: Callable[[HowFar], object],
+    callback: Callback | None,
+    started: Callable[[], object] | None,
+) -> Result:
+    def first() -> None:
+        display(regression.search.state)
+        if started is not None:
+            started()
+
+    return regression.run(_both(display, callback), first)
+
+
+class HowFar(Protocol):
+    """An iteration, or the state of a search between two."""
+
+    @property
+    def expressions(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
 
 
 def _both(first: Callback, second: Callback | None) -> Callback:
@@ -60,7 +87,7 @@ class SearchProgress:
     A search without a budget has no share, and nobody knows how long it takes.
     """
 
-    def __init__(self, regression: Regression, now: Iteration) -> None:
+    def __init__(self, regression: Regression, now: HowFar) -> None:
         searches, config = regression.searches, regression.search.config
         spent = (now.expressions, config.max_expressions), (now.seconds, config.max_seconds)
         shares = [done / most for done, most in spent if most is not None]
@@ -88,14 +115,14 @@ def _next_time(began: float, pause: float) -> float:
 
 
 class _PlainDisplay:
-    """A line now and then, with the best formula so far."""
+    """A line now and then, with the best formula so far; the first at once if rows are many."""
 
     def __init__(self, regression: Regression, out: TextIO) -> None:
         self.regression = regression
         self.out = out
-        self.due = time.monotonic() + _LINE
+        self.due = 0.0 if len(regression.train.y) > _MANY_ROWS else time.monotonic() + _LINE
 
-    def __call__(self, now: Iteration) -> None:
+    def __call__(self, now: HowFar) -> None:
         if time.monotonic() < self.due:
             return
         began = time.monotonic()
@@ -130,7 +157,7 @@ class _NotebookDisplay:
         if self.shown is not None:
             self._show("")
 
-    def __call__(self, now: Iteration) -> None:
+    def __call__(self, now: HowFar) -> None:
         if time.monotonic() < self.due:
             return
         from symseek.report.html import table_html
@@ -174,14 +201,14 @@ class _LiveDisplay:
     def __exit__(self, *error: Any) -> None:
         self.live.__exit__(*error)
 
-    def __call__(self, now: Iteration) -> None:
+    def __call__(self, now: HowFar) -> None:
         if time.monotonic() < self.due:
             return
         began = time.monotonic()
         self.live.update(self._drawn(now), refresh=True)
         self.due = _next_time(began, _REDRAW)
 
-    def _drawn(self, now: Iteration) -> Group:
+    def _drawn(self, now: HowFar) -> Group:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table

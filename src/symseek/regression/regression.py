@@ -9,10 +9,11 @@ The estimator and the command line are both thin covers of this.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import cycle, product
+from itertools import cycle, product, takewhile
 from typing import Any
 
 import numpy as np
@@ -28,17 +29,18 @@ from symseek.loop import Iteration, NoProposals, Result, Stopped
 from symseek.model import Formula, Layout, Model, full_library
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
+from symseek.regression.all_rows import AllRows
 from symseek.regression.ending import Ending
 from symseek.regression.guesses import guessed
 from symseek.regression.measure import Measure
 from symseek.regression.settings import Settings
 from symseek.regression.telling import LOOKED_AT, Telling
 from symseek.rewards import ErrorReward, reward_named
-from symseek.search import Search
+from symseek.search import Search, SearchConfig
 from symseek.structure.agreement import agrees
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.guard import guarded
-from symseek.structure.proposals import SHARE, Proposals
+from symseek.structure.proposals import MOST_ROWS, SHARE, Proposals
 from symseek.tokens import Library
 
 __all__ = ["Regression", "simple_programs"]
@@ -48,6 +50,9 @@ Floats = NDArray[np.float64]
 _LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
 _UNSIMPLIFIED = 3  # times as long as that: what it writes at first
 _LINE = 5  # tokens of c*x + c, which is always tried
+# What is left of `max_seconds` for the time after the search: a part, and some for every row.
+_AFTER, _AFTER_A_ROW, _MOST_AFTER = 0.05, 2e-6, 0.2
+_JUDGED = 10_000  # rows by which formulas are chosen; what is chosen is graded on all
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 _FEW_SHORT = 400  # pairs of variables, for which every operator is tried
 
@@ -79,37 +84,23 @@ class Regression:
         self.reward = reward_named(settings.reward)
         self.full = full_library(features, settings.operators)
         data = Data.checked(X, y, self.full.variables, weights)
-        if len(data.y) <= _MERGED:
-            data = data.merged()
-        else:
-            data = data.rows(np.flatnonzero(data.weights > 0))
+        data = data.merged() if len(data.y) <= _MERGED else data.counted()
         data.refuse_few_rows()
         data.refuse_extreme_target()
         data.refuse_constant_target("there is no formula to find, and the normalised error")
         self.train, self.validation = data.split(settings.validation, settings.seed)
         self.train.refuse_constant_target("the normalised error of the rows to train on")
-        self.scales = self._scales()
+        judged = self.train.spanning(_JUDGED, 0)
+        self.scales = self._scales(judged)
         numbers = ["const"] if settings.constants else []
         self.library = Library([*settings.operators, *numbers], self.full.variables)
         self.guesses = self._guessed()
         sampled = self.train.sampled(settings.sample_rows, settings.seed)
         self.searched = sampled.scaled(self.scales)
         self.searched.refuse_constant_target("the normalised error of the rows sampled")
-        self.measure = Measure(self.train, self.reward, self.library)
+        self.measure = Measure(judged, self.reward, self.library)
         self.engine = self._engine()
-        self.telling = Telling(
-            self.full,
-            self.library,
-            self.train,
-            self.validation,
-            self.searched,
-            self.scales,
-            self.reward,
-            self.measure,
-            settings.constants,
-            self.engine,
-            settings.threads,
-        )
+        self.telling = self._telling(judged)
         self._searched_by = Measure(sampled, self.reward, self.library, self.scales)
         with faults_told():
             self.searches = [
@@ -118,21 +109,40 @@ class Regression:
         self.search = self.searches[0]  # that runs, or ran last
         self._picked: Program | None = None  # by the last model
 
-    def _scales(self) -> Scales:
+    def _scales(self, data: Data) -> Scales:
         columns = len(self.full.variables)
         # Without constants a formula has nothing to turn the units of x*y into those of y with.
         if not self.settings.scale or not self.settings.constants:
             return Scales.none(columns)
-        scales = Scales.of(self.train.X, self.train.y)
+        scales = Scales.of(data.X, data.y)
         # A reward in the target's own units means those of the user.
         free = isinstance(self.reward, ErrorReward) and self.reward.needs_spread
         return scales if free else replace(scales, target=1.0)
+
+    def _telling(self, judged: Data) -> Telling:
+        """What tells of formulas: chosen on some of the rows, with the numbers of all of them."""
+        settings, train, validation = self.settings, self.train, self.validation
+        every = AllRows(train, validation, self.reward, self.engine, settings.threads)
+        return Telling(
+            self.full,
+            self.library,
+            judged,
+            None if validation is None else validation.spanning(_JUDGED, 0),
+            self.searched,
+            self.scales,
+            self.reward,
+            self.measure,
+            settings.constants,
+            self.engine,
+            settings.threads,
+            None if judged is train else every,
+        )
 
     def _guessed(self) -> Programs | None:
         """What the user has guessed."""
         if not self.settings.guesses:
             return None
-        columns = self.full, self.library, self.train.X, self.scales
+        columns = self.full, self.library, self.train.spanning(_JUDGED, 0).X, self.scales
         return guessed(self.settings.guesses, *columns, self.longest)
 
     def _engine(self) -> str | Engine:
@@ -162,9 +172,20 @@ class Regression:
             self.library, self.searched, seed=seed, ending=ending, proposals=proposals
         )
 
+    def _config(self, settings: Settings) -> SearchConfig:
+        """The settings of the search, which leaves some of the seconds for what comes after it."""
+        config, seconds = settings.search_config(), settings.max_seconds
+        if settings.config is not None or seconds is None:
+            return config
+        return replace(config, max_seconds=seconds - self._after(seconds))
+
+    def _after(self, seconds: float) -> float:
+        """How many of the seconds are left for what comes after the search."""
+        return min(_AFTER * seconds + _AFTER_A_ROW * len(self.train.y), _MOST_AFTER * seconds)
+
     def _search(self, library: Library, data: Data, **options: Any) -> Search:
         """A search on these rows."""
-        settings, config = self.settings, self.settings.search_config()
+        settings, config = self.settings, self._config(self.settings)
         # As many constants as there are rows fit anything.
         most_constants = min(config.max_constants, len(data.y) - 1)
         return Search(
@@ -191,10 +212,11 @@ class Regression:
         if not (settings.structure and evolves and Proposals.suit(self.reward)):
             return None
 
-        rows = self.train.scaled(self.scales)
+        # The same rows for every seed, so that searches can share what they show.
+        rows = self.train.spanning(MOST_ROWS, 0)
         return Proposals(
             self.library,
-            rows,
+            rows.scaled(self.scales),
             self.longest * (_UNSIMPLIFIED if self.longest > settings.max_length else 1),
             partial(self._search_some_rows, seed=seed),
             settings.threads,
@@ -233,12 +255,19 @@ class Regression:
         view = proposals.found if isinstance(proposals, Proposals) else None
         if view is None or not view.holds_in(self.scales.inputs):
             return None
-        if self._picked is not None and not agrees(view, self._picked, self.train.X):
+        if self._picked is not None and not agrees(view, self._picked, self.telling.train.X):
             return None
         return f"as far as the rows show, {view.told(self.target)}"
 
-    def run(self, callback: Callable[[Iteration], object] | None = None) -> Result:
+    def run(
+        self,
+        callback: Callable[[Iteration], object] | None = None,
+        started: Callable[[], object] | None = None,
+    ) -> Result:
         """Search until a budget is spent, or go on with one that was raised; seed by seed.
+
+        `started` is called once, when the simplest formulas are known and before anything is looked
+        for that takes longer.
 
         Raises:
             DeviceFault: the engine's device failed; the search stands after its last iteration.
@@ -249,17 +278,23 @@ class Regression:
                 search.proposals.share(self.search.proposals)
             self.search = search
             with faults_told(), one_blas_thread():
-                results.append(self._run(callback))
+                results.append(self._run(callback, started))
             if results[-1].stopped not in seeds.GOES_ON:
                 break
         return seeds.merged_result(results)
 
-    def _run(self, callback: Callable[[Iteration], object] | None) -> Result:
+    def _run(
+        self,
+        callback: Callable[[Iteration], object] | None,
+        started: Callable[[], object] | None,
+    ) -> Result:
         """Run the search of one seed."""
         if self.search.iteration == 0:
             for first in (self.guesses, simple_programs(self.library), self._cyclic()):
                 if first is not None:
                     self.search.consider(first[: self._left])
+            if started is not None and self.search is self.searches[0]:
+                started()
         return self.search.run(callback)
 
     @property
@@ -303,7 +338,7 @@ class Regression:
 
     def raise_budget(self, settings: Settings) -> None:
         """Allow as much again as these settings say."""
-        wanted = settings.search_config()
+        wanted = self._config(settings)
         for search in self.searches:
             ending_of(search).patient_from = search.expressions
             search.raise_budget(wanted.max_expressions, wanted.max_seconds)
@@ -314,21 +349,30 @@ class Regression:
             mine.learn_from(its)
 
     def model(self, final: bool = True) -> Model:
-        """What has been found so far; `final` refits on all rows and looks for neat numbers."""
+        """What has been found so far; `final` refits on all rows and looks for neat numbers.
+
+        Where that would take longer than `max_seconds` allows, what comes last is left out: first
+        formulas that are on no front, then neat numbers.
+        """
+        in_time = self._deadline()
         front = seeds.merged_front([each.front for each in self.searches])
         programs = [self.telling.simple(each.program) for each in front]
         if final and programs:
-            proposed = [self.telling.simple(each) for each in self._shortlist()]
+            listed = takewhile(in_time, self._shortlist())
+            proposed = [self.telling.simple(each) for each in listed]
             # How short these are shows once their numbers are neat, so none is left out before.
             tightened = dict.fromkeys([*self.telling.tightened([*programs, *proposed]), *proposed])
-            programs = self.telling.refitted(list(tightened), self.train.scaled(self.scales))
+            programs = self.telling.refitted(list(tightened), self.telling.scaled)
         programs = [each for each in programs if len(each) <= max(self.longest, _LINE)]
         if self.settings.constants or not programs:
             programs = [self.telling.number(), *programs]
         programs = [self.telling.in_units(each) for each in programs]
         if final:
-            programs = [self.telling.neat(each) for each in programs]
+            programs = [self.telling.neat(each) if in_time() else each for each in programs]
         formulas = self.telling.front([self.telling.formula(each) for each in programs])
+        if final:
+            formulas = [self.telling.final(each, fit=in_time()) for each in formulas]
+            formulas = self.telling.front(formulas)
         formulas = self._counted(formulas)
         choice, rule = self.telling.pick(formulas, self.settings.pick, final)
         self._picked = formulas[choice.row].program
@@ -342,6 +386,16 @@ class Regression:
             self.train.spread,
             choice.because,
         )
+
+    def _deadline(self) -> Callable[..., bool]:
+        """What says whether there is time left to tell of what was found."""
+        seconds = None if self.settings.config is not None else self.settings.max_seconds
+        if seconds is None:
+            return lambda *_: True
+        # Asked for later, as a notebook may, it takes no longer than it would have.
+        spent = max(each.state.seconds for each in self.searches)
+        end = time.perf_counter() + max(seconds - spent, self._after(seconds))
+        return lambda *_: time.perf_counter() < end
 
     def _shortlist(self) -> list[Program]:
         """What the structure of the data proposes, unless something is exact already."""

@@ -1,13 +1,15 @@
 """What is told of the programs that a search has found.
 
-A program of the search is simplified, left without addends that hardly matter, refitted to all
+A program of the search is simplified, left without addends that hardly matter, refitted to the
 rows, brought into the user's units, and its numbers are named where the data decide them. Of all of
-them the front is kept, and one is picked.
+them the front is kept, and one is picked. Of a large table all this is done on a sample, and what
+is on the front is then fitted to all rows and graded on them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -23,8 +25,9 @@ from symseek.evaluation import fit_constants
 from symseek.model import Accuracy, Formula
 from symseek.programs import Program, Programs
 from symseek.regression import picking
-from symseek.regression.exactness import looks_random
+from symseek.regression.all_rows import AllRows
 from symseek.regression.measure import Measure
+from symseek.regression.noise import looks_random
 from symseek.regression.selection import Choice, chosen
 from symseek.rewards import ErrorReward, Reward
 from symseek.tokens import Library
@@ -49,7 +52,7 @@ class Telling:
 
     full: Library  # of the formulas
     library: Library  # of the search
-    train: Data
+    train: Data  # a sample of a large table, like the validation rows
     validation: Data | None
     searched: Data  # as they are scaled
     scales: Scales
@@ -58,6 +61,7 @@ class Telling:
     constants: bool  # whether numbers are fitted
     engine: str | Engine
     threads: int
+    every: AllRows | None = None  # of a large table
     # What is told again and again while a search goes on, by the program that it is told of:
     _simplified: dict[Program, Program] = field(default_factory=dict)
     _in_units: dict[Program, Program] = field(default_factory=dict)
@@ -77,9 +81,13 @@ class Telling:
 
     def simple(self, program: Program) -> Program:
         if program not in self._simplified:
-            rows = self.train.X / self.scales.inputs
-            self._simplified[program] = simplified(program, self.full, rows)
+            self._simplified[program] = simplified(program, self.full, self.scaled.X)
         return self._simplified[program]
+
+    @cached_property
+    def scaled(self) -> Data:
+        """The training rows in the units of the search."""
+        return self.train.scaled(self.scales)
 
     def tightened(self, programs: list[Program]) -> list[Program]:
         """The programs and shorter ones: an addend that hardly matters is left out.
@@ -168,7 +176,9 @@ class Telling:
         noisy = self.measure.error(program) > _NEARLY_EXACT  # by more than arithmetic
         if not (self.constants and squared and noisy):
             return None
-        if not looks_random(self.measure.residuals(program), train.X, chance=_STRUCTURE):
+        if not looks_random(
+            self.measure.residuals(program), self.measure.inputs, chance=_STRUCTURE
+        ):
             return None
         found = probably_neat(program, train.X, train.y, weights=train.weights)
         neat = simplified(found.program, self.full, train.X) if any(found.neat) else program
@@ -193,6 +203,26 @@ class Telling:
             text=found.written(),
             validation_r2=None if validation is None else self.graded(program, validation).r2,
             exact=self.measure.exact(program),
+        )
+
+    def final(self, formula: Formula, fit: bool = True) -> Formula:
+        """The formula with its accuracy and, unless there is no time to `fit`, numbers of all rows.
+
+        Nothing changes where the table is no larger than what it was chosen on.
+        """
+        every = self.every
+        if every is None:
+            return formula
+        program = every.fitted(formula.program) if fit and not formula.exact else formula.program
+        found, validated = every.accuracy(program)
+        formula = replace(
+            formula, program=program, reward=found.reward, nrmse=found.nrmse, r2=found.r2
+        )
+        return replace(
+            formula,
+            text=formula.written(),
+            validation_r2=None if validated is None else validated.r2,
+            exact=formula.exact and every.exact(program, len(self.library)),
         )
 
     def front(self, formulas: list[Formula]) -> list[Formula]:

@@ -65,6 +65,11 @@ class Recorder:
         took = time.monotonic() - began
         self._due = time.monotonic() + max(FRONT_EVERY, took / _SHARE if FRONT_EVERY else 0.0)
 
+    def started(self) -> None:
+        """Write the first formulas, which are there before the first iteration ends."""
+        with suppress(OSError):
+            write_whole(self._front, self._so_far())
+
     def finish(self) -> None:
         """Save what has changed of the search since the last time."""
         self._latest().finish()

@@ -33,13 +33,14 @@ from symseek.structure.symmetries import reduced_view
 from symseek.structure.view import View
 from symseek.tokens import Library
 
-__all__ = ["Proposals"]
+__all__ = ["MOST_ROWS", "SHARE", "Proposals"]
 
 _FIT = FitConfig("least_squares", restarts=0, max_steps=40)
 _ROUNDS = ((2_000, 150), (10_000, 60))  # rows to fit candidates to, and how many are then kept
 _SHORTLISTED = 15
 _OF_DATA = ("_reduced", "_exact", "_near", "_fitted")
 _AT_A_TIME = 100  # programs fitted before the next look at the clock
+MOST_ROWS = 10_000  # that the structure is looked for in: more say the same, and take longer
 SHARE = 0.75  # of the time that the first candidates may take; the rest is for the search
 
 
@@ -55,7 +56,7 @@ class Proposals:
         threads: int = 1,
     ) -> None:
         self.library = library
-        self.data = data  # all rows
+        self.data = data  # at most `MOST_ROWS` of the rows
         self.longest = longest  # tokens of a program, before it is simplified
         self.searched = searched
         self.threads = threads

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.data import Data
+from symseek.structure.screening import screened
 from symseek.structure.solving import eigen, lengths, mean, power_of_two, solved
 from symseek.structure.surrogate import Surrogate, left_out
 from symseek.structure.view import ONE, Part, Sum, View, product
@@ -36,7 +37,7 @@ _LARGEST = 6  # exponent
 _INDEPENDENT = 1e-9  # the volume that stretches span, of the product of their lengths
 _SUBSETS = 300  # of columns to eliminate that are looked at
 _SUMS, _STRETCHES, _IDLE = 3, 5, 2  # tried in each round, the likeliest first
-_WIDE = 9  # columns beyond which those of no use go several at a time
+_WIDE = 9  # columns beyond which they are screened, and then go several at a time
 _SKETCHED, _TRIED_AGAIN = 120, 2  # terms of a sketch by which columns are chosen, and how many
 _ROUNDINGS = 2  # of each group of stretches
 _WORSE = 2.5  # standard errors by which fewer columns may seem to predict worse
@@ -148,6 +149,12 @@ def _defined_on_all(data: Data, view: View, rows: _Rows) -> _Known | None:
 
 def _fewest_columns(view: View, rows: _Rows) -> _Known | None:
     """What a view comes to by one step after another."""
+    if len(view.columns) > _WIDE:
+        rows.check()
+        kept = screened(rows.data.X, rows.data.y, rows.data.weights)
+        view = View(tuple(view.columns[at] for at in kept), view.factor)
+        if not kept:
+            return None
     known = rows.known(view)
     missed = list(view.columns)
     if known is not None and known.error <= _MOST_CLOSE:

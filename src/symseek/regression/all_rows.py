@@ -1,0 +1,134 @@
+"""All rows of a table that is so large that its formulas are chosen on a sample.
+
+What is chosen gets its final numbers here: constants that are not neat are fitted once more, to
+every row, and errors are those of every row. Only the columns that a formula names are touched, one
+formula at a time, so that no copy of the table is made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.algebra.rounding import neat_numbers
+from symseek.constants import FitConfig
+from symseek.data import Data
+from symseek.engines.interface import Engine, engine_named
+from symseek.evaluation import data_grader
+from symseek.model import Accuracy
+from symseek.programs import Program, Programs
+from symseek.regression.exactness import Digits
+from symseek.rewards import ErrorReward, Reward
+from symseek.tokens import Kind, Library, Token
+
+__all__ = ["AllRows"]
+
+Floats = NDArray[np.float64]
+
+_DIGITS = 9  # of the longest decimal that is kept as it is
+# The sample's fit is near: a step of Gauss and Newton leaves an error of second order.
+_FIT = FitConfig("least_squares", restarts=0, max_steps=3, rescue=False)
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """The training and validation rows, all of them, in the user's units.
+
+    >>> from symseek.rewards import InverseNRMSE
+    >>> x = np.linspace(0, 1, 1000)
+    >>> data = Data(x[:, None], 0.5 * x + 0.1234567891234, np.ones(1000))
+    >>> every = AllRows(data, None, InverseNRMSE(), "native", 1)
+    >>> near = Program.parse("0.5*x + 0.12345678901", Library(["add", "mul", "const"], ["x"]))
+    >>> tuple(round(value, 13) for value in every.fitted(near).constants)
+    (0.5, 0.1234567891234)
+    """
+
+    train: Data
+    validation: Data | None
+    reward: Reward
+    engine: str | Engine
+    threads: int
+
+    def fitted(self, program: Program) -> Program:
+        """The program with the constants that are not neat fitted to all training rows."""
+        free = [not _is_neat(value) for value in program.constants]
+        squared = isinstance(self.reward, ErrorReward) and self.reward.curve(1.0) is not None
+        if not any(free) or not squared:
+            return program
+        small, X = _compact(program, self.train)
+        held = Programs.from_list([_held(small, free)])
+        # The spread of all rows is known, and takes as long as a fit.
+        grader = data_grader(
+            held.library,
+            replace(self.train, X=X),
+            self.reward,
+            engine_named(self.engine, self.threads),
+            _FIT,
+            spread=self.train.spread,
+        )
+        fitted = grader(held)
+        if not fitted.ok[0]:
+            return program
+        new = iter(fitted.programs[0].constants)
+        pairs = zip(program.constants, free, strict=True)
+        return replace(
+            program, constants=tuple(next(new) if is_free else old for old, is_free in pairs)
+        )
+
+    def accuracy(self, program: Program) -> tuple[Accuracy, Accuracy | None]:
+        """How well a program does on the training rows, and on the validation rows if any."""
+        of = self._accuracy
+        return of(program, self.train), of(program, self.validation) if self.validation else None
+
+    def _accuracy(self, program: Program, data: Data) -> Accuracy:
+        small, X = _compact(program, data)
+        return Accuracy.of_values(small.evaluate(X), data, self.reward)
+
+    def exact(self, program: Program, tokens: int) -> bool:
+        """Whether a program meets every digit of the target in every row, by no chance."""
+        small, X = _compact(program, self.train)
+        train = self.train
+        digits = Digits.of(Data(train.X[:, :0], train.y, train.weights))
+        with np.errstate(all="ignore"):
+            residuals = train.y - small.evaluate(X)
+        return digits.prove(residuals, len(program), len(program.constants), tokens)
+
+
+def _is_neat(value: float) -> bool:
+    """Whether a number is one that was chosen, and not one that was fitted."""
+    return any(each.value == value for each in neat_numbers(value, _DIGITS, rare=True))
+
+
+def _compact(program: Program, data: Data) -> tuple[Program, Floats]:
+    """The program over the columns that it names, and those columns [N, k], one after another."""
+    library = program.library
+    named = [each for each in library.variable_ids if each in program.tokens]
+    used = named or library.variable_ids[:1]  # a library needs a variable
+    tokens = [each for each in library if each.kind is not Kind.VARIABLE]
+    own = Library(tokens, [library.names[each] for each in used])
+    X = np.empty((len(used), len(data.y)))
+    for column, each in zip(X, used, strict=True):
+        column[:] = data.X[:, library.variable_ids.index(each)]
+    names = tuple(own.index(library.names[each]) for each in program.tokens)
+    return Program(own, names, program.constants), X.T
+
+
+def _held(program: Program, free: list[bool]) -> Program:
+    """The program with numbers in the place of the constants that are not to be fitted."""
+    library, waiting = program.library, iter(zip(program.constants, free, strict=True))
+    numbers: dict[str, Token] = {}
+    names = []
+    for each in program.tokens:
+        name = library.names[each]
+        if each == library.constant_id:
+            value, is_free = next(waiting)
+            if not is_free:
+                name = f"number {value!r}"
+                numbers[name] = Token(name, 0, kind=Kind.NUMBER, value=value)
+        names.append(name)
+    tokens = [each for each in library if each.kind is not Kind.VARIABLE]
+    wide = Library([*tokens, *numbers.values()], library.variables)
+    kept = tuple(value for value, is_free in zip(program.constants, free, strict=True) if is_free)
+    return Program(wide, tuple(map(wide.index, names)), kept)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.algebra.rounding import neat_numbers
+from symseek.algebra.numbers import neat_numbers
 from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.engines.interface import Engine, engine_named

@@ -68,7 +68,7 @@ class Recorder:
     def started(self) -> None:
         """Write the first formulas, which are there before the first iteration ends."""
         with suppress(OSError):
-            write_whole(self._front, self._so_far())
+            write_regular(self._front, self._so_far())
 
     def finish(self) -> None:
         """Save what has changed of the search since the last time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from symseek.cli.options import (
     positive,
     say,
     shell_words,
+    show,
 )
 from symseek.cli.settings import given_settings
 from symseek.errors import InputError
@@ -99,6 +101,8 @@ def resume_many(options: argparse.Namespace) -> int:
             " into another folder"
         )
     folder = ManyFolder.open(options.run)
+    most = options.max_table_size
+    folder = replace(folder, request=replace(folder.request, max_table_size=most))
     return _run(folder, options, _workers(folder, options))
 
 
@@ -108,7 +112,7 @@ def show_many(path: Path) -> int:
     from symseek.report.summary import summary_text
 
     folder = ManyFolder.open(path)
-    print(summary_text(folder.lines(), folder.noun))
+    show(summary_text(folder.lines(), folder.noun))
     return 0
 
 
@@ -141,7 +145,7 @@ def _prepared(options: argparse.Namespace, request: FitRequest, parent: Path) ->
     # The files of the groups have commas between their columns, whatever the table has.
     request = replace(request, delimiter=None)
     folder = ManyFolder.begin(parent, request, "group", options.by, options.overwrite)
-    given = options.delimiter, options.drop_missing
+    given = options.delimiter, options.drop_missing, options.max_table_size
     split = split_file(files[0], options.by, parent, folder.known, *given)
     for note in split.notes:
         say(note)
@@ -168,8 +172,9 @@ def _run(folder: ManyFolder, options: argparse.Namespace, workers: Workers) -> i
         for line in lines
     ]
     files = folder.write_summary(lines)
-    print(summary_text(lines, folder.noun))
-    print(f"\nsummary: {', '.join(str(path) for path in reversed(files))}", flush=True)
+    show(summary_text(lines, folder.noun))
+    show(f"\nsummary: {', '.join(str(path) for path in reversed(files))}")
+    sys.stdout.flush()
     if outcome.interrupted:
         say(f"continue: {shell_words(['symseek', 'resume', str(folder.path)])}")
         return INTERRUPTED

@@ -17,6 +17,7 @@ from symseek.errors import InputError
 from symseek.experiments.runs.perform import report
 from symseek.experiments.runs.record import Record, Snapshot
 from symseek.experiments.runs.spec import Spec
+from symseek.files.limits import MOST_TABLE
 from symseek.files.tables import TrainingTable
 from symseek.loop import Iteration, Stopped
 from symseek.many.line import record_of
@@ -30,7 +31,7 @@ __all__ = ["EXECUTE", "METHOD", "UNIMPORTANT", "execute", "spec_of"]
 METHOD = "fit"
 EXECUTE = "symseek.many.fit:execute"
 
-UNIMPORTANT = ("parent", "threads", "report")
+UNIMPORTANT = ("parent", "threads", "report", "max_table_size")
 """Settings of a spec that do not change what is found."""
 
 _REPORT_EVERY = 0.5  # seconds between two snapshots
@@ -44,10 +45,17 @@ def spec_of(
     parent: Path,
     threads: int = 1,
     report: bool = True,
+    max_table_size: int = MOST_TABLE,
 ) -> Spec:
     """What determines a fit: the table and its stamp, the columns and the settings."""
-    rest = {"parent": str(parent), "threads": threads, "report": report}
-    settings = {"stamp": stamp, "request": dict(request), **rest}
+    settings = {
+        "stamp": stamp,
+        "request": dict(request),
+        "parent": str(parent),
+        "threads": threads,
+        "report": report,
+        "max_table_size": max_table_size,
+    }
     return Spec(METHOD, folder, int(request["settings"]["seed"]), settings)
 
 
@@ -69,7 +77,8 @@ def _fit(spec: Spec) -> Record:
             " of a cluster need the data and the folder of the runs under the same path"
         )
     request = FitRequest.from_dict(dict(spec.settings["request"]), spec.settings["threads"])
-    request = replace(request, data=parent / request.data)
+    most = spec.settings["max_table_size"]
+    request = replace(request, data=parent / request.data, max_table_size=most)
     folder = parent / spec.problem
     if folder.is_symlink():
         raise InputError(f"the run folder {str(folder)!r} is a link; remove it")

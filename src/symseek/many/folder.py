@@ -183,7 +183,8 @@ class ManyFolder:
             request = {**_request(self.request), "data": str(each.data)}
             stamp = each.stamp or _stamp(self.path / each.data)
             parent = Path(os.path.abspath(self.path))
-            found.append(spec_of(each.folder, stamp, request, parent, workers.threads, report))
+            how = workers.threads, report, self.request.max_table_size
+            found.append(spec_of(each.folder, stamp, request, parent, *how))
         return found
 
     def fit(

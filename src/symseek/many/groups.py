@@ -24,6 +24,7 @@ from symseek.files.atomic import write_whole
 from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import Delimited
 from symseek.files.heading import tidy
+from symseek.files.limits import MOST_TABLE
 from symseek.files.parquet import Parquet
 from symseek.files.tables import open_table
 from symseek.many.tables import Table, folder_names
@@ -53,6 +54,7 @@ def split_file(
     known: dict[str, str],
     delimiter: str | None = None,
     drop_missing: bool = False,
+    max_table_size: int = MOST_TABLE,
 ) -> Split:
     """Write a file into `parent` for each value of the column `by`.
 
@@ -67,7 +69,7 @@ def split_file(
     A ['"t","y"', '0.0,1.5', '1.0,3.0']
     B ['"t","y"', '0.0,2.5']
     """
-    source = open_table(path, delimiter)
+    source = open_table(path, delimiter, max_table_size)
     at = _column(source, by)
     left_out = {at, *([0] if source.names[0] == "" else [])}
     kept = [place for place in range(len(source.names)) if place not in left_out]

@@ -10,11 +10,12 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
+from symseek.errors import printable
 from symseek.experiments.progress import Progress
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec
 from symseek.experiments.runs.store import Store
-from symseek.report.text import clock, counted, printable, shortened
+from symseek.report.text import clock, counted, shortened
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -12,14 +12,14 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from symseek.errors import InputError
+from symseek.errors import InputError, printable
 from symseek.loop import Stopped
 from symseek.many.forms import Common, common_forms
 from symseek.notation.mathml import escaped, mathml
 from symseek.notation.typeset import tidied
 from symseek.programs import Program
 from symseek.report.page import document
-from symseek.report.text import brief, counted, printable, r2_text, shortened, text_table
+from symseek.report.text import brief, counted, r2_text, shortened, text_table
 from symseek.version import __version__
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ __all__ = [
     "clock",
     "count",
     "counted",
-    "printable",
     "r2_text",
     "shortened",
     "text_table",
@@ -57,16 +56,6 @@ def counted(number: int, noun: str) -> str:
     ('1 row', '12,000 rows')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def printable(text: str) -> str:
-    """The text in one line, without the codes that move a terminal's cursor or change its colours.
-
-    >>> printable("a\\x1b[31m b\\nc")
-    'a?[31m b c'
-    """
-    plain = " ".join(text.split())
-    return "".join(each if each.isprintable() else "?" for each in plain)
 
 
 def shortened(text: str, most: int) -> str:

@@ -39,6 +39,7 @@ Floats = NDArray[np.float64]
 
 _WAVES = ("sin", "cos", "tan")
 _MOST = 2_000  # rows that formulas are refitted on
+_NEGLIGIBLE = 1e-3  # a weight, of which the mean is 1
 _FEW = 100  # rows at most, for an F test to overrule the description
 _MANY = 50  # rows at least, for held-out rows to shorten the pick
 _UNLIKELY = 0.005  # the chance, for the numbers of a longer formula to mean nothing
@@ -102,7 +103,8 @@ class _Tests:
         self.lengths = measure.descriptions(programs, errors)
         self.numbers = [fitted_numbers(each) for each in programs]
         self.usable = [math.isfinite(each) for each in errors]
-        self.data = measure.data.sampled(_MOST, seed=0)
+        counted = np.flatnonzero(measure.data.weights > _NEGLIGIBLE)
+        self.data = measure.data.rows(counted).sampled(_MOST, seed=0)
         self.threads, self.engine = threads, engine
         self._gaps: dict[int, Gap | None] = {}
 

@@ -48,6 +48,7 @@ _LONGER = 8.0  # nats by which the description of a longer formula may be longer
 _LONGER_THAN_NUMBER = 3.0  # the same, where nothing but a number was picked
 _ROWS_A_NUMBER = 2  # at least
 _WAVE_PAYS, _WAVE_IN_TIME, _PAYS = 2.0, 3.0, 1.0  # standard errors
+_NEXT_TO_NOTHING = 100.0  # times smaller, the squared errors
 _FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
 
 
@@ -212,7 +213,7 @@ class _Tests:
         if not waves or smooth is None:
             return True
         wanted = _WAVE_IN_TIME if self._follow else _WAVE_PAYS
-        if squared_gain(self._losses[smooth], self._losses[row], self._groups) <= wanted:
+        if not _pays(self._losses[smooth], self._losses[row], self._groups, wanted):
             return False
         pair = [self.programs[smooth], self.programs[row]]
         for wave in waves:
@@ -223,7 +224,7 @@ class _Tests:
                 if fold.max() < 2:
                     return False  # two values are no wave
                 without, with_it = self._held_out(pair, fold)
-                if squared_gain(without, with_it, fold) <= _WAVE_PAYS:
+                if not _pays(without, with_it, fold, _WAVE_PAYS):
                     return False
         return True
 
@@ -294,6 +295,15 @@ class _Tests:
             if as_good and not self._fault(other):
                 return other
         return row
+
+
+def _pays(losses: Floats, others: Floats, groups: NDArray[np.intp], wanted: float) -> bool:
+    """Whether others are smaller by so many standard errors, or next to nothing.
+
+    However small they are, a few rows give few standard errors.
+    """
+    nothing = others.sum() * _NEXT_TO_NOTHING < losses.sum()
+    return bool(nothing) or squared_gain(losses, others, groups) > wanted
 
 
 def squared_gain(losses: Floats, others: Floats, groups: NDArray[np.intp]) -> float:

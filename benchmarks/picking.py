@@ -116,6 +116,7 @@ class Table:
     count: int = 0  # rows, of made tables
     noise: float = 0.0
     expressions: int = 100_000
+    drawn: int = 0  # another number draws other rows of made tables
 
     @cached_property
     def rows(self) -> tuple[list[str], np.ndarray, np.ndarray]:
@@ -129,7 +130,9 @@ class Table:
     def _all_rows(self) -> tuple[list[str], np.ndarray, np.ndarray]:
         if isinstance(self.source, RealTable):
             return self.source.draw()
-        rng = np.random.default_rng(zlib.crc32(self.name.encode()))
+        rng = np.random.default_rng(
+            [zlib.crc32(self.name.encode()), self.drawn][: 1 + bool(self.drawn)]
+        )
         names = list(self.source.ranges)
         X, y = self.source.draw(rng, self.count)
         if self.kind == "tiny":
@@ -358,6 +361,7 @@ def main() -> int:
     options.fronts.mkdir(parents=True, exist_ok=True)
     fronts: list[tuple[Table, list[Row]]] = []
     for number, table in enumerate(tables()):
+        table = replace(table, drawn=options.drawn)
         if options.kind and table.kind not in options.kind.split(","):
             continue
         file = options.fronts / f"{table.name.replace(' ', '_').replace(',', '')}.json"
@@ -435,6 +439,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--part", default="0/1", help="search only every so many-th table: 0/2")
     parser.add_argument("--stored", action="store_true", help="search nothing, use what is there")
     parser.add_argument("--kind", default="", help="laws, tiny, real, lawless; with commas between")
+    parser.add_argument("--drawn", type=int, default=0, help="draw other rows, with other --fronts")
     parser.add_argument("--by", default="", choices=["", "count", "noise", "law"])
     return parser.parse_args()
 

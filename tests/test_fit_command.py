@@ -300,7 +300,7 @@ def test_show(run: Path, capsys: Capture) -> None:
     said = answer(capsys, "show", run)
     assert (said.code, said.err) == (0, "")
     assert "> " in said.out
-    assert "picked by the rule 'auto'; symseek show run --row N for more" in said.out
+    assert "picked by the rule 'elbow'; symseek show run --row N for more" in said.out
 
 
 def test_show_a_row(run: Path, capsys: Capture) -> None:

@@ -28,7 +28,8 @@ from symseek.errors import InputError, unknown_name
 __all__ = ["RULES", "accuracy", "check_rule", "descriptions", "elbow", "validation"]
 
 RULES = ("auto", "accuracy", "elbow", "validation")
-"""The names; "auto" is validation where there are validation rows, and elbow elsewhere."""
+"""The names; "auto" is validation where there are validation rows, and elsewhere elbow with the
+tests of selection.py."""
 
 _PRICE, _POWER = 1.2, 0.7  # of tokens
 _SMALL, _LARGE = 1e-300, 1e300  # instead of 0 and infinity, which times 0 are not numbers

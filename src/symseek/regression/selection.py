@@ -39,6 +39,7 @@ Floats = NDArray[np.float64]
 
 _WAVES = ("sin", "cos", "tan")
 _MOST = 2_000  # rows that formulas are refitted on
+_NEGLIGIBLE = 1e-3  # a weight, of which the mean is 1
 _FEW = 100  # rows at most, for an F test to overrule the description
 _MANY = 50  # rows at least, for held-out rows to shorten the pick
 _UNLIKELY = 0.005  # the chance, for the numbers of a longer formula to mean nothing
@@ -47,6 +48,7 @@ _LONGER = 8.0  # nats by which the description of a longer formula may be longer
 _LONGER_THAN_NUMBER = 3.0  # the same, where nothing but a number was picked
 _ROWS_A_NUMBER = 2  # at least
 _WAVE_PAYS, _WAVE_IN_TIME, _PAYS = 2.0, 3.0, 1.0  # standard errors
+_NEXT_TO_NOTHING = 100.0  # times smaller, the squared errors
 _FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
 
 
@@ -102,7 +104,8 @@ class _Tests:
         self.lengths = measure.descriptions(programs, errors)
         self.numbers = [fitted_numbers(each) for each in programs]
         self.usable = [math.isfinite(each) for each in errors]
-        self.data = measure.data.sampled(_MOST, seed=0)
+        counted = np.flatnonzero(measure.data.weights > _NEGLIGIBLE)
+        self.data = measure.data.rows(counted).sampled(_MOST, seed=0)
         self.threads, self.engine = threads, engine
         self._gaps: dict[int, Gap | None] = {}
 
@@ -210,7 +213,7 @@ class _Tests:
         if not waves or smooth is None:
             return True
         wanted = _WAVE_IN_TIME if self._follow else _WAVE_PAYS
-        if squared_gain(self._losses[smooth], self._losses[row], self._groups) <= wanted:
+        if not _pays(self._losses[smooth], self._losses[row], self._groups, wanted):
             return False
         pair = [self.programs[smooth], self.programs[row]]
         for wave in waves:
@@ -221,7 +224,7 @@ class _Tests:
                 if fold.max() < 2:
                     return False  # two values are no wave
                 without, with_it = self._held_out(pair, fold)
-                if squared_gain(without, with_it, fold) <= _WAVE_PAYS:
+                if not _pays(without, with_it, fold, _WAVE_PAYS):
                     return False
         return True
 
@@ -292,6 +295,15 @@ class _Tests:
             if as_good and not self._fault(other):
                 return other
         return row
+
+
+def _pays(losses: Floats, others: Floats, groups: NDArray[np.intp], wanted: float) -> bool:
+    """Whether others are smaller by so many standard errors, or next to nothing.
+
+    However small they are, a few rows give few standard errors.
+    """
+    nothing = others.sum() * _NEXT_TO_NOTHING < losses.sum()
+    return bool(nothing) or squared_gain(losses, others, groups) > wanted
 
 
 def squared_gain(losses: Floats, others: Floats, groups: NDArray[np.intp]) -> float:

@@ -40,7 +40,7 @@ from symseek.algebra.normal_form import (
     scaled,
     undone,
 )
-from symseek.algebra.numbers import neat_numbers
+from symseek.algebra.numbers import is_multiple, neat_numbers
 from symseek.algebra.precision import agree, measured
 from symseek.algebra.writing import Writer, Written, digits
 from symseek.errors import unknown_name
@@ -128,11 +128,11 @@ def text(program: Program, exact: bool = False) -> str:
 
 def _named(value: float, most: int) -> str:
     """A number by its neat name if it has one, as 1/3 does, else cut to six digits."""
-    return name_of(value, most) or short_number(value, _DIGITS)
+    return _name_of(value, most) or short_number(value, _DIGITS)
 
 
 @lru_cache(maxsize=4096)
-def name_of(value: float, most: int) -> str | None:
+def _name_of(value: float, most: int) -> str | None:
     """The neat name of a number, decimals of up to so many digits among them."""
     near = (
         each.text
@@ -269,7 +269,8 @@ class _Reading(Writer):
         if len(columns) == 1 and len(total.terms) > 1 and all(each for _, each in powers[:-1]):
             parts.sort(key=lambda part: -_power(part[1])[1])
             return parts[::-1] if parts[0][0] < 0 < parts[-1][0] else parts
-        if all(abs(size) < _SMALL * abs(total.offset) for size, _ in total.terms):
+        most = _SMALL * abs(total.offset)
+        if all(abs(size) < most and abs(size) != 1.0 for size, _ in total.terms):
             return parts[-1:] + parts[:-1]
         return sorted(parts, key=lambda part: (not part[1], len(self.term(1.0, part[1]).tokens)))
 
@@ -327,8 +328,7 @@ def number_cost(value: float) -> float:
     size = abs(value)
     far = abs(math.log10(size)) - _ORDINARY if size > 0.0 else 0.0
     price = (digits(size) - 1) / 2
-    name = name_of(size, _DIGITS) if price > _NAMED else None
-    if name is not None and ("pi" in name or "(" in name):
+    if price > _NAMED and is_multiple(size, _SAME):
         price = _NAMED
     return price + max(far, 0.0)
 

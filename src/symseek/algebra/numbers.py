@@ -12,7 +12,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from symseek.tokens import short_number
 
@@ -26,6 +30,7 @@ __all__ = [
     "Neat",
     "by_chance",
     "distance",
+    "is_multiple",
     "multiple",
     "naming_cost",
     "neat_numbers",
@@ -213,6 +218,34 @@ def multiple(factor: Fraction, unit: str) -> Neat:
 def distance(neat: Neat, value: float) -> float:
     """The distance as a part of the value; for 0, the distance itself."""
     return abs(neat.value - value) / (abs(value) if neat.factor else 1.0)
+
+
+def is_multiple(value: float, closeness: float) -> bool:
+    """Whether a positive number has a name with a unit in it: `neat_numbers` in a moment.
+
+    >>> is_multiple(3 / (8 * math.pi), 1e-14), is_multiple(math.sqrt(19.62), 1e-14)
+    (True, True)
+    >>> is_multiple(0.75, 1e-14), is_multiple(0.1193662, 1e-14)
+    (False, False)
+    """
+    if not _SMALLEST < value < _LARGEST:
+        return False
+    sizes, most = _unit_sizes()
+    above = value / sizes[:, None] * np.arange(1, _PI_DENOMINATOR + 1)
+    near = np.rint(above)
+    allowed = (near > 0) & (near <= most) & (np.arange(1, _PI_DENOMINATOR + 1) <= most)
+    if (allowed & (np.abs(above - near) <= closeness * above)).any():
+        return True
+    square = float(f"{value * value:.{_ROOT_DIGITS - 1}e}")
+    root = root_of(Neat("", Fraction(repr(square))))
+    return root is not None and math.isclose(root.value, value, rel_tol=closeness)
+
+
+@lru_cache(maxsize=1)
+def _unit_sizes() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The units, and the largest part above or below the line of a multiple of each [units, 1]."""
+    most = [_PI_NUMERATOR if _is_rare(unit) else _UNIT_DENOMINATOR for unit in UNITS]
+    return np.array([float(size) for size in UNITS.values()]), np.array(most)[:, None]
 
 
 def naming_cost(neat: Neat) -> float:

@@ -78,11 +78,19 @@ class _Reducer:
             yield partial(Sum, 0.0, total.terms)
         for at, (coefficient, product) in enumerate(total.terms):
             others = Sum(total.offset, total.terms[:at] + total.terms[at + 1 :])
-            for within in self.products(product):
+            for within in (*self.products(product), *self.quotients(product)):
                 yield partial(self.joined, others, coefficient, within)
         for way in (cancelled, factorised):
             for shorter in way(total, self.algebra):
                 yield partial(_same, shorter)
+
+    def quotients(self, product: Product) -> Iterator[_Later]:
+        """The product with its brackets above and below the line nearly cancelled."""
+        brackets = tuple(each for each in product if isinstance(each[0], Group))
+        rest = merged(tuple(each for each in product if each not in brackets))
+        if len(brackets) > 1:
+            for shorter in cancelled(Sum(0.0, ((1.0, brackets),)), self.algebra):
+                yield partial(self.algebra.multiplied, shorter, rest)
 
     def products(self, product: Product) -> Iterator[_Later]:
         for at, (base, power) in enumerate(product):

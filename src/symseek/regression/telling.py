@@ -160,6 +160,8 @@ class Telling:
             neat = rounded(program, X, y, weights=weights, growth=growth).program
         except InputError:  # undefined on some row
             return program
+        if neat == program:
+            return program
         neat = simplified(neat, self.full, train.X)
         if exact:
             return neat if measure.exact(neat) else program

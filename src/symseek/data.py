@@ -83,7 +83,9 @@ class Data:
         weights = self.weights[chosen]
         if not weights.sum() > 0:
             raise InputError("all rows that were drawn have weight 0; give weights to more rows")
-        X = np.ascontiguousarray(self.X[chosen])  # row after row, however the table lies
+        X = np.empty((len(chosen), self.X.shape[1]))  # row after row, however the table lies
+        for at, column in enumerate(self.X.T):
+            X[:, at] = column[chosen]
         return Data(X, self.y[chosen], weights * (len(chosen) / weights.sum()))
 
     def counted(self) -> Data:

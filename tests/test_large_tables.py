@@ -101,7 +101,10 @@ def test_a_sample_shows_the_same_structure_as_all_rows(small_sample: None) -> No
     assert len(sampled.data.y) < 400
     names = tuple(f"x{at}" for at in range(3))
     whole = reduced_view(Data(X, y, np.ones(1_000)), names, set(sampled.library.names))
-    assert str(sampled.view) == str(whole)
+    assert whole is not None
+    assert str(sampled.view.factor) == str(whole.factor) == "x0"
+    for view in (sampled.view, whole):
+        assert [str(each) for each in view.columns] in (["x1/x2"], ["x2/x1"])  # either will do
 
 
 def test_a_stopped_search_of_a_sample_comes_to_the_same(small_sample: None, tmp_path: Path) -> None:
@@ -252,7 +255,7 @@ from symseek.regression.settings import Settings
 
 def peak(path):
     table = read_table(path, "y")
-    settings = Settings(max_expressions=1_100, validation=float(sys.argv[3]))
+    settings = Settings(max_expressions=1_100)
     found = Regression(table.X, table.y, table.features, settings)
     found.run()
     found.model()
@@ -266,8 +269,7 @@ print((after - before) / size)
 """
 
 
-@pytest.mark.parametrize("validation", [0.0, 0.2])
-def test_memory_stays_within_twice_the_table(tmp_path: Path, validation: float) -> None:
+def test_memory_stays_within_twice_the_table(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
@@ -278,6 +280,6 @@ def test_memory_stays_within_twice_the_table(tmp_path: Path, validation: float) 
         columns["y"] = 1e7 * X[3] * X[4] + 1e5 * X[5]
         paths.append(tmp_path / f"{rows}.parquet")
         parquet.write_table(pyarrow.table(columns), paths[-1])
-    words = [sys.executable, "-c", _PEAK, *map(str, paths), str(validation)]
+    words = [sys.executable, "-c", _PEAK, *map(str, paths)]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    assert float(done.stdout) < (2.0 if not validation else 2.2)
+    assert float(done.stdout) < 2.0

@@ -86,7 +86,9 @@ class Data:
             raise InputError("all rows that were drawn have weight 0; give weights to more rows")
         weights = weights * (len(chosen) / weights.sum())
         place = None if self.place is None else self.place[chosen]
-        X = np.ascontiguousarray(self.X[chosen])  # row after row, however the table lies
+        X = np.empty((len(chosen), self.X.shape[1]))  # row after row, however the table lies
+        for at, column in enumerate(self.X.T):
+            X[:, at] = column[chosen]
         return Data(X, self.y[chosen], weights, place)
 
     def counted(self) -> Data:

@@ -33,6 +33,7 @@ from symseek.structure.solving import (
     singular,
     solved,
 )
+from symseek.structure.surrogate import Surrogate, left_out
 from symseek.structure.symmetries import reduced_view
 from symseek.structure.view import Column, View, product
 
@@ -72,6 +73,12 @@ def test_noisy_roots_of_large_numbers_have_near_candidates() -> None:
     tables = [family.table for family in families(data.X, ("x",), set(OPERATORS), {})]
     assert tables
     assert all((np.square(table).sum(axis=0) > 0).all() for table in tables)
+
+
+def test_rows_that_weigh_nothing_have_no_surrogate() -> None:
+    x = np.linspace(1, 2, 300)
+    weights = np.where(left_out(300), 1.0, 0.0)
+    assert Surrogate.fitted(x[:, None], x**2, weights) is None
 
 
 # --- views of many rows, on a few of which they are undefined

@@ -30,6 +30,8 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+_NEAR_ONE = 0.75  # a length between this and its inverse has 1 as its power of two
+_SAFE = 1e-200  # squares between this and its inverse have lost nothing
 _LARGEST_EXPONENT, _SMALLEST_EXPONENT = 1023, -1022  # of powers of two that are normal numbers
 
 
@@ -52,6 +54,9 @@ def lengths(table: NDArray[Any], axis: int = 0) -> Floats:
     [5e-200]
     """
     with np.errstate(all="ignore"):
+        squares = (table * table).sum(axis=axis)
+        if ((squares > _SAFE) & (squares < 1 / _SAFE)).all():  # as is usual
+            return np.asarray(np.sqrt(squares))
         units = power_of_two(np.abs(table).max(axis=axis, initial=0.0))
         scaled = table / np.expand_dims(units, axis)
         result: Floats = np.sqrt((scaled * scaled).sum(axis=axis)) * units
@@ -84,10 +89,14 @@ def least_squares(table: Floats, target: Floats, cutoff: float | None = None) ->
     True
     """
     with np.errstate(all="ignore"):
-        units, unit = power_of_two(lengths(table)), power_of_two(lengths(target[:, None]))[0]
-        found = _answer(
-            lambda A, b: np.linalg.lstsq(A, b, rcond=cutoff)[:1], table / units, target / unit
-        )
+        sizes = lengths(table)
+        if ((sizes > _NEAR_ONE) & (sizes < 1 / _NEAR_ONE)).all():  # most features are so already
+            A, units = table, np.ones(1)
+        else:
+            units = power_of_two(sizes)
+            A = table / units
+        unit = power_of_two(np.abs(target).max(initial=0.0))
+        found = _answer(lambda A, b: np.linalg.lstsq(A, b, rcond=cutoff)[:1], A, target / unit)
         return None if found is None else _finite(found[0] / units * unit)
 
 

@@ -122,7 +122,10 @@ class _Trial:
         if not told.all():
             # Terms that others make up, as of a column that is constant or there twice, go.
             powers, table = powers[told], table[:, told]
-            ends = tuple(np.unique(np.cumsum(told)[np.array(ends) - 1]).tolist())
+            counts = np.unique(np.cumsum(told)[np.array(ends) - 1])
+            ends = tuple(counts[counts > 0].tolist())
+            if not ends:  # as where the rows to fit on weigh nothing
+                return None
             factors = factored(A[:, told])
             if factors is None:
                 return None

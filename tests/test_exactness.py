@@ -14,7 +14,7 @@ from symseek import Stopped
 from symseek.data import Data, Scales
 from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
-from symseek.regression import exactness
+from symseek.regression import noise
 from symseek.regression.exactness import Digits
 from symseek.regression.noise import looks_random
 from symseek.regression.regression import Regression
@@ -236,7 +236,9 @@ def test_waves_are_those_of_one_sum_after_another(
         else rng.normal(size=(rows, columns))
     )
     residuals, weights = rng.normal(size=rows), rng.uniform(0.5, 2, rows)
-    found, wanted = exactness._waves(residuals, X, weights), waves(residuals, X, weights)
+    inputs = noise.Inputs(X)
+    found = noise._waves(residuals[inputs.some], inputs, weights[inputs.some])
+    wanted = waves(residuals, X, weights)
     assert np.allclose(np.sort(found), np.sort(wanted), atol=1e-9)
 
 
@@ -304,4 +306,5 @@ def test_files_keep_what_is_exact() -> None:
 @given(st.integers(2, 40), st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_neighbours_are_those_found_one_by_one(rows: int, columns: int, seed: int) -> None:
     X = np.random.default_rng(seed).normal(size=(rows, columns))
-    assert exactness._nearest(X).tolist() == neighbours.nearest(X)
+    inputs = noise.Inputs(X)
+    assert inputs.nearest.tolist() == neighbours.nearest(X[inputs.some])

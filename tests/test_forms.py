@@ -259,7 +259,7 @@ def reduced(X: np.ndarray, y: np.ndarray, names: list[str], start: str) -> Formu
     fitted = told.refitted([Program.parse(start, regression.full)], train)
     programs = told.refitted(told.tightened([told.simple(each) for each in fitted]), train)
     front = told.front([told.formula(told.simple(each)) for each in programs])
-    return front[told.pick(front, "elbow")[0]]
+    return front[told.pick(front, "elbow")[0].row]
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])

@@ -19,7 +19,6 @@ import pytest
 import symseek
 from run_helpers import FILES, Capture, answer
 from studio_helpers import Served, serving
-from symseek.cli.fit import make_regression
 from symseek.errors import InputError
 from symseek.files.records import parse_json
 from symseek.files.regular import read_regular, write_regular
@@ -27,6 +26,7 @@ from symseek.runs import checkpoint
 from symseek.runs.folder import RunFolder
 from symseek.runs.lock import FolderLock
 from symseek.runs.progress import read_discoveries, read_progress
+from symseek.runs.regressions import make_regression
 from symseek.studio.snapshot import Runs
 
 SECRET = "the victim's own words"

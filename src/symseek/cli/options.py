@@ -357,7 +357,7 @@ def add_out(parser: Parser) -> None:
     add("--force", dest="overwrite", action="store_true", help="write over a file that is there")
 
 
-def check_writable(path: Path | None, overwrite: bool) -> None:
+def check_writable(path: Path | None, overwrite: bool = True) -> None:
     """Refuse a file that cannot be written before hours of work, not after them."""
     if path is None:
         return

@@ -43,12 +43,12 @@ _NEGLIGIBLE = 1e-3  # a weight, of which the mean is 1
 _FEW = 100  # rows at most, for an F test to overrule the description
 _MANY = 50  # rows at least, for held-out rows to shorten the pick
 _UNLIKELY = 0.005  # the chance, for the numbers of a longer formula to mean nothing
-_SUSPECT = 0.05  # the same, where the signs of what the shorter one leaves are no noise
+_SUSPECT = 0.05  # the same, beside a mere number, or one whose signs of residuals are no noise
 _LONGER = 8.0  # nats by which the description of a longer formula may be longer
 _LONGER_THAN_NUMBER = 3.0  # the same, where nothing but a number was picked
 _ROWS_A_NUMBER = 2  # at least
 _WAVE_PAYS, _WAVE_IN_TIME, _PAYS = 2.0, 3.0, 1.0  # standard errors
-_NEXT_TO_NOTHING = 100.0  # times smaller, the squared errors
+_NEXT_TO_NOTHING = 10.0  # times smaller, the squared errors of held-out rows
 _FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
 
 
@@ -264,13 +264,20 @@ class _Tests:
             return row
         number = not self.programs[row].tokens[1:] and bool(self.programs[row].constants)
         room = _LONGER_THAN_NUMBER if number else _LONGER
-        for other in range(row + 1, len(self.programs)):
-            enough = len(data.y) >= _ROWS_A_NUMBER * len(self.programs[other].constants)
-            near = self.lengths[other] - self.lengths[best] <= room
-            if not (enough and near and self.usable[other]) or self._waves(other):
+        rivals = [
+            other
+            for other in range(row + 1, len(self.programs))
+            if len(data.y) >= _ROWS_A_NUMBER * len(self.programs[other].constants)
+            and self.usable[other]
+            and not self._waves(other)
+        ]
+        for other in rivals:
+            if self.lengths[other] - self.lengths[best] > room:
                 continue
-            limit = _SUSPECT if self._signs_improve(best, other) else _UNLIKELY
-            chance = f_test(*self._pair(best, other), len(data.y))
+            doubted = (number and best == row) or self._signs_improve(best, other)
+            limit = _SUSPECT if doubted else _UNLIKELY
+            # Any of the longer rows may be better by chance.
+            chance = len(rivals) * f_test(*self._pair(best, other), len(data.y))
             better = chance < limit and self._gain(best, other) > _PAYS
             if better and self._gap_is_real(other):
                 best = other

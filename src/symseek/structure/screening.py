@@ -20,6 +20,7 @@ import numpy as np
 from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
+from symseek.structure.solving import mean
 from symseek.structure.surrogate import Surrogate
 
 __all__ = ["screened"]
@@ -75,7 +76,10 @@ def _scores(target: Floats) -> Floats:
 
 def _found(places: Floats, target: Floats, weights: Floats) -> NDArray[np.bool_]:
     """Which columns [n] show in any of the correlations."""
-    counted = weights * (target - np.average(target, weights=weights))
+    middle = mean(target, weights)
+    if middle is None:  # no row counts
+        return np.zeros(places.shape[1], dtype=bool)
+    counted = weights * (target - middle)
     columns = places.shape[1]
     triples = _rows_for_triples(len(places), columns)
     tests = columns * (_DEGREE + _STEPS) + (columns * _PAIR_DEGREE) ** 2 // 2

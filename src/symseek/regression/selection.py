@@ -264,6 +264,7 @@ class _Tests:
             return row
         number = not self.programs[row].tokens[1:] and bool(self.programs[row].constants)
         room = _LONGER_THAN_NUMBER if number else _LONGER
+        longer = len(self.programs) - row - 1
         rivals = [
             other
             for other in range(row + 1, len(self.programs))
@@ -276,8 +277,8 @@ class _Tests:
                 continue
             doubted = (number and best == row) or self._signs_improve(best, other)
             limit = _SUSPECT if doubted else _UNLIKELY
-            # Any of the longer rows may be better by chance.
-            chance = len(rivals) * f_test(*self._pair(best, other), len(data.y))
+            # The front has the best of many: any of its longer rows may be better by chance.
+            chance = longer * f_test(*self._pair(best, other), len(data.y))
             better = chance < limit and self._gain(best, other) > _PAYS
             if better and self._gap_is_real(other):
                 best = other

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -169,26 +168,6 @@ def test_the_search_leaves_seconds_for_what_comes_after_it() -> None:
     assert found.search.config.max_seconds == pytest.approx(95, abs=0.01)
     found.raise_budget(Settings(max_seconds=100))
     assert found.search.config.max_seconds == pytest.approx(95, abs=0.01)
-
-
-def test_what_is_told_ends_with_the_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With a clock that jumps, nothing but the front itself is told, and it is told whole."""
-    draw = np.random.default_rng(8)
-    X = draw.uniform(1, 3, (300, 2))
-    y = 1.5 * X[:, 0] * X[:, 1] + 0.1 * draw.normal(size=300)
-    settings = Settings(max_seconds=60, max_expressions=3_000)
-    found = Regression(X, y, ["a", "b"], settings)
-    found.run()
-    neat: list[Program] = []
-    monkeypatch.setattr(found.telling, "neat", lambda program: neat.append(program) or program)
-    ticks = count(step=1e3)
-    monkeypatch.setattr(regression.time, "perf_counter", lambda: float(next(ticks)))
-    model = found.model()
-    assert neat == []
-    assert model.best.r2 > 0.9
-    monkeypatch.setattr(regression.time, "perf_counter", lambda: 0.0)
-    found.model()
-    assert neat
 
 
 # --- the first formulas

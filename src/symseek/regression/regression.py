@@ -9,11 +9,10 @@ The estimator and the command line are both thin covers of this.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import cycle, product, takewhile
+from itertools import cycle, product
 from typing import Any
 
 import numpy as np
@@ -349,17 +348,11 @@ class Regression:
             mine.learn_from(its)
 
     def model(self, final: bool = True) -> Model:
-        """What has been found so far; `final` refits on all rows and looks for neat numbers.
-
-        Where that would take longer than `max_seconds` allows, what comes last is left out: first
-        formulas that are on no front, then neat numbers.
-        """
-        in_time = self._deadline()
+        """What has been found so far; `final` refits on all rows and looks for neat numbers."""
         front = seeds.merged_front([each.front for each in self.searches])
         programs = [self.telling.simple(each.program) for each in front]
         if final and programs:
-            listed = takewhile(in_time, self._shortlist())
-            proposed = [self.telling.simple(each) for each in listed]
+            proposed = [self.telling.simple(each) for each in self._shortlist()]
             # How short these are shows once their numbers are neat, so none is left out before.
             tightened = dict.fromkeys([*self.telling.tightened([*programs, *proposed]), *proposed])
             programs = self.telling.refitted(list(tightened), self.telling.scaled)
@@ -368,10 +361,10 @@ class Regression:
             programs = [self.telling.number(), *programs]
         programs = [self.telling.in_units(each) for each in programs]
         if final:
-            programs = [self.telling.neat(each) if in_time() else each for each in programs]
+            programs = [self.telling.neat(each) for each in programs]
         formulas = self.telling.front([self.telling.formula(each) for each in programs])
         if final:
-            formulas = [self.telling.final(each, fit=in_time()) for each in formulas]
+            formulas = [self.telling.final(each) for each in formulas]
             formulas = self.telling.front(formulas)
         formulas = self._counted(formulas)
         choice, rule = self.telling.pick(formulas, self.settings.pick, final)
@@ -386,16 +379,6 @@ class Regression:
             self.train.spread,
             choice.because,
         )
-
-    def _deadline(self) -> Callable[..., bool]:
-        """What says whether there is time left to tell of what was found."""
-        seconds = None if self.settings.config is not None else self.settings.max_seconds
-        if seconds is None:
-            return lambda *_: True
-        # Asked for later, as a notebook may, it takes no longer than it would have.
-        spent = max(each.state.seconds for each in self.searches)
-        end = time.perf_counter() + max(seconds - spent, self._after(seconds))
-        return lambda *_: time.perf_counter() < end
 
     def _shortlist(self) -> list[Program]:
         """What the structure of the data proposes, unless something is exact already."""

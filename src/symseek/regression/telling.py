@@ -207,15 +207,15 @@ class Telling:
             exact=self.measure.exact(program),
         )
 
-    def final(self, formula: Formula, fit: bool = True) -> Formula:
-        """The formula with its accuracy and, unless there is no time to `fit`, numbers of all rows.
+    def final(self, formula: Formula) -> Formula:
+        """The formula with its accuracy and its numbers on all rows.
 
         Nothing changes where the table is no larger than what it was chosen on.
         """
         every = self.every
         if every is None:
             return formula
-        program = every.fitted(formula.program) if fit and not formula.exact else formula.program
+        program = formula.program if formula.exact else every.fitted(formula.program)
         found, validated = every.accuracy(program)
         formula = replace(
             formula, program=program, reward=found.reward, nrmse=found.nrmse, r2=found.r2

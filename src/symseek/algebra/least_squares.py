@@ -122,7 +122,8 @@ class _Rows:
                 moved = constants.copy()
                 moved[place] += sign * size
                 sides.append(self.residuals(moved))
-            columns.append((sides[0] - sides[1]) / (2.0 * size))
+            with np.errstate(all="ignore"):  # not finite where a formula is undefined
+                columns.append((sides[0] - sides[1]) / (2.0 * size))
         return np.column_stack(columns)
 
     def better(
@@ -145,7 +146,8 @@ def _normal(slopes: Floats, residuals: Floats) -> tuple[Floats, Floats, float] |
 
     None where there is no inverse.
     """
-    sizes = np.sqrt((slopes**2).sum(axis=0))
+    with np.errstate(all="ignore"):
+        sizes = np.sqrt((slopes**2).sum(axis=0))
     if not (np.isfinite(sizes).all() and sizes.all()):
         return None
     slopes = slopes / sizes

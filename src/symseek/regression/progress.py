@@ -95,7 +95,7 @@ class SearchProgress:
         self.share = (len(before) + min(1.0, max(shares))) / len(searches) if shares else None
         self.expressions = now.expressions + sum(each.expressions for each in before)
         seconds = now.seconds + sum(each.state.seconds for each in before)
-        self.rate = self.expressions / max(seconds, 1e-9)
+        self.rate = self.expressions / seconds if seconds else None
         self.left = seconds / self.share - seconds if self.share else None
 
     @property
@@ -105,7 +105,8 @@ class SearchProgress:
 
     def __str__(self) -> str:
         left = "" if self.left is None else f", {clock(self.left)} left at most"
-        return f"{self.expressions:,} expressions, {self.rate:,.0f}/s{left}"
+        rate = "" if self.rate is None else f", {self.rate:,.0f}/s"
+        return f"{self.expressions:,} expressions{rate}{left}"
 
 
 def _next_time(began: float, pause: float) -> float:

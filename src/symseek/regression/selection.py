@@ -44,8 +44,8 @@ _FEW = 100  # rows at most, for an F test to overrule the description
 _MANY = 50  # rows at least, for held-out rows to shorten the pick
 _UNLIKELY = 0.005  # the chance, for the numbers of a longer formula to mean nothing
 _SUSPECT = 0.05  # the same, beside a mere number, or one whose signs of residuals are no noise
-_LONGER = 8.0  # nats by which the description of a longer formula may be longer
-_LONGER_THAN_NUMBER = 3.0  # the same, where nothing but a number was picked
+_LONGER = 3.0  # nats by which the description of a longer formula may be longer
+_LONGER_THAN_SUSPECT = 8.0  # the same, where the signs of what the shorter one leaves are no noise
 _ROWS_A_NUMBER = 2  # at least
 _WAVE_PAYS, _WAVE_IN_TIME, _PAYS = 2.0, 3.0, 1.0  # standard errors
 _NEXT_TO_NOTHING = 10.0  # times smaller, the squared errors of held-out rows
@@ -263,7 +263,6 @@ class _Tests:
         if len(data.y) > _FEW:
             return row
         number = not self.programs[row].tokens[1:] and bool(self.programs[row].constants)
-        room = _LONGER_THAN_NUMBER if number else _LONGER
         longer = len(self.programs) - row - 1
         rivals = [
             other
@@ -273,10 +272,11 @@ class _Tests:
             and not self._waves(other)
         ]
         for other in rivals:
+            suspect = not number and self._signs_improve(row, other)
+            room = _LONGER_THAN_SUSPECT if suspect else _LONGER
             if self.lengths[other] - self.lengths[best] > room:
                 continue
-            doubted = (number and best == row) or self._signs_improve(best, other)
-            limit = _SUSPECT if doubted else _UNLIKELY
+            limit = _SUSPECT if suspect or (number and best == row) else _UNLIKELY
             # The front has the best of many: any of its longer rows may be better by chance.
             chance = longer * f_test(*self._pair(best, other), len(data.y))
             better = chance < limit and self._gain(best, other) > _PAYS

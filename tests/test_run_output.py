@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import errno
 import io
-import re
 import os
+import re
 import shlex
 import shutil
 import time

@@ -116,6 +116,8 @@ def test_keyboard_only_from_the_table_to_a_run(open_studio: OpenStudio, window: 
     page.keyboard.press("Enter")
     tab_to(page, '[data-field="max_seconds"] [data-none]')
     page.keyboard.press("Space")
+    tab_to(page, '[data-field="max_expressions"] [data-none]')
+    page.keyboard.press("Space")
     tab_to(page, '[data-field="max_expressions"] input[type=text]')
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("1000000000")

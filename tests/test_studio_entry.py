@@ -58,6 +58,7 @@ def test_a_decimal_comma_is_not_left_out_of_a_number(page: Page) -> None:
 
 
 def test_two_clicks_start_one_search(studio: Served, page: Page) -> None:
+    page.locator('[data-field="max_expressions"] [data-none]').uncheck()
     page.locator("[name=max_expressions]").fill("2,000")
     expect(page.locator("#command")).to_contain_text("--max-expressions 2000")
     page.locator("#start").dblclick()

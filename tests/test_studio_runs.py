@@ -119,6 +119,7 @@ def test_a_search_that_is_killed_is_said_to_be_dead_and_goes_on(studio: Served) 
     assert dead["formulas"]
     studio.post(f"api/runs/{run}/resume")
     assert studio.until(run, "searching")["error"] is None
+    wait_for(lambda: studio.get(f"api/runs/{run}")["progress"], bool)  # it has begun
     studio.post(f"api/runs/{run}/pause")
     assert studio.until(run, "paused")["progress"]["expressions"] > 0
 

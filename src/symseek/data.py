@@ -142,7 +142,7 @@ class Data:
 
         >>> data = Data(np.arange(-50.0, 50.0)[:, None], np.arange(100.0), np.ones(100))
         >>> data.spanning(2, seed=0).X[:, 0].tolist()
-        [-50.0, 0.0, 14.0, 39.0, 49.0]
+        [-50.0, -42.0, 0.0, 46.0, 49.0]
         """
         rows = len(self.y)
         if rows <= most:

@@ -10,7 +10,8 @@
 3. On tables of few rows the description is cautious. A longer formula is picked if an F test says
    that its numbers mean something, and it predicts held-out rows better by a standard error.
 4. On tables with more rows, a formula with fewer numbers is picked if the longer one does not
-   predict held-out rows better by more than a standard error.
+   predict held-out rows better by more than a standard error, and its description is not shorter
+   beyond doubt.
 
 A formula that is proven exact is picked without tests.
 """
@@ -46,6 +47,7 @@ _UNLIKELY = 0.005  # the chance, for the numbers of a longer formula to mean not
 _SUSPECT = 0.05  # the same, beside a mere number, or one whose signs of residuals are no noise
 _LONGER = 3.0  # nats by which the description of a longer formula may be longer
 _LONGER_THAN_SUSPECT = 8.0  # the same, where the signs of what the shorter one leaves are no noise
+_CERTAIN = 20.0  # nats by which a description is shorter beyond doubt
 _ROWS_A_NUMBER = 2  # at least
 _WAVE_PAYS, _WAVE_IN_TIME, _PAYS = 2.0, 3.0, 1.0  # standard errors
 _NEXT_TO_NOTHING = 10.0  # times smaller, the squared errors of held-out rows
@@ -297,7 +299,11 @@ class _Tests:
         """The simplest row with fewer numbers that predicts held-out rows as well."""
         if len(self.measure.data.y) < _MANY:
             return row
+        # In rows that follow each other, noise is alike in neighbours and descriptions are too sure.
+        room = math.inf if self._follow else _CERTAIN
         for other in range(row):
+            if self.lengths[other] - self.lengths[row] > room:
+                continue
             fewer = len(self.programs[other].constants) < len(self.programs[row].constants)
             as_good = fewer and self.usable[other] and self._gain(other, row) <= _PAYS
             if as_good and not self._fault(other):

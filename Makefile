@@ -22,7 +22,7 @@ installed = .venv/installed-$(1)-$(MODULES)
 
 .PHONY: help
 help: ## show this list
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 18
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 18
 
 .PHONY: demo
 demo: $(call installed,base) ## install, then go from tables to formulas before your eyes
@@ -31,6 +31,10 @@ demo: $(call installed,base) ## install, then go from tables to formulas before 
 .PHONY: test
 test: $(call installed,test) ## install, then run the tests
 	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+
+.PHONY: test-all
+test-all: $(call installed,test) ## the same, and the tests that take long
+	$(BIN)/python -m pytest --numprocesses auto -m 'slow or not slow' $(PYTEST_ARGS)
 
 .PHONY: lint
 lint: $(call installed,test) $(call installed,lint) ## style and types

@@ -221,6 +221,7 @@ def waited(condition: Any, seconds: float = 60) -> bool:
     return bool(condition())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="it looks at /proc")
 @pytest.mark.parametrize(
     ("sent", "early"), [(signal.SIGINT, True), (signal.SIGINT, False), (signal.SIGKILL, False)]

@@ -107,6 +107,7 @@ def test_ordinary_parents_have_the_same_children(library: Any, rules: Any, optio
     assert assert_generations_alike(made.rules, parents, 2**63 + 5, options, engine()) > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["constants", "arity 3"])
 def test_many_threads_make_the_same_children(case: str) -> None:
     library, rules = CASES[case]

@@ -198,6 +198,7 @@ def proposing(name: str, settings: SearchConfig, seed: int, **more: Any) -> Sear
     return alone(library, data, settings, seed, proposals=proposals, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Nguyen-1", "Nguyen-5", "Nguyen-8c", "Jin-6"])
 def test_proposals_join_the_first_batch_as_on_the_host(name: str) -> None:
     library, settings = problems.load(name).library(), config(2000)
@@ -251,6 +252,7 @@ def test_a_search_asks_about_what_was_proposed() -> None:
 # --- many threads
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_mates")
 def test_many_threads_take_the_same_decisions() -> None:
     library, data = problems.load("Nguyen-5c").library(), table("Nguyen-5c")

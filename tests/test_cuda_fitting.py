@@ -201,6 +201,7 @@ def test_runs_fit_their_own_data_and_inactive_ones_are_left_alone(rows: int) -> 
             assert {*status[2 * run : 2 * run + 2], *sums.ok[2 * run : 2 * run + 2]} == {7}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mixed", "projected"])
 @pytest.mark.parametrize("rows", [5, 40, 600])  # a row a thread, warps, and blocks
 def test_threads_fit_what_one_thread_does(rows: int, method: str) -> None:

@@ -50,6 +50,7 @@ def bits(found: Fitted, rows: Any = slice(None)) -> list[bytes]:
     return [each.tobytes() for each in (*used, *sums)]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(with_constants(LIBRARY, max_length=12), min_size=2, max_size=6),

@@ -43,6 +43,7 @@ def test_the_first_programs_are_already_good() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["month", "year"])
 def test_a_trend_and_a_yearly_cycle_are_both_found(unit: str) -> None:
     """Such as the record of carbon dioxide in the air."""

@@ -43,6 +43,7 @@ def check_derivatives(program: Program, rows: int) -> bool:
     return True
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(with_constants(LIBRARY, max_length=12), st.sampled_from(ROWS))
 def test_derivatives_are_those_of_automatic_differentiation(program: Program, rows: int) -> None:

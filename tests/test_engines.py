@@ -299,6 +299,7 @@ def small(engine: str | Engine, seed: int, **more: Any) -> Search:
     return Search(KOZA, X[:, :1], X[:, 0] ** 2, config, seed=seed, engine=engine, **more)
 
 
+@pytest.mark.slow
 def test_searches_side_by_side_find_what_they_find_alone(engine: Engine) -> None:
     alone = [small(engine, seed).run() for seed in range(3)]
     searches = [small(engine, seed) for seed in range(3)]

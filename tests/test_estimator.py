@@ -56,6 +56,7 @@ def test_its_parameters_are_the_settings() -> None:
 # --- in the company of other estimators
 
 
+@pytest.mark.slow
 def test_in_a_pipeline_and_a_grid_search() -> None:
     pipeline = make_pipeline(StandardScaler(), regressor(max_expressions=10_000))
     grid = GridSearchCV(pipeline, {"symbolicregressor__max_length": [1, 12]}, cv=2)
@@ -125,6 +126,7 @@ def texts(model: SymbolicRegressor) -> list[str]:
     return [each.text for each in model.models_[0].formulas]
 
 
+@pytest.mark.slow
 def test_rows_of_no_weight_are_as_if_they_were_not_there() -> None:
     odd = np.vstack([X, [[-5.0, 7.0]], [[0.0, 0.0]]])
     targets = np.append(Y + NOISE, [1e6, -1e6])
@@ -133,6 +135,7 @@ def test_rows_of_no_weight_are_as_if_they_were_not_there() -> None:
     assert texts(weighted) == texts(regressor().fit(X, Y + NOISE))
 
 
+@pytest.mark.slow
 def test_weights_are_repetitions() -> None:
     counts = DRAW.integers(1, 4, 60)
     weighted = regressor().fit(X, Y + NOISE, sample_weight=counts)
@@ -159,6 +162,7 @@ def test_a_seed_gives_the_same_whatever_the_threads() -> None:
     assert one.history_[0][0].mean_reward != other.history_[0][0].mean_reward
 
 
+@pytest.mark.slow
 def test_random_states_are_drawn_from() -> None:
     states = [np.random.RandomState(7), np.random.RandomState(7)]
     first, again = (regressor(random_state=state).fit(X, Y + NOISE) for state in states)
@@ -171,6 +175,7 @@ def test_random_states_are_drawn_from() -> None:
 # --- going on
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", [0, None])
 def test_a_warm_start_on_the_same_data_goes_on(state: int | None) -> None:
     noisy = Y + NOISE
@@ -197,6 +202,7 @@ def test_a_warm_start_on_other_data_begins_with_the_formulas_it_had() -> None:
     assert anew.score(more, other) < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -298,6 +304,7 @@ def test_the_picked_row_is_marked_and_predicts() -> None:
     assert not np.array_equal(model.predict(X), model.predict(X, row=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [-1, 99])
 def test_a_row_that_is_not_there(row: int) -> None:
     model = regressor().fit(X, Y + NOISE)
@@ -406,6 +413,7 @@ def test_another_pick_after_the_fit_picks_anew() -> None:
         assert model.formula() == fitted[rule].best.text
 
 
+@pytest.mark.slow
 def test_a_pick_that_cannot_be_made_is_told() -> None:
     model = regressor().fit(X, Y + NOISE)
     before = model.formula()
@@ -437,6 +445,7 @@ def test_a_warm_start_goes_on_after_another_pick() -> None:
 # --- the report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_a_report_needs_a_path_alone(several: bool, tmp_path: Path) -> None:
     target = np.column_stack([Y + NOISE, 2 * Y + NOISE]) if several else Y + NOISE
@@ -474,6 +483,7 @@ def test_stopping_the_last_touches_keeps_the_front(monkeypatch: pytest.MonkeyPat
     assert regressor().fit(X, Y + NOISE).score(X, Y) > 0.5
 
 
+@pytest.mark.slow
 def test_stopping_one_search_stops_those_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was found for the first target is kept, and the second has its simplest formulas."""
     runs: list[int] = []
@@ -512,6 +522,7 @@ def test_before_a_fit_there_is_nothing() -> None:
         model.predict(X)
 
 
+@pytest.mark.slow
 def test_a_configuration_with_every_detail() -> None:
     config = presets.evolution(max_expressions=4_000, batch_size=100)
     model = regressor(config=config).fit(X, Y + NOISE)

@@ -264,6 +264,7 @@ def test_patience_is_for_noise() -> None:
     assert 2_000 <= result.expressions < 60_000
 
 
+@pytest.mark.slow
 def test_beginning_anew_survives_a_stop() -> None:
     whole, stopped = (without_the_right_operators(LINE + LINE**3, "dsr") for _ in range(2))
     whole.run()

@@ -519,6 +519,7 @@ def assert_typesets(text: str) -> None:
     MathTextParser("agg").parse(f"${text}$")
 
 
+@pytest.mark.slow
 def test_latex_of_every_operator():
     for program in FIXED[::3]:
         assert_typesets(to_latex(program))
@@ -610,6 +611,7 @@ def plain_rows() -> np.ndarray:
     return X[((np.abs(X) > 1e-99) | (X == 0)).all(axis=1)]
 
 
+@pytest.mark.slow
 def test_jax_of_every_operator(jax):
     X = plain_rows()
     for program in PLAIN:

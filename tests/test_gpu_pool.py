@@ -103,6 +103,7 @@ def test_hybrids_share_the_device_unless_there_is_a_search_in_them(
     kinds._kind.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_run_does_not_depend_on_what_runs_beside_it() -> None:
     ours = [spec(0), spec(5), spec(0, noise=0.1), spec(0, "Nguyen-8", "pqt")]
     ours += [spec(3, "Nguyen-5", "hybrid"), spec(0, "Nguyen-12", "hybrid")]

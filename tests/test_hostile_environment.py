@@ -57,6 +57,7 @@ def one_line(done: Done[bytes], code: int) -> str:
 # --- names that are no text
 
 
+@pytest.mark.slow
 def test_names_of_files_need_not_be_text(here: Path) -> None:
     Path(os.fsdecode(b"d\xff.csv")).write_text(ROWS)
     done = command("fit", b"d\xff.csv", "--out", b"run\xfe", *SHORT)

@@ -106,6 +106,7 @@ def test_a_sample_shows_the_same_structure_as_all_rows(small_sample: None) -> No
         assert [str(each) for each in view.columns] in (["x1/x2"], ["x2/x1"])  # either will do
 
 
+@pytest.mark.slow
 def test_a_stopped_search_of_a_sample_comes_to_the_same(small_sample: None, tmp_path: Path) -> None:
     draw = np.random.default_rng(4)
     X = draw.uniform(1, 3, (1_000, 3))

@@ -187,6 +187,7 @@ def test_other_data_are_noticed(folder: Path, capsys: Capture, here: Path) -> No
 # Seconds after which a child process of a test is taken to hang.
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_keeps_everything(sent: signal.Signals, capsys: Capture) -> None:

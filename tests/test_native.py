@@ -61,6 +61,7 @@ def permitted(rules: ConstraintSet, batch: Programs, threads: int = 1) -> list[b
     return ok.tolist()
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(st.data())
 def test_permitted_is_what_the_policy_gives_a_probability(data: st.DataObject) -> None:

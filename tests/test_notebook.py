@@ -71,6 +71,7 @@ def kernel() -> Iterator[Kernel]:
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
+@pytest.mark.slow
 def test_a_front_shows_itself_with_its_rows(kernel: Kernel) -> None:
     ((kind, content),) = kernel.run("few.fit(X, noisy)")
     assert kind == "execute_result"
@@ -81,6 +82,7 @@ def test_a_front_shows_itself_with_its_rows(kernel: Kernel) -> None:
     assert content["data"]["text/plain"].startswith("  row  complexity")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "plot",
     [
@@ -102,6 +104,7 @@ def test_plots_show_themselves_once(kernel: Kernel, plot: str) -> None:
     assert 200 < size["height"] < 1200
 
 
+@pytest.mark.slow
 def test_plots_on_axes_of_pyplot_show_once(kernel: Kernel) -> None:
     kernel.run("%matplotlib inline\nimport matplotlib.pyplot as plt\nfew.fit(X, noisy);")
     shown = kernel.run("_, ax = plt.subplots()\nplots.front(few.model(), ax=ax);")
@@ -112,6 +115,7 @@ def test_plots_on_axes_of_pyplot_show_once(kernel: Kernel) -> None:
     assert "image/png" in content["data"]
 
 
+@pytest.mark.slow
 def test_progress_needs_no_widgets(kernel: Kernel) -> None:
     code = "slow = SymbolicRegressor(max_seconds=3, max_expressions=10**9, patience=None,"
     shown = kernel.run(code + " random_state=0, verbose=True).fit(X, noisy);")

@@ -60,6 +60,7 @@ def in_process(name: str, store: Store) -> list[Record]:
     return records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(EXPERIMENTS))
 def test_every_experiment_writes_its_files(name: str, store: Store, tmp_path: Path) -> None:
     records, request = in_process(name, store), Request(name, SEEDS, quick=True)

@@ -24,6 +24,7 @@ def nested(before: str, after: str, count: int) -> str:
     return before * count + "x" + after * count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [

@@ -29,6 +29,7 @@ def test_the_saturation_of_an_enzyme() -> None:
     assert best.complexity <= 12
 
 
+@pytest.mark.slow
 def test_an_assay_to_four_digits() -> None:
     """DNase, run 1: optical density at eight concentrations."""
     x = np.repeat([0.0488, 0.1953, 0.3906, 0.7812, 1.5625, 3.125, 6.25, 12.5], 2)

@@ -324,6 +324,7 @@ def test_parents_stand_over_the_middle_of_their_children() -> None:
             assert all(child.depth == node.depth + 1 for child in node.children)
 
 
+@pytest.mark.slow
 def test_tree_of_every_operator_and_of_labels() -> None:
     for name, token in OPERATORS.items():
         library = Library([name, 2], ["x"])

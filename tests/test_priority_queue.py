@@ -54,6 +54,7 @@ def test_queue_and_weights_are_those_of_the_plain_copy(batches, capacity, random
         assert selection.entropy_shares[0] == 0
 
 
+@pytest.mark.slow
 def test_steps_of_learning_follow_the_plain_copy() -> None:
     """The same batches and rewards: after some steps, the weights are the same to float32."""
     pytest.importorskip("jax")

@@ -218,6 +218,7 @@ class _Slow:
         return self.now
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.06, 0.2, 0.5, 2.0, 5.0, 10.0])
 def test_the_time_ends_it_and_a_count_repeats_it(
     seconds: float, monkeypatch: pytest.MonkeyPatch
@@ -253,6 +254,7 @@ def test_what_takes_too_long_is_told_and_made_up_for_with_more_time(
     assert found.structure == "as far as the rows show, " + of(found).view.told("y")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 7, 10_000])
 def test_candidates_are_fitted_the_same_a_few_at_a_time(
     size: int, whole: Regression, monkeypatch: pytest.MonkeyPatch
@@ -373,6 +375,7 @@ print(found.structure, [(each.program.preorder(), each.reward) for each in found
 """
 
 
+@pytest.mark.slow
 def test_other_linear_algebra_gives_the_same() -> None:
     """Kernels for other processors round otherwise; where NumPy has no OpenBLAS they are one."""
     printed = [

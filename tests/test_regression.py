@@ -132,6 +132,7 @@ def test_other_rewards_end_with_the_budget() -> None:
     assert found.model().best.text == "a"
 
 
+@pytest.mark.slow
 def test_a_search_that_finds_nothing_better_ends() -> None:
     settings = Settings(patience=1_000, max_expressions=50_000)
     found = Regression(X, NOISE, "ab", settings)
@@ -240,6 +241,7 @@ def test_other_rules_may_pick_where_rows_are_kept_aside() -> None:
     assert elbow.picked < len(elbow.formulas) - 1
 
 
+@pytest.mark.slow
 def test_weights_say_what_counts() -> None:
     odd = Y.copy()
     odd[:10] += 50.0
@@ -408,6 +410,7 @@ def test_exponents_are_not_fitted() -> None:
     assert free.best.text == "2*a**1.37"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 3, 6, 15])
 def test_no_formula_is_longer_than_asked_for(length: int) -> None:
     search = regression(X, Y + 0.1 * NOISE, max_length=length, max_expressions=3_000)

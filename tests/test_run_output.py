@@ -59,6 +59,7 @@ def test_a_run_prints_the_command_that_repeats_it(capsys: Capture, here: Path) -
     assert Path("again/front.json").read_bytes() == Path("my data-run-1/front.json").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["hybrid", "evolution", "dsr"])
 @pytest.mark.parametrize("seconds", [0.1, 0.17, 0.31])
 def test_a_run_that_the_clock_ended_is_repeated_by_its_count(

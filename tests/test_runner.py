@@ -321,6 +321,7 @@ def all_gone(pids: set[int]) -> bool:
     return True
 
 
+@pytest.mark.slow
 @posix
 def test_three_kills_cost_nothing_but_the_runs_in_flight(tmp_path: Path) -> None:
     path, log, runs = tmp_path / "killed.db", tmp_path / "log", 30
@@ -356,6 +357,7 @@ def test_nobody_goes_on_with_a_run_that_nobody_waits_for(tmp_path: Path) -> None
         assert all_gone({pid for _, pid in starts(log)})
 
 
+@pytest.mark.slow
 @posix
 def test_two_runners_share_the_work(tmp_path: Path) -> None:
     path, log = tmp_path / "runs.db", tmp_path / "log"
@@ -369,6 +371,7 @@ def test_two_runners_share_the_work(tmp_path: Path) -> None:
     assert len(kept(path)) == 30
 
 
+@pytest.mark.slow
 @posix
 def test_the_runs_of_a_killed_runner_are_done_by_the_other(tmp_path: Path) -> None:
     path, log = tmp_path / "runs.db", tmp_path / "log"

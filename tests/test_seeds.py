@@ -49,6 +49,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_each_seed_is_the_search_that_it_would_be_alone(three: Regression) -> None:
     alone = [regression(seed=5 + at) for at in range(3)]
     results = [each.run() for each in alone]
@@ -58,6 +59,7 @@ def test_each_seed_is_the_search_that_it_would_be_alone(three: Regression) -> No
     )
 
 
+@pytest.mark.slow
 def test_the_front_is_the_best_of_all(three: Regression) -> None:
     model = three.model()
     nrmse = min(each.nrmse for each in model.formulas)
@@ -67,6 +69,7 @@ def test_the_front_is_the_best_of_all(three: Regression) -> None:
         assert nrmse <= min(each.nrmse for each in alone.model().formulas) * 1.001
 
 
+@pytest.mark.slow
 def test_a_result_counts_on(three: Regression) -> None:
     again = regression(seed=5, seeds=3)
     seen: list[Iteration] = []
@@ -117,6 +120,7 @@ def test_a_callback_ends_it() -> None:
     assert [each.iteration for each in found.searches] == [1, 0, 0]
 
 
+@pytest.mark.slow
 def test_an_interrupt_in_a_later_seed_is_gone_on_from(three: Regression) -> None:
     found = regression(seed=5, seeds=3)
 
@@ -154,6 +158,7 @@ def test_the_last_seed_is_followed_by_the_first() -> None:
     assert [each.seed for each in found.searches] == [2**64 - 1, 0]
 
 
+@pytest.mark.slow
 def test_the_estimator(three: Regression) -> None:
     given: dict[str, Any] = {"max_expressions": 3_000, "max_seconds": None}
     model = SymbolicRegressor(random_state=5, seeds=3, **given).fit(X, Y)

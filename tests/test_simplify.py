@@ -268,6 +268,7 @@ def test_the_values_stay_on_any_rows(program: Program, kind: str) -> None:
     same_but_for_rounding(program, short, rows)
 
 
+@pytest.mark.slow
 @given(programs(LIBRARY, max_length=40))
 def test_the_same_formula_comes_out_the_same(program: Program) -> None:
     once = simplified(program, LIBRARY, X)

@@ -199,6 +199,7 @@ FORMS = {
 SHIFTS = (0.0, 0.00002, 0.0003, -0.0003, 0.002, -0.007)
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(sorted(FORMS)),
     st.lists(st.sampled_from(SHIFTS), min_size=3, max_size=3),
@@ -419,6 +420,7 @@ def lines(path: Path) -> Sequence[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path) == 0
     said = capsys.readouterr()

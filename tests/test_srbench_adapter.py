@@ -75,6 +75,7 @@ def test_columns_are_named_by_the_table_that_the_model_is_asked_with(adapter: Mo
     assert {str(each) for each in parse_expr(asked).free_symbols} == {"mass", "speed"}
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model(adapter: ModuleType) -> None:
     X, y = table(["a", "b"])
     noisy = y + np.random.RandomState(0).normal(size=len(y))

@@ -50,6 +50,7 @@ def faults_of(first: int, last: int) -> Faults:
     return faults
 
 
+@pytest.mark.slow
 def test_structure_has_no_fault_on_a_hundred_odd_tables() -> None:
     faults = faults_of(0, FEW)
     assert faults.raised == {}
@@ -130,6 +131,7 @@ def test_a_view_leaves_out_rows_on_which_it_says_nothing() -> None:
     assert len(nothing.y) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_looked_at")
 def test_a_fit_of_many_rows_with_one_zero_ends_well() -> None:
     data = one_zero(lambda a, b: a * (b + np.sin(3 * b)), 0)

@@ -18,6 +18,8 @@ from browser_helpers import (
 )
 from run_helpers import Capture
 
+pytestmark = pytest.mark.slow  # a browser of its own
+
 OpenStudio = Callable[..., StudioProcess]
 
 COLUMN = "<img src=x onerror=window.hacked=1>"

@@ -31,6 +31,8 @@ from browser_helpers import (
 from run_helpers import Capture, answer, write_table
 from symseek.runs.lock import holder
 
+pytestmark = pytest.mark.slow  # a browser of its own
+
 OpenStudio = Callable[..., StudioProcess]
 
 RUN = "data-run-1"

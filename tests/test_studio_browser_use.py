@@ -20,6 +20,8 @@ from browser_helpers import (
 )
 from run_helpers import Capture, answer
 
+pytestmark = pytest.mark.slow  # a browser of its own
+
 OpenStudio = Callable[..., StudioProcess]
 
 RUN = "data-run-1"

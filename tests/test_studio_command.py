@@ -47,6 +47,7 @@ def command(folder: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], 
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_its_end_pauses_the_searches(tmp_path: Path, sign: signal.Signals) -> None:
     write_table(tmp_path / "data.csv")
@@ -72,6 +73,7 @@ def test_its_end_pauses_the_searches(tmp_path: Path, sign: signal.Signals) -> No
     assert not (tmp_path / run / "lock").exists()
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_leaves_its_search_going(tmp_path: Path) -> None:
     write_table(tmp_path / "data.csv")
     settings = {"max_seconds": None, "max_expressions": 10**7, "patience": None}
@@ -192,6 +194,7 @@ sys.exit(main(["studio", "--no-browser"]))
 """
 
 
+@pytest.mark.slow
 def test_its_end_does_not_wait_for_what_is_computed(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", SLOW],

@@ -66,6 +66,7 @@ def test_the_whole_way_from_a_table_to_its_exports(tmp_path: Path) -> None:
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_run_that_was_paused_ends_as_one_that_was_not(studio: Served) -> None:
     one, other = studio.start(**COUNTED), studio.start(**COUNTED)
     assert {one, other} == {"data-run-1", "data-run-2"}
@@ -104,6 +105,7 @@ def test_a_search_is_stopped_and_goes_on_with_a_larger_budget(studio: Served) ->
     assert "give a larger --max-expressions, or none, to continue" in again["error"]
 
 
+@pytest.mark.slow
 def test_a_search_that_is_killed_is_said_to_be_dead_and_goes_on(studio: Served) -> None:
     run = studio.start(**LONG)
     wait_for(lambda: studio.get(f"api/runs/{run}")["formulas"], bool)
@@ -130,6 +132,7 @@ def terminal(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL, stdout=subprocess.PIPE)
 
 
+@pytest.mark.slow
 def test_a_fit_in_a_terminal_is_seen_and_paused(studio: Served) -> None:
     words = ("--max-expressions", "10000000", "--max-seconds", "none", "--patience", "none")
     fit = terminal(studio.folder, "fit", "data.csv", "--target", "y", "--out", "mine", *words)

@@ -113,6 +113,7 @@ def test_numbers_are_read_once_as_they_are_read_from_the_file(
     assert read(read_contents(path)) == read(open_table(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("last", ["7", "", "x", "nan", "inf", "1,5"])
 def test_a_large_table_is_read_alike(tmp_path: Path, last: str) -> None:
     path = tmp_path / "data.csv"

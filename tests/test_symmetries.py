@@ -67,6 +67,7 @@ LAWS: list[tuple[str, Callable[..., np.ndarray], str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 @pytest.mark.parametrize(("function", "text"), [law[1:] for law in LAWS], ids=[x[0] for x in LAWS])
 def test_columns_that_act_together(
@@ -96,6 +97,7 @@ def test_a_table_without_symmetry_stays(noise: float) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 @pytest.mark.parametrize("low", [0.5, -2.0])
 def test_idle_columns_go(low: float, noise: float) -> None:
@@ -112,6 +114,7 @@ def test_a_column_that_matters_a_little_stays() -> None:
     assert view is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", ["constant", "zero", "twice", "other unit", "difference"])
 def test_columns_that_say_nothing_new_go(extra: str) -> None:
     X = drawn(400, 3)
@@ -177,6 +180,7 @@ def test_units_do_not_matter(unit: float) -> None:
     assert len(view.columns) == 1
 
 
+@pytest.mark.slow
 def test_weights_say_which_rows_count() -> None:
     """Rows of no weight break the symmetry, and are not asked."""
     X = drawn(800, 3)
@@ -188,6 +192,7 @@ def test_weights_say_which_rows_count() -> None:
     assert [str(each) for each in view.columns] == ["b"]
 
 
+@pytest.mark.slow
 def test_many_rows_are_looked_at_where_few_do_not_tell() -> None:
     X = drawn(20_000, 4)
     a, b, c, d = X.T
@@ -205,6 +210,7 @@ def test_noise_ends_without_a_warning(seed: int, columns: int, low: float) -> No
     assert view is None or np.isfinite(view.data(Data(X, X[:, 0], np.ones(150))).X).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.0, 0.01])
 def test_many_columns_of_no_use_are_left_out(noise: float) -> None:
     draw = np.random.default_rng(5)

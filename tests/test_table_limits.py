@@ -62,6 +62,7 @@ def test_a_plain_file_is_as_large_as_it_looks(reader: str, tmp_path: Path) -> No
     READERS[reader](path, 1000)
 
 
+@pytest.mark.slow
 def test_numbers_count_too_and_not_only_their_text(tmp_path: Path) -> None:
     """A digit and a comma become eight bytes."""
     path = tmp_path / "data.csv.gz"

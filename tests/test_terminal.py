@@ -58,6 +58,7 @@ def test_what_is_printable_stays_and_all_else_is_written_out(text: str) -> None:
         assert shown == text
 
 
+@pytest.mark.slow
 def test_codes_in_names_reach_no_terminal_from_a_fit(here: Path, capsys: Capture) -> None:
     path = hostile_table(here / f"data{ESCAPE}.csv")
     target = f"y{ESCAPE}"

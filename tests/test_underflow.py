@@ -85,6 +85,7 @@ def check(program: Program, X: np.ndarray) -> None:
         assert subnormal_somewhere(program, X)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(programs(LIBRARY, max_length=12))
 def test_underflow_is_numpys(program: Program) -> None:

@@ -299,7 +299,7 @@ class _Tests:
         """The simplest row with fewer numbers that predicts held-out rows as well."""
         if len(self.measure.data.y) < _MANY:
             return row
-        # In rows that follow each other, noise is alike in neighbours and descriptions are too sure.
+        # Where rows follow each other, so does their noise, and descriptions are too sure.
         room = math.inf if self._follow else _CERTAIN
         for other in range(row):
             if self.lengths[other] - self.lengths[row] > room:

@@ -314,13 +314,15 @@ class Looped:
         """The state after one more iteration."""
         raise NotImplementedError
 
-    def run(self, callback: Callback | None = None) -> Result:
+    def run(
+        self, callback: Callback | None = None, before: Callable[[], object] | None = None
+    ) -> Result:
         """Search until a budget is spent, the reward is reached, or the callback returns true.
 
         The callback is asked once an iteration. Ctrl-C ends it with the best so far. If the
         callback raises, its error passes through and the search keeps its state.
         """
-        return run_together([self], [callback])[0]
+        return run_together([self], [callback], before)[0]
 
     def tally(self, clock: Clock) -> Tally:
         """The front and the budget, for a step to go on with."""
@@ -393,9 +395,13 @@ class _Run:
 
 
 def run_together(
-    searches: Sequence[Looped], callbacks: Sequence[Callback | None] | None = None
+    searches: Sequence[Looped],
+    callbacks: Sequence[Callback | None] | None = None,
+    before: Callable[[], object] | None = None,
 ) -> list[Result]:
     """Run searches side by side, each until its own end; none depends on the others.
+
+    What is to be done `before` the first step may be ended by Ctrl-C as well.
 
     Those that share an engine take their steps in one call to it. Ctrl-C ends all of them with the
     best so far. If a callback raises, its error passes through and each search keeps its state.
@@ -403,12 +409,18 @@ def run_together(
     asked = callbacks or [None] * len(searches)
     for search in searches:
         search.interrupted = search.most = None
+    interrupted = False
+    try:
+        if before is not None:
+            before()
+    except KeyboardInterrupt:
+        interrupted = True
     runs = [
         _Run(search, callback, Clock(search.state), stopped=search.finished)
         for search, callback in zip(searches, asked, strict=True)
     ]
     try:
-        while going := [run for run in runs if run.stopped is None]:
+        while going := [run for run in runs if run.stopped is None and not interrupted]:
             for engine in dict.fromkeys(run.search.engine for run in going):
                 turns = [run for run in going if run.search.engine is engine]
                 for run, state in zip(turns, engine.advance(turns), strict=True):

@@ -132,7 +132,8 @@ class Regression:
             self.reward,
             self.measure,
             settings.constants,
-            self.engine,
+            # A sample of a large table is too small for a device to pay.
+            self.engine if judged is train else NATIVE,
             settings.threads,
             None if judged is train else every,
         )
@@ -288,13 +289,15 @@ class Regression:
         started: Callable[[], object] | None,
     ) -> Result:
         """Run the search of one seed."""
-        if self.search.iteration == 0:
+
+        def begin() -> None:
             for first in (self.guesses, simple_programs(self.library), self._cyclic()):
                 if first is not None:
                     self.search.consider(first[: self._left])
             if started is not None and self.search is self.searches[0]:
                 started()
-        return self.search.run(callback)
+
+        return self.search.run(callback, begin if self.search.iteration == 0 else None)
 
     @property
     def _left(self) -> int | None:

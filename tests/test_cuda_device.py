@@ -23,6 +23,7 @@ from symseek import (
 )
 from symseek.data import Data
 from symseek.engines.cuda.breeding import CudaBreeder
+from symseek.engines.cuda.device import GpuDevice
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.policy import PolicyKernels
 from symseek.engines.cuda.rules import device_rules
@@ -30,6 +31,7 @@ from symseek.engines.cuda.runs import Runs
 from symseek.engines.native import NativeEngine
 from symseek.policy import PolicyWeights
 from symseek.rewards import reward_named
+from symseek.structure import solving
 
 pytestmark = [*host_device.needs_gpu]
 
@@ -188,3 +190,14 @@ def test_fits_on_many_rows_are_the_native_ones_in_any_company(
         alone, count = on.fit(batch[[at]], config), len(batch[at].constants)
         for each in (found.programs.constants[at], *crowd.programs.constants[40 * at :][:40]):
             assert each[:count].tobytes() == alone.programs.constants[0, :count].tobytes()
+
+
+def test_a_gpu_fits_large_tables_as_this_machine_does() -> None:
+    draw = np.random.default_rng(0)
+    table, target = draw.normal(size=(4_000, 200)), draw.normal(size=4_000)
+    here = solving.least_squares(table, target), solving.singular(table)[0]
+    with solving.on_device(GpuDevice()):
+        there = solving.least_squares(table, target), solving.singular(table)[0]
+        Q, R = solving.factored(table)
+    assert all(np.allclose(*pair) for pair in zip(here, there, strict=True))
+    assert np.allclose(Q @ R, table)

@@ -19,7 +19,7 @@ from symseek.regression import regression as regression_module
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.checkpoint import restore, save
-from symseek.structure import cycles, proposals, symmetries
+from symseek.structure import cycles, proposals, solving, symmetries
 from symseek.structure.agreement import agrees
 from symseek.structure.candidates import near_candidates
 from symseek.structure.features import families
@@ -353,3 +353,39 @@ def test_a_sentence_that_the_picked_formula_contradicts_is_not_said() -> None:
 def test_a_formula_agrees_with_a_view_or_does_not(view: View, formula: str, agreed: bool) -> None:
     library = Library(["add", "mul", "div", "sin", "const"], ["a", "b", "c"])
     assert agrees(view, Program.parse(formula, library), X) == agreed
+
+
+class Recorded:
+    """A device that computes on this machine, and remembers what it was asked for."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.xp = self
+        self.linalg = self
+
+    def asarray(self, array: Any) -> Any:
+        return np.asarray(array)
+
+    def get(self, array: Any) -> Any:
+        return array
+
+    def __getattr__(self, name: str) -> Any:
+        self.asked.append(name)
+        return getattr(np.linalg, name)
+
+
+def test_large_tables_are_fitted_on_the_device_and_small_ones_here() -> None:
+    draw, device = np.random.default_rng(0), Recorded()
+    large, small = draw.normal(size=(2_000, 200)), draw.normal(size=(30, 3))
+    for table, asked in ((small, []), (large, ["lstsq", "qr", "svd"])):
+        target = draw.normal(size=len(table))
+        calls = (
+            lambda table=table, target=target: solving.least_squares(table, target),
+            lambda table=table: solving.factored(table)[1],
+            lambda table=table: solving.singular(table)[0],
+        )
+        here = [call() for call in calls]
+        with solving.on_device(device):
+            there = [call() for call in calls]
+        assert device.asked == asked
+        assert all(np.array_equal(*pair) for pair in zip(here, there, strict=True))

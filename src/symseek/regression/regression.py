@@ -220,6 +220,7 @@ class Regression:
             self.longest * (_UNSIMPLIFIED if self.longest > settings.max_length else 1),
             partial(self._search_some_rows, seed=seed),
             settings.threads,
+            getattr(self.engine, "device", None),
         )
 
     @property

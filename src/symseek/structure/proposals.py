@@ -29,6 +29,7 @@ from symseek.rewards import ErrorReward, Reward
 from symseek.search import Search
 from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.guard import guarded
+from symseek.structure.solving import on_device
 from symseek.structure.symmetries import reduced_view
 from symseek.structure.view import View
 from symseek.tokens import Library
@@ -54,12 +55,14 @@ class Proposals:
         longest: int,
         searched: Callable[[Library, Data], Search],
         threads: int = 1,
+        device: object = None,
     ) -> None:
         self.library = library
         self.data = data  # at most `MOST_ROWS` of the rows
         self.longest = longest  # tokens of a program, before it is simplified
         self.searched = searched
         self.threads = threads
+        self.device = device  # that fits and factors large tables, if there is one
         self._check: Callable[[], None] = _unlimited
 
     @staticmethod
@@ -75,7 +78,8 @@ class Proposals:
     @cached_property
     def _reduced(self) -> View | None:
         names = set(self.library.names)
-        return reduced_view(self.data, self.library.variables, names, self._check)
+        with on_device(self.device):
+            return reduced_view(self.data, self.library.variables, names, self._check)
 
     @property
     def found(self) -> View | None:
@@ -155,12 +159,14 @@ class Proposals:
         if not self.view.columns:
             number = ["const"] if "const" in library.names else []
             return [Program.from_preorder(number, library)] if number else []
-        return exact_candidates(self.view.data(self.data), library, self._check)
+        with on_device(self.device):
+            return exact_candidates(self.view.data(self.data), library, self._check)
 
     @cached_property
     def _near(self) -> list[Program]:
         """Candidates that come near."""
-        return near_candidates(self.view.data(self.data), self._small_library, self._check)
+        with on_device(self.device):
+            return near_candidates(self.view.data(self.data), self._small_library, self._check)
 
     @cached_property
     def _cost(self) -> int:

@@ -8,7 +8,9 @@ Structure only helps a search, so a part of it without an answer is left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ __all__ = [
     "least_squares",
     "lengths",
     "mean",
+    "on_device",
     "power_of_two",
     "singular",
     "solved",
@@ -33,6 +36,31 @@ Floats = NDArray[np.float64]
 _NEAR_ONE = 0.75  # a length between this and its inverse has 1 as its power of two
 _SAFE = 1e-200  # squares between this and its inverse have lost nothing
 _LARGEST_EXPONENT, _SMALLEST_EXPONENT = 1023, -1022  # of powers of two that are normal numbers
+
+# Numbers in a table from which on a GPU pays: for 6,700 x 450 an H200 takes 0.06 s for least
+# squares and 0.01 s for a factorisation, one core beside it 0.16 and 0.28 s.
+_LARGE = 400_000
+_DEVICE: ContextVar[Any] = ContextVar("device", default=None)
+
+
+@contextmanager
+def on_device(device: Any) -> Iterator[None]:
+    """Let a device, as the engine `cuda` has one, fit and factor large tables; None for none."""
+    before = _DEVICE.set(device)
+    try:
+        yield
+    finally:
+        _DEVICE.reset(before)
+
+
+def _linalg(name: str, table: Floats, *others: Floats, **options: Any) -> Any:
+    """A function of NumPy's linear algebra; for a large table on the device, if there is one."""
+    device = _DEVICE.get()
+    if device is None or table.size < _LARGE:
+        return getattr(np.linalg, name)(table, *others, **options)
+    arguments = [device.xp.asarray(each) for each in (table, *others)]
+    found = getattr(device.xp.linalg, name)(*arguments, **options)
+    return tuple(np.asarray(device.get(each)) for each in found)
 
 
 def power_of_two(sizes: Floats) -> Floats:
@@ -96,7 +124,7 @@ def least_squares(table: Floats, target: Floats, cutoff: float | None = None) ->
             units = power_of_two(sizes)
             A = table / units
         unit = power_of_two(np.abs(target).max(initial=0.0))
-        found = _answer(lambda A, b: np.linalg.lstsq(A, b, rcond=cutoff)[:1], A, target / unit)
+        found = _answer(lambda A, b: _linalg("lstsq", A, b, rcond=cutoff)[:1], A, target / unit)
         return None if found is None else _finite(found[0] / units * unit)
 
 
@@ -109,14 +137,14 @@ def factored(table: Floats) -> tuple[Floats, Floats] | None:
     """
     with np.errstate(all="ignore"):
         unit = power_of_two(np.abs(table).max(initial=0.0))
-        found = _answer(lambda A: np.linalg.qr(A), table / unit)
+        found = _answer(lambda A: _linalg("qr", A), table / unit)
         R = None if found is None else _finite(found[1] * unit)
     return None if found is None or R is None else (found[0], R)
 
 
 def singular(table: Floats) -> tuple[Floats, Floats] | None:
     """The singular values, largest first, and the right singular vectors in rows."""
-    found = _answer(lambda A: np.linalg.svd(A, full_matrices=False)[1:], table)
+    found = _answer(lambda A: _linalg("svd", A, full_matrices=False)[1:], table)
     return None if found is None else (found[0], found[1])
 
 

@@ -409,18 +409,16 @@ def run_together(
     asked = callbacks or [None] * len(searches)
     for search in searches:
         search.interrupted = search.most = None
-    interrupted = False
-    try:
-        if before is not None:
-            before()
-    except KeyboardInterrupt:
-        interrupted = True
     runs = [
-        _Run(search, callback, Clock(search.state), stopped=search.finished)
+        _Run(search, callback, Clock(search.state))
         for search, callback in zip(searches, asked, strict=True)
     ]
     try:
-        while going := [run for run in runs if run.stopped is None and not interrupted]:
+        if before is not None:
+            before()
+        for run in runs:
+            run.clock, run.stopped = Clock(run.search.state), run.search.finished
+        while going := [run for run in runs if run.stopped is None]:
             for engine in dict.fromkeys(run.search.engine for run in going):
                 turns = [run for run in going if run.search.engine is engine]
                 for run, state in zip(turns, engine.advance(turns), strict=True):

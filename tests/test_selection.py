@@ -59,6 +59,22 @@ def test_residuals_of_one_sign_are_not_picked() -> None:
     assert model.picked_because.startswith("row 0 has the shortest description, but row 4 fits")
 
 
+def test_residuals_of_one_sign_are_not_picked_beside_many_longer_rows() -> None:
+    """The front of Rat42 as a search leaves it, with waves that fit anything."""
+    front = [
+        *GROWTH[:3],
+        "0.961*x - 0.00071*x**2",
+        "0.915*x + cos(x)",
+        "0.0639*x*(cos(x) + 14.2)",
+        "0.000249*x**2*(118.1 - x) + 6.3",
+        "7.88 - 0.0334*x*(0.00831*x**2 - x + 4.71)",
+        "0.0873*x*(cos(0.0986*x + 0.781) + 10.4)",
+        "0.000254*x**2*(117.8 - x) - sin(0.488*x) + 6.14",
+        "0.909*x + sin(0.36*x) + 0.138*(x - 10.8)*cos(x + 0.591)",
+    ]
+    assert picked(*RAT42, front).picked == 6
+
+
 def test_elbow_is_the_description_length_alone() -> None:
     model = picked(*RAT42, GROWTH, rule="elbow")
     assert (model.picked, model.rule, model.picked_because) == (0, "elbow", "")
@@ -97,9 +113,18 @@ def test_two_columns_where_two_are_clearly_better() -> None:
     acid = numbers("89 88 90 87 87 87 93 93 87 80 89 88 82 93 89 86 72 79 80 82 91")
     loss = numbers("42 37 37 28 18 18 19 20 15 14 14 13 11 12 8 7 8 8 9 15 15")
     front = ["water", "air - 42.9", "air + water - 64.0", "0.0253*air*water - 15.3"]
+    longer = [
+        "0.0439*(water - 7.66)*(air - 32.3)",
+        "0.000742*water*(air - 31.2)*(water + 14.7)",
+        "0.00081*air*(water**2 + 246.0) - 0.832*water",
+        "0.0263*air*(water + sin(1.55*water)) - 16.3",
+        "0.0265*air*(water - sin(152.0*water/acid)) - 16.1",
+    ]
     X = np.column_stack([air, water, acid])
-    model = picked(X, loss, front, names=["air", "water", "acid"])
-    assert model.best.r2 > 0.909
+    for rows in (front, [*front, *longer]):
+        model = picked(X, loss, rows, names=["air", "water", "acid"])
+        assert model.picked == 3
+        assert model.best.r2 > 0.909
 
 
 # --- poles
@@ -175,6 +200,34 @@ def test_a_wave_through_a_random_walk_is_not_picked(seed: int) -> None:
     assert "sin" not in picked(time, walk, front).best.text
 
 
+def test_two_periods_of_a_random_walk_are_no_wave() -> None:
+    """Held-out blocks between known rows are easily met by a slow wave, however well it pays."""
+    month = np.arange(1.0, 121.0)
+    walk = np.cumsum(np.random.default_rng(0).normal(size=120))
+    y = 0.25 * month + 3 * np.sin(0.105 * month) + walk + 52
+    front = ["0.25*x + 50.0", "0.25*x + 4.0*sin(0.105*x + 0.1) + 50.0"]
+    assert picked(month, y, front, rule="elbow").picked == 1
+    assert picked(month, y, front).picked == 0
+
+
+def test_a_season_of_many_years_is_picked_although_the_rows_drift() -> None:
+    year = 1949 + np.arange(144) / 12
+    drift = np.cumsum(0.4 * np.random.default_rng(1).normal(size=144))
+    y = 30 * (year - 1945) * (1 + 0.12 * np.sin(2 * np.pi * year)) + 9 * drift
+    front = ["30.0*x - 58350.0", "30.0*(x - 1945.0)*(1.0 + 0.12*sin(6.2832*x + 0.1))"]
+    assert picked(year, y, front).picked == 1
+
+
+def test_a_wave_that_two_rows_decide_is_not_picked() -> None:
+    """mammals: most rows are near zero, so that steps are small; two elephants make the wave."""
+    rng = np.random.default_rng(0)
+    body = np.append(np.exp(rng.uniform(-4, 5, 60)), [2547.0, 6654.0])
+    brain = 9 * body**0.75 * np.exp(rng.normal(0, 0.3, 62))
+    brain[-2:] = 4603.0, 5712.0
+    front = ["1.0*x", "1.87*x - 2.29e-8*x**3", "x*(cos(0.0043218*x) + 1.7496)"]
+    assert "cos" not in picked(body, brain, front).best.text
+
+
 @pytest.mark.parametrize("sorted_rows", [True, False])
 def test_a_wave_that_cycles_is_picked(sorted_rows: bool) -> None:
     rng = np.random.default_rng(2)
@@ -226,6 +279,21 @@ def test_an_exact_law_is_picked_without_tests() -> None:
     x = np.linspace(0, 1.2, 12)
     model = picked(x, 2 * np.sin(x), ["1.0", "2.0*x", "2.0*sin(x)"])
     assert (model.picked, model.picked_because) == (2, "")
+
+
+# --- of one complexity
+
+
+def test_of_one_complexity_the_formula_with_fewer_numbers_is_on_the_front() -> None:
+    """Puromycin: a hyperbola has one number more than the law of Michaelis and Menten."""
+    x = np.repeat([0.02, 0.06, 0.11, 0.22, 0.56, 1.1], 2)
+    y = numbers("76 47 97 107 123 139 159 152 191 201 207 200")
+    telling = Regression(x[:, None], y, ["x"], Settings()).telling
+    law, hyperbola = "212.684*x/(x + 0.0641213)", "221.67 - 19.8829/(x + 0.104666)"
+    formulas = [telling.formula(Program.parse(each, telling.full)) for each in (hyperbola, law)]
+    assert formulas[0].complexity == formulas[1].complexity
+    assert formulas[0].nrmse < formulas[1].nrmse
+    assert [each.text for each in telling.front(formulas)] == [formulas[1].text]
 
 
 # --- the reason is told

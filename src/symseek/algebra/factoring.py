@@ -24,11 +24,14 @@ from symseek.algebra.normal_form import (
     Product,
     Sum,
     Variable,
+    added,
+    merged,
     number,
+    scaled,
     undone,
 )
 
-__all__ = ["cancelled", "factorised"]
+__all__ = ["cancelled", "factorised", "less_above"]
 
 Floats = NDArray[np.floating[Any]]
 
@@ -96,6 +99,49 @@ def factorised(total: Sum, algebra: Algebra) -> Iterator[Sum]:
                 continue  # its other half has come already
             with suppress(*_FAILED):
                 yield _product_of_two(terms, frozenset(chosen), algebra)
+
+
+def less_above(total: Sum, algebra: Algebra) -> Iterator[Sum]:
+    """A sum with one quotient in it as a quotient, without one of the addends above the line.
+
+    A curve through the origin has one number less than the hyperbola that it is written as:
+
+    >>> from symseek.model import full_library
+    >>> from symseek.algebra.writing import Writer
+    >>> from symseek.programs import Program
+    >>> library = full_library(["x"])
+    >>> algebra = Algebra(library)
+    >>> law = Program.parse("5.0 - 9.75/(x + 2.0)", library)
+    >>> for each in less_above(algebra.form(law, [1.0]), algebra):
+    ...     print(Writer(library).program(each))
+    0.25/(x + 2.0)
+    5.0*x/(x + 2.0)
+    """
+    below = [
+        (at, base)
+        for at, (_, product) in enumerate(total.terms)
+        for base, power in product
+        if isinstance(base, Group) and power == -1
+    ]
+    if len(below) != 1 or len(total.terms) + bool(total.offset) < 2:
+        return
+    ((at, line),) = below
+    coefficient, product = total.terms[at]
+    rest = Sum(total.offset, total.terms[:at] + total.terms[at + 1 :])
+    upper = merged(tuple(each for each in product if each != (line, -1.0)))
+    try:
+        whole = algebra.multiplied(rest, line.inside)
+        above = multiplied_out(added(whole, scaled(upper, coefficient)), algebra, _MOST_LEVELS)
+        under = algebra.raised(line.inside, -1.0)
+    except _FAILED:
+        return
+    for at in range(len(above.terms)):
+        shorter = Sum(above.offset, above.terms[:at] + above.terms[at + 1 :])
+        with suppress(*_FAILED):
+            yield algebra.multiplied(shorter, under)
+    if above.offset and above.terms:
+        with suppress(*_FAILED):
+            yield algebra.multiplied(Sum(0.0, above.terms), under)
 
 
 def _columns(product: Product) -> Iterator[Base]:

@@ -1,7 +1,7 @@
 """Formulas with less in them, at any depth.
 
-One addend is left out, a factor that a numerator and a denominator nearly share is cancelled, or a
-sum is written as the product that it nearly is.
+One addend is left out, also of what a sum is over one denominator; a factor that a numerator and a
+denominator nearly share is cancelled; or a sum is written as the product that it nearly is.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TypeAlias
 
-from symseek.algebra.factoring import cancelled, factorised
+from symseek.algebra.factoring import cancelled, factorised, less_above
 from symseek.algebra.normal_form import (
     Algebra,
     Base,
@@ -80,7 +80,7 @@ class _Reducer:
             others = Sum(total.offset, total.terms[:at] + total.terms[at + 1 :])
             for within in (*self.products(product), *self.quotients(product)):
                 yield partial(self.joined, others, coefficient, within)
-        for way in (cancelled, factorised):
+        for way in (cancelled, factorised, less_above):
             for shorter in way(total, self.algebra):
                 yield partial(_same, shorter)
 

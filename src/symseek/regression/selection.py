@@ -4,14 +4,16 @@
    rows next to the pole show it, on either side, and it predicts these sides far better than the
    best formula without one.
 2. No waves for their own sake: a formula with a sine, cosine or tangent must predict held-out rows
-   better than the best one without, by two standard errors, or by three where rows follow each
-   other: what drifts looks like a wave. Where less than a period is seen, or
-   rows are too far apart to show it, it must do so on blocks along what the sine is of.
+   better than the one without that does so best, by two standard errors, and by more the more
+   such formulas have been tried. Where rows follow each other, what drifts looks like a wave: it
+   takes four periods, and up to eight of them three standard errors. Where less than a period is
+   seen, or rows are too far apart to show it, it must pay on blocks along what the sine is of.
 3. On tables of few rows the description is cautious. A longer formula is picked if an F test says
    that its numbers mean something, and it predicts held-out rows better by a standard error.
-4. On tables with more rows, a formula with fewer numbers is picked if the longer one does not
-   predict held-out rows better by more than a standard error, and its description is not shorter
-   beyond doubt.
+4. What a shorter formula does as well on held-out rows needs no longer one: of the formulas up to
+   that with the shortest description, the one that predicts them best is found, and the simplest
+   with fewer numbers that is as good within a standard error is picked. On fewer than 50 rows this
+   is done only for a formula with fewer than five rows a number that a simpler one beats.
 
 A formula that is proven exact is picked without tests.
 """
@@ -49,7 +51,12 @@ _LONGER = 3.0  # nats by which the description of a longer formula may be longer
 _LONGER_THAN_SUSPECT = 8.0  # the same, where the signs of what the shorter one leaves are no noise
 _CERTAIN = 20.0  # nats by which a description is shorter beyond doubt
 _ROWS_A_NUMBER = 2  # at least
-_WAVE_PAYS, _WAVE_IN_TIME, _PAYS = 2.0, 3.0, 1.0  # standard errors
+_PAYS, _PAYS_IN_TIME = 1.0, 2.0  # standard errors
+_WAVE_PAYS, _WAVE_IN_TIME = 2.0, 3.0
+_FEWEST_PERIODS, _MANY_PERIODS = 4, 8  # of a wave, where rows follow each other
+_FEWEST_PHASES = 10  # different ones, where they are too far apart to show a wave
+_FEWEST_HELD_OUT = 12  # rows, for held-out ones to shorten the pick at all
+_ROWS_TO_BE_SURE = 5  # for each number: with fewer, a formula fits what it does not describe
 _NEXT_TO_NOTHING = 10.0  # times smaller, the squared errors of held-out rows
 _FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
 
@@ -104,7 +111,8 @@ class _Tests:
         self.programs, self.measure = programs, measure
         self.squares = [measure.told(*pair) ** 2 for pair in zip(errors, programs, strict=True)]
         self.lengths = measure.descriptions(programs, errors)
-        self.numbers = [fitted_numbers(each) for each in programs]
+        # Neat ones were fitted as well; what any formula is compared with, a mere number, is none.
+        self.numbers = [len(each.constants) if len(each) > 1 else 0 for each in programs]
         self.usable = [math.isfinite(each) for each in errors]
         counted = np.flatnonzero(measure.data.weights > _NEGLIGIBLE)
         self.data = measure.data.rows(counted).sampled(_MOST, seed=0)
@@ -132,19 +140,20 @@ class _Tests:
     def _first_admitted(self, shortest: int) -> tuple[int, str]:
         """The row with the shortest description that has no pole and no idle wave; and what was
         wrong with the very shortest, if anything."""
-        refused = ""
+        refused, tried = "", 1
         for row in np.argsort(self.lengths, kind="stable").tolist():
             if not self.usable[row]:
                 continue
-            wrong = self._fault(row)
+            wrong = self._fault(row, tried)
+            tried += bool(self._waves(row))
             if not wrong:
                 return row, refused
             refused = refused or wrong
         return shortest, ""  # there is nothing better to pick
 
-    def _fault(self, row: int) -> str:
+    def _fault(self, row: int, tried: int = 1) -> str:
         """What speaks against picking a row; empty if nothing does."""
-        if not self._wave_pays(row):
+        if not self._wave_pays(row, tried):
             return "its periodic function does not pay on held-out rows"
         if not self._gap_is_real(row):
             gap = self._gap(row)
@@ -202,33 +211,49 @@ class _Tests:
 
     @cached_property
     def _best_smooth(self) -> int | None:
-        """The row without a wave that has the shortest description."""
+        """The row without a wave that predicts held-out rows best."""
         smooth = [
             row
             for row in range(len(self.programs))
             if self.usable[row] and not self._waves(row) and self._gap_is_real(row)
         ]
-        return min(smooth, key=lambda row: self.lengths[row], default=None)
+        return min(smooth, key=lambda row: float(self._losses[row].sum()), default=None)
 
-    def _wave_pays(self, row: int) -> bool:
+    def _wave_pays(self, row: int, tried: int = 1) -> bool:
+        """Whether a row has no wave, or one that pays; `tried` counts the rows with waves so far,
+        of which one may pay by chance."""
         waves, smooth = self._waves(row), self._best_smooth
         if not waves or smooth is None:
             return True
-        wanted = _WAVE_IN_TIME if self._follow else _WAVE_PAYS
-        if not _pays(self._losses[smooth], self._losses[row], self._groups, wanted):
+        with np.errstate(all="ignore"):
+            phases = [wave.evaluate(self.data.X) for wave in waves]
+        phases = [each for each in phases if np.isfinite(each).all()]
+        without, with_it = self._losses[smooth], self._losses[row]
+        if _next_to_nothing(without, with_it):
+            return all(self._shows(phase, smooth, row) for phase in phases)
+        gain, wanted = squared_gain(without, with_it, self._groups), _WAVE_PAYS
+        if self._follow:
+            periods = min((np.ptp(each) / (2 * math.pi) for each in phases), default=0.0)
+            if periods < _FEWEST_PERIODS:
+                return False
+            if periods >= _MANY_PERIODS:
+                gain = self._gain(smooth, row)
+            else:
+                wanted = _WAVE_IN_TIME
+        if gain <= _shared(wanted, tried):
             return False
-        pair = [self.programs[smooth], self.programs[row]]
-        for wave in waves:
-            with np.errstate(all="ignore"):
-                phase = wave.evaluate(self.data.X)
-            if np.isfinite(phase).all() and not _cycles(phase):
-                fold = blocks(phase)
-                if fold.max() < 2:
-                    return False  # two values are no wave
-                without, with_it = self._held_out(pair, fold)
-                if not _pays(without, with_it, fold, _WAVE_PAYS):
-                    return False
-        return True
+        return all(self._shows(phase, smooth, row) for phase in phases)
+
+    def _shows(self, phase: Floats, smooth: int, row: int) -> bool:
+        """Whether the rows show a wave of this phase, or it pays on blocks of the phase."""
+        if _cycles(phase):
+            return True
+        fold = blocks(phase)
+        apart = np.median(np.diff(np.unique(phase))) > math.pi / 2 if fold.max() else True
+        if fold.max() < 2 or (apart and len(np.unique(phase)) < _FEWEST_PHASES):
+            return False  # any few values lie on some wave
+        without, with_it = self._held_out([self.programs[smooth], self.programs[row]], fold)
+        return _pays(without, with_it, fold, _WAVE_PAYS)
 
     # --- poles
 
@@ -265,7 +290,6 @@ class _Tests:
         if len(data.y) > _FEW:
             return row
         number = not self.programs[row].tokens[1:] and bool(self.programs[row].constants)
-        longer = len(self.programs) - row - 1
         rivals = [
             other
             for other in range(row + 1, len(self.programs))
@@ -279,8 +303,8 @@ class _Tests:
             if self.lengths[other] - self.lengths[best] > room:
                 continue
             limit = _SUSPECT if suspect or (number and best == row) else _UNLIKELY
-            # The front has the best of many: any of its longer rows may be better by chance.
-            chance = longer * f_test(*self._pair(best, other), len(data.y))
+            # The front has the best of many: any of these rows may be better by chance.
+            chance = len(rivals) * f_test(*self._pair(best, other), len(data.y))
             better = chance < limit and self._gain(best, other) > _PAYS
             if better and self._gap_is_real(other):
                 best = other
@@ -296,19 +320,41 @@ class _Tests:
         return next(chances) < _SUSPECT <= next(chances)
 
     def _shorter(self, row: int) -> int:
-        """The simplest row with fewer numbers that predicts held-out rows as well."""
-        if len(self.measure.data.y) < _MANY:
+        """The simplest row with fewer numbers that predicts held-out rows as well as the best."""
+        rows, mine = len(self.measure.data.y), fitted_numbers(self.programs[row])
+        crowded = _FEWEST_HELD_OUT <= rows < _ROWS_TO_BE_SURE * mine
+        if rows < _MANY and not crowded:
             return row
         # Where rows follow each other, so does their noise, and descriptions are too sure.
         room = math.inf if self._follow else _CERTAIN
-        for other in range(row):
-            if self.lengths[other] - self.lengths[row] > room:
-                continue
-            fewer = len(self.programs[other].constants) < len(self.programs[row].constants)
-            as_good = fewer and self.usable[other] and self._gain(other, row) <= _PAYS
-            if as_good and not self._fault(other):
+        rivals = [
+            other
+            for other in range(row)
+            if self.usable[other] and self.lengths[other] - self.lengths[row] <= room
+        ]
+        losses = self._losses.sum(axis=1)
+        better = [other for other in rivals if losses[other] < losses[row]]
+        better.sort(key=lambda other: float(losses[other]))
+        best = next((other for other in better if not self._fault(other)), row)
+        if best == row and crowded:
+            return row
+        # The best of many is so by chance in part.
+        wanted = _PAYS_IN_TIME if self._follow else _PAYS
+        allowed = _PAYS if best == row else _shared(wanted, len(rivals))
+        for other in rivals:
+            fewer = fitted_numbers(self.programs[other]) < mine
+            if fewer and self._gain(other, best) <= allowed and not self._fault(other):
                 return other
-        return row
+        return best if self._gain(row, best) > allowed else row
+
+
+def _shared(wanted: float, tried: int) -> float:
+    """The standard errors that are as unlikely in any of so many tries as the wanted ones in one.
+
+    >>> round(_shared(2.0, 1), 2), round(_shared(2.0, 10), 2)
+    (2.0, 2.93)
+    """
+    return math.sqrt(wanted**2 + 2 * math.log(max(tried, 1)))
 
 
 def _pays(losses: Floats, others: Floats, groups: NDArray[np.intp], wanted: float) -> bool:
@@ -316,8 +362,13 @@ def _pays(losses: Floats, others: Floats, groups: NDArray[np.intp], wanted: floa
 
     However small they are, a few rows give few standard errors.
     """
-    nothing = others.sum() * _NEXT_TO_NOTHING < losses.sum()
-    return bool(nothing) or squared_gain(losses, others, groups) > wanted
+    return _next_to_nothing(losses, others) or squared_gain(losses, others, groups) > wanted
+
+
+def _next_to_nothing(losses: Floats, others: Floats) -> bool:
+    """Whether others are much smaller, in sum and in the middle: one row alone decides neither."""
+    pairs = (losses.sum(), others.sum()), (np.median(losses), np.median(others))
+    return all(other * _NEXT_TO_NOTHING < loss for loss, other in pairs)
 
 
 def squared_gain(losses: Floats, others: Floats, groups: NDArray[np.intp]) -> float:
@@ -342,7 +393,7 @@ def _over_its_error(differences: Floats) -> float:
 
 
 def _cycles(phase: Floats) -> bool:
-    """Whether rows show a wave of this phase: a period or more, and most rows near the next."""
-    values = np.unique(phase)
-    steps = np.diff(values)
-    return bool(np.ptp(values) >= 2 * math.pi and np.median(steps) <= math.pi / 2)
+    """Whether rows show a wave of this phase: a period or more, and most of it by near rows."""
+    steps = np.diff(np.unique(phase))
+    shown = steps[steps <= math.pi / 2].sum()
+    return bool(steps.sum() >= 2 * math.pi and 2 * shown >= steps.sum())

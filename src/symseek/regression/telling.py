@@ -231,7 +231,8 @@ class Telling:
         """The formulas that nothing simpler matches, simplest first.
 
         Of two that match, a longer one stands for the shorter if it describes the rows more
-        briefly: a law with neat numbers, beside an approximation with fitted ones.
+        briefly: a law with neat numbers, beside an approximation with fitted ones. Of one
+        complexity the shortest description stays: fewer numbers may be worth a larger error.
         """
         errors = [self.measure.of(each) for each in formulas]
         lengths = self.measure.descriptions([each.program for each in formulas], errors)
@@ -243,6 +244,8 @@ class Telling:
             error = self.measure.told(row[1])
             if not kept or error < _BETTER * kept[-1][1]:
                 kept.append(row)
+            elif row[0].complexity == kept[-1][0].complexity:
+                kept[-1] = min(kept[-1], row, key=lambda each: each[2])
             elif _BETTER * error <= kept[-1][1] and row[2] < kept[-1][2] - _BRIEFER:
                 kept[-1] = row
             if row[0].exact:  # nothing is better

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import symseek
@@ -96,11 +97,34 @@ SAME = [
     ("2*u*t**2/3", "u*t*t"),
     ("t**1.37", "2*t**0.73"),
     ("7.1", "0.3"),
+    ("2/t + 3", "(2 + 3*t)/t"),
+    ("t*(2*t + 5)", "t**2 + t"),
 ]
 
 
 def key(text: str) -> str:
     return form_of(Program.parse(text, full_library(["t", "u"]))).key
+
+
+_PARTS = st.recursive(
+    st.sampled_from(["t", "u", "v", "0.07", "1.6", "-2.35", "3"]),
+    lambda part: st.one_of(
+        st.tuples(part, st.sampled_from("+-*/"), part).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
+        st.tuples(part, st.sampled_from(["2", "0.5", "-1.5", "1.37"])).map(
+            lambda p: f"{p[0]}**({p[1]})"
+        ),
+        st.tuples(st.sampled_from(["exp", "sin", "log", "abs"]), part).map("{0[0]}({0[1]})".format),
+    ),
+    max_leaves=8,
+)
+
+
+@given(_PARTS)
+@example("0.7*(t + 0.07*t**2 + 1.6)*(0.3*u - v + 0.6)")
+def test_the_text_of_a_form_has_letters_for_fitted_numbers(text: str) -> None:
+    program = Program.parse(f"t + ({text})", full_library(["t", "u", "v"]))
+    form = form_of(program).text
+    assert form == str(program) or not re.search(r"\d\.\d{2,}|\d{4,}", form)
 
 
 @pytest.mark.parametrize("texts", SAME, ids=lambda texts: texts[0])
@@ -545,7 +569,7 @@ def page_rows(page: str) -> list[list[str]]:
         if tag == "tr":
             rows.append([])
         elif tag == "td":
-            rows[-1].append(attrs.get("data-text", attrs.get("data-number")) or "")
+            rows[-1].append(attrs.get("data-number", attrs.get("data-text")) or "")
     return rows
 
 
@@ -555,6 +579,63 @@ def test_the_text_has_no_control_characters_and_says_which_forms_recur() -> None
     assert "the form a*x was picked for 2 of 4 files" in text
     first = text.splitlines()[1].split()
     assert first == ["a.csv", "0.0100", "0.9999", "1.5", "s", "time", "2*x"]
+
+
+def test_the_cells_that_are_searched_have_their_plain_text() -> None:
+    page = summary_html(LINES, "y", "file")
+    body = page[page.index('<table class="summary"') :].partition("<tbody>")[2]
+    texts = [attrs.get("data-text") for tag, attrs in Tags(body.partition("</tbody>")[0]).tags]
+    assert [each for each in texts if each][:4] == ["a.csv", "2*x", "a*x", "the time is up"]
+    assert "slice(0, 4)" in page  # of them, the reason of the end is not searched
+
+
+def test_formulas_have_room_of_their_own_and_dots_lie_on_the_line() -> None:
+    page = summary_html(LINES, "y", "file")
+    assert ".scroll math { overflow-wrap: normal; }" in page
+    assert page.count('<div class="scroll"><math') >= 4
+    (drawn,) = [line for line in page.splitlines() if "<svg" in line and 'class="fit"' in line]
+    assert drawn.index('class="fit"') < drawn.index('class="dots"')
+    assert page.count("--dots: #") == 2  # one of them for a dark page
+
+
+def test_few_forms_are_shown_at_once_and_a_number_is_none() -> None:
+    names = [f"x**{k}" for k in range(2, 9)]
+    lines = [Line(f"{k}", f"{k}", name, Form(name, name)) for k, name in enumerate(names * 2)]
+    constants = [Line(f"c{k}", f"c{k}", f"{k}.5", form_of(Program.parse(f"{k}.5"))) for k in (1, 2)]
+    page = summary_html([*lines, *constants], "y", "file")
+    at_once, _, later = page.partition("<details>")
+    assert at_once.count("<td>2 of 16</td>") == 5
+    assert later.count("<td>2 of 16</td>") == 2
+    assert summary_text(constants, "file").count("the form") == 0
+    assert "Forms that recur" not in summary_html(constants, "y", "file")
+
+
+def test_tables_whose_turn_has_not_come_are_counted_and_no_failures() -> None:
+    waiting = [Line(f"w{k}", f"w{k}", error=UNDONE) for k in range(3)]
+    text = summary_text([*LINES, *waiting], "file")
+    assert text.count(UNDONE) == 1
+    assert "3 of 7 files are not fitted yet" in text
+    assert "without a formula: 1 of 7" in text
+    page = summary_html([*LINES, *waiting], "y", "file")
+    assert page.count('<tr class="undone">') == 3
+    assert "3 fitted, 1 of them exactly, 1 without a formula, 3 not fitted yet." in page
+
+
+def test_an_exact_formula_has_an_r2_of_1_whatever_rounding_has_left() -> None:
+    exact = Line("a", "a", "2*x", Form("k", "a*x"), 3, 1e-9, 1 - 1e-9, True, 100, 0.1, "BUDGET")
+    assert summary_text([exact]).splitlines()[1].split()[:3] == ["a", "exact", "1.0000"]
+
+
+def test_names_that_a_spreadsheet_would_run_begin_with_an_apostrophe() -> None:
+    names = ["=cmd()", "+1", "-x", "@y", "a=b"]
+    rows = rows_of(summary_csv([Line(name, "a", error="no") for name in names]))
+    assert [row["name"] for row in rows] == ["'=cmd()", "'+1", "'-x", "'@y", "a=b"]
+
+
+def test_wide_characters_keep_the_columns_aligned() -> None:
+    lines = [Line(name, "a", "2*x", Form("k", "a*x"), 3, 0.5, 0.75) for name in ("温度", "abcd")]
+    first, second = summary_text(lines).splitlines()[1:3]
+    assert first.index("0.500") + 2 == second.index("0.500")
 
 
 def test_the_csv_has_a_line_for_each_with_every_digit() -> None:

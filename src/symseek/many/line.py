@@ -57,6 +57,11 @@ class Line:
     error: str = ""  # why there is no formula, in a sentence
     picture: Picture = field(default_factory=Picture)
 
+    @property
+    def undone(self) -> bool:
+        """Whether its turn has not come."""
+        return self.error == UNDONE
+
     @classmethod
     def of(cls, table: Table, record: Record | None) -> Line:
         """The line of a record that `record_of` made, or of one that is not there."""

@@ -43,7 +43,7 @@ _WIDE, _HIGH, _EDGE = 150, 78, 4  # pixels of a small picture
 _COMMANDS = ("=", "+", "-", "@", "\t", "\r")  # with which a cell begins that spreadsheets run
 _COLUMNS = (
     *("name", "formula", "form", "same_form", "complexity", "nrmse", "r2", "exact"),
-    *("expressions", "seconds", "stopped", "folder", "error"),
+    *("expressions", "seconds", "stopped", "folder", "error", "note"),
 )
 
 
@@ -97,6 +97,8 @@ def summary_text(lines: Sequence[Line], noun: str = "table") -> str:
     if failed:
         said += [""] * bool(said) + [f"without a formula: {len(failed):,} of {len(lines):,}"]
         said += [f"  {_short(line.name)}: {printable(line.error)}" for line in failed]
+    if noted := [line for line in lines if line.note]:
+        said += ["", *(f"{_short(line.name)}: {printable(line.note)}" for line in noted)]
     if undone := sum(line.undone for line in lines):
         are = "is" if undone == 1 else "are"
         said += [""] * bool(said) + [f"{undone:,} of {counted(len(lines), noun)} {are} {UNDONE}"]
@@ -142,6 +144,7 @@ def summary_csv(lines: Sequence[Line]) -> str:
             *(_no_command(line.name), line.formula, form and form.text, form and form.count),
             *(line.complexity, line.nrmse, line.r2, line.exact if not line.error else None),
             *(line.expressions, round(line.seconds, 3), why_stopped(line), line.folder, line.error),
+            line.note,
         )
         writer.writerow(["" if value is None else value for value in values])
     return out.getvalue()
@@ -175,7 +178,7 @@ main { max-width: 96rem; }
 .summary .form .scroll { max-width: min(14vw, 16rem); }
 .scroll { overflow-x: auto; overflow-y: hidden; padding: .1rem 0; }
 .scroll math { overflow-wrap: normal; }
-.summary .form small { display: block; color: var(--muted); }
+.summary small { display: block; color: var(--muted); }
 .summary th, .summary td { padding: .3rem .55rem; }
 .summary .text math { font-size: 1.1rem; }
 .summary .why { font-size: .9rem; color: var(--muted); min-width: 7rem; max-width: 11rem; }
@@ -355,6 +358,8 @@ def _row(line: Line, forms: Mapping[str, Common], places: Mapping[str, int], rep
     alike = f"<small>{form.count:,} alike</small>" if form.count > 1 else ""
     if reported:
         name = f'<a href="{escaped(quote(line.folder))}/report.html">{name}</a>'
+    if line.note:
+        name += f"<small>{escaped(line.note)}</small>"
     cells = (
         _cell(name, "name", text=line.name)
         + f"<td>{_picture(line.picture, line.name)}</td>"

@@ -124,8 +124,8 @@ class ManyFolder:
             raise InputError(
                 f"{str(path)!r} holds something else than many fits; choose another `folder`"
             )
-        remove_parts(path)
         if overwrite:
+            remove_parts(path)
             (path / STORE).unlink(missing_ok=True)
             return folder.of(())
         before = ManyFolder.open(path)
@@ -134,6 +134,7 @@ class ManyFolder:
                 f"the folder {str(path)!r} holds fits with other columns or settings; choose"
                 " another with `folder`, or write over them with `overwrite`"
             )
+        remove_parts(path)
         return replace(folder, tables=before.tables)
 
     def of(self, tables: Iterable[Table]) -> ManyFolder:
@@ -287,10 +288,13 @@ class ManyFolder:
 
 @contextmanager
 def nothing_left(path: Path) -> Iterator[None]:
-    """If the input is refused, remove the folder again, unless there is something in it."""
+    """If the input is refused, remove a folder that was made for it."""
+    before = (path / FITS).exists()
     try:
         yield
     except InputError:
+        if before:
+            raise
         with suppress(OSError):
             (path / TABLES).rmdir()
         with suppress(OSError, InputError):

@@ -601,6 +601,21 @@ def test_a_run_that_was_cut_off_is_continued_to_the_result_it_would_have_had(
     ).read_text()
 
 
+def test_progress_names_files_and_options(tmp_path: Path) -> None:
+    spec, out = Spec("fit", "s0", 0), io.StringIO()
+    terms = {"`drop_missing`": "--drop-missing"}
+    with (
+        Store() as store,
+        ManyProgress(
+            {"s0": "s0.csv"}, store, [spec], out, lambda text: terms.get(text, text)
+        ) as progress,
+    ):
+        progress.lost(spec, "killed")
+        progress.finished(Record(spec, "failed", error="`drop_missing`"))
+    assert "s0.csv lost its process and is done again: killed" in out.getvalue()
+    assert "s0.csv failed: --drop-missing" in out.getvalue()
+
+
 # --- the summary
 
 LINES = [
@@ -799,6 +814,25 @@ def test_a_damaged_list_of_fits_is_refused(change: dict[str, Any], tmp_path: Pat
     (folder.path / "fits.json").write_text(json.dumps(record | change))
     with pytest.raises(InputError, match=r"fits\.json' is damaged"):
         ManyFolder.open(folder.path)
+
+
+@pytest.mark.parametrize("name", ["fits.json", "fits.sqlite"])
+def test_a_damaged_folder_says_how_to_go_on(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = many(tmp_path / "fits", some_files(tmp_path / "data", 1))
+    (folder.path / name).write_text("{ damaged" * 500)
+    words = ["fit", str(tmp_path / "data"), "--target", "y", "--jobs", "1", "--no-structure"]
+    words += ["--max-expressions", "1000", "--no-report", "--quiet", "--out", str(folder.path)]
+    assert main(words) == 2
+    assert "again with --force, or into another --out" in capsys.readouterr().err
+    assert main([*words, "--force"]) == 0
+
+
+def test_a_link_to_nothing_is_named_as_that(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").symlink_to(tmp_path / "gone.csv")
+    with pytest.raises(InputError, match=r"a\.csv is a link to a file that is not there"):
+        read_table(tmp_path / "a.csv", "y")
 
 
 # --- in Python

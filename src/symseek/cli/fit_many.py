@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -180,8 +181,9 @@ def _run(folder: ManyFolder, options: argparse.Namespace, workers: Workers) -> i
     """Do the fits, write the summary, print it, and return the exit code."""
     if not options.quiet:
         say(f"the runs go to {folder.path}")
+    told = not options.quiet, partial(_in_words, options=options)
     try:
-        outcome, lines = folder.fit(workers, not options.no_report, show=not options.quiet)
+        outcome, lines = folder.fit(workers, not options.no_report, *told)
     except InputError:  # of the cluster, say: what is done is done
         _summarise(folder, folder.lines(), options)
         _say_how_to_continue(folder)
@@ -197,15 +199,15 @@ def _summarise(folder: ManyFolder, lines: list[Line], options: argparse.Namespac
     """Write the summary, and print it."""
     from symseek.report.summary import summary_text
 
-    commands = ("fit", "resume")
-    lines = [
-        replace(line, error=in_command_line_terms(line.error, options.parser, commands))
-        for line in lines
-    ]
+    lines = [replace(line, error=_in_words(line.error, options)) for line in lines]
     files = folder.write_summary(lines)
     show(summary_text(lines, folder.noun))
     show(f"\nsummary: {', '.join(str(path) for path in reversed(files))}")
     sys.stdout.flush()
+
+
+def _in_words(error: str, options: argparse.Namespace) -> str:
+    return in_command_line_terms(error, options.parser, ("fit", "resume"))
 
 
 def _say_how_to_continue(folder: ManyFolder) -> None:

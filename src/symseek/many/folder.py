@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from symseek.errors import InputError, shown
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.runner import Listener, Outcome, run
 from symseek.experiments.runs.spec import Spec
-from symseek.experiments.runs.store import Store
+from symseek.experiments.runs.store import Store, StoreError
 from symseek.files.atomic import leftovers, write_whole
 from symseek.files.records import Record as Fields
 from symseek.files.records import parse_json
@@ -43,6 +43,7 @@ __all__ = ["ManyFolder", "Workers", "nothing_left"]
 FORMAT = 1
 FITS, STORE = "fits.json", "fits.sqlite"
 _OWN = (FITS, STORE, f"{STORE}-journal", TABLES, "summary.csv", "summary.html")
+_ANEW = "`fit` the tables again with `overwrite`, or into another `folder`"
 _MOST_BYTES = 1 << 28
 _MOST_TABLES = 1_000_000
 _NOUNS = ("file", "group", "table")
@@ -169,9 +170,7 @@ class ManyFolder:
             raise InputError(f"cannot read {str(file)!r}: {error.strerror or error}") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reason = str(error).rstrip(".")
-            raise InputError(
-                f"{str(file)!r} is damaged ({reason}); run `fit` with another folder"
-            ) from None
+            raise InputError(f"{str(file)!r} is damaged ({reason}); {_ANEW}") from None
 
     @classmethod
     def _read(cls, path: Path, written: Any) -> ManyFolder:
@@ -207,19 +206,22 @@ class ManyFolder:
         workers: Workers,
         report: bool = True,
         show: bool = False,
+        in_words: Callable[[str], str] = str,
     ) -> tuple[Outcome, list[Line]]:
         """Do every fit that is not done yet; returns how it ended, and a line for each table.
 
-        `report` says whether each run gets a report.html, `show` whether progress is shown.
+        `report` says whether each run gets a report.html, `show` whether progress is shown;
+        what it says of errors is put `in_words` of the caller.
         """
         specs = self.specs(workers, report)
         names = {table.folder: table.name for table in self.tables}
         with ExitStack() as stack:
-            store = stack.enter_context(Store(self.path / STORE))
+            store = stack.enter_context(self._store())
             _keep_done(store, specs)
             listener = Listener()
             if show:
-                listener = stack.enter_context(ManyProgress(names, store, specs))
+                progress = ManyProgress(names, store, specs, in_words=in_words)
+                listener = stack.enter_context(progress)
             who = workers.jobs, workers.cluster
             outcome = run(specs, store, *who, listener, EXECUTE, retry_failed=True)
             return outcome, self._lines(store, specs)
@@ -230,8 +232,19 @@ class ManyFolder:
             return [
                 Line(each.name, each.folder, error=each.error or UNDONE) for each in self.tables
             ]
-        with Store(self.path / STORE, create=False) as store:
+        with self._store(create=False) as store:
             return self._lines(store, self.specs(Workers()))
+
+    @contextmanager
+    def _store(self, create: bool = True) -> Iterator[Store]:
+        """What has been found; if the file is damaged, the error says how to go on."""
+        try:
+            with Store(self.path / STORE, create=create) as store:
+                yield store
+        except StoreError as error:
+            if error.temporary:
+                raise
+            raise InputError(f"{str(error).partition(';')[0]}; {_ANEW}") from None
 
     def _lines(self, store: Store, specs: list[Spec]) -> list[Line]:
         """What was found stays, and is said to be of other data if the file has changed since."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from symseek.errors import printable
@@ -45,8 +45,10 @@ class ManyProgress(Progress):
         store: Store,
         specs: Iterable[Spec] = (),
         out: TextIO | None = None,
+        in_words: Callable[[str], str] = str,
     ) -> None:
         super().__init__(store, specs, out)
+        self.in_words = in_words  # of the caller, for what is wrong with a table
         self.names = names  # of the tables, by folder
         self.last: deque[tuple[str, str]] = deque(maxlen=_LAST)
 
@@ -69,8 +71,11 @@ class ManyProgress(Progress):
             self.say(f"{self.share()}  {name}: {formula}{fit}, in {took}{self.time_left()}")
 
     def show_failed(self, record: Record) -> None:
-        why = printable(record.last_line)
+        why = printable(self.in_words(record.last_line))
         self.say(f"{self.share()}  {self.name(record.spec)} failed: {why}", style="red")
+
+    def lost(self, spec: Spec, why: str) -> None:
+        self.trouble(f"{self.name(spec)} lost its process and is done again: {why}")
 
     def trouble(self, text: str) -> None:
         self.say(printable(text)[:300], style="yellow")

@@ -34,7 +34,7 @@ class ManyProgress(Progress):
     >>> spec = Spec("fit", "a", 0)
     >>> with Store() as store, ManyProgress({"a": "a.csv"}, store, [spec], sys.stdout) as progress:
     ...     progress.counted(store.counts([spec]), [spec], size=1)
-    ...     progress.finished(Record(spec, expression="2*x", wall=0.2, curve={"r2": [1.0]}))
+    ...     progress.finished(Record(spec, expression="2*x", seconds=0.2, curve={"r2": [1.0]}))
     1 table to fit
     1/1  a.csv: 2*x, R2 1.0000, in 0.2 s, 0.0 s left
     """
@@ -67,7 +67,7 @@ class ManyProgress(Progress):
         if self.live is None:
             r2 = next(iter(record.curve.get("r2", ())), None)
             fit = f", R2 {r2:.4f}" if isinstance(r2, float) else ""
-            took = f"{record.wall or 0.0:.1f} s"
+            took = f"{record.seconds or 0.0:.1f} s"
             self.say(f"{self.share()}  {name}: {formula}{fit}, in {took}{self.time_left()}")
 
     def show_failed(self, record: Record) -> None:

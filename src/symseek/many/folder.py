@@ -85,7 +85,7 @@ def _of_cores(name: str, count: int | None) -> int | None:
     """How many, where -1 is one for each core."""
     if count is None:
         return None
-    if isinstance(count, int) and count == -1:
+    if count == -1:
         return cores()
     return whole(name, count, "a whole number of 1 or more, or -1 for all cores", 1, 2**31 - 1)
 
@@ -247,19 +247,20 @@ class ManyFolder:
             raise InputError(f"{str(error).partition(';')[0]}; {_ANEW}") from None
 
     def _lines(self, store: Store, specs: list[Spec]) -> list[Line]:
-        """What was found stays, and is said to be of other data if the file has changed since."""
-        records = {_matter(each.spec): each for each in store.records()}
-        earlier = {_place(each.spec): each for each in records.values() if each.status == "done"}
+        """A line for each table, found by the content that the table had when it was listed."""
+        every = store.records()
+        records = {_matter(each.spec): each for each in every}
+        unstamped = {_place(each.spec): each for each in every}
         lines, remaining = [], iter(specs)
         for table in self.tables:
             if table.error:
                 lines.append(Line(table.name, table.folder, error=table.error))
                 continue
             spec = next(remaining)
-            record = records.get(_matter(spec))
-            line = Line.of(table, record or earlier.get(_place(spec)))
+            found = records.get(_matter(spec)) if table.stamp else unstamped.get(_place(spec))
+            line = Line.of(table, found)
             if not line.error:
-                line = replace(line, note=table.note(earlier=record is None))
+                line = replace(line, note=table.note())
             lines.append(self._by_name(table, line))
         return lines
 

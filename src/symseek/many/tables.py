@@ -66,14 +66,13 @@ class Table:
         """The table as its file is now; as it was, if the file is gone."""
         return self if self.here else replace(self, stamp=stamp_of(self.data, self.stamp))
 
-    def note(self, earlier: bool) -> str:
-        """What to say of a formula whose data are not there any more; `earlier`: of other data."""
+    def note(self) -> str:
+        """What to say of a formula whose data are not there any more."""
         if self.here or not self.stamp:
             return ""
         if not self.data.exists():
             return "the file is gone"
-        changed = earlier or self.now().content != self.content
-        return "the file has changed since" if changed else ""
+        return "" if self.now().content == self.content else "the file has changed since"
 
 
 def stamp_of(path: Path, before: str = "") -> str:

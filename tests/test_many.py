@@ -575,7 +575,25 @@ def test_a_fit_that_is_terminated_saves_how_far_it_has_come(
     assert so_far.expressions > 0
     record = perform(spec, execute)
     assert record.seconds > so_far.seconds  # of both attempts
+    calm = many(tmp_path / "calm", [table], Settings(max_expressions=5000, structure=False))
+    (undisturbed,) = calm.specs(Workers(), report=False)
+    assert record.expression == execute(undisturbed).expression
     assert Line.of(folder.tables[0], record).seconds == record.seconds
+
+
+def test_a_pool_that_is_closed_lets_its_fits_save_their_work(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "a.csv", lambda t: np.sin(t * t) / t, 40)
+    folder = many(tmp_path / "fits", [table], Settings(max_expressions=10**8, structure=False))
+    (spec,) = folder.specs(Workers(), report=False)
+    pool, seen = ProcessPool(1, EXECUTE), 0
+    pool.start(spec)
+    while seen < 2000:
+        seen = max([each.evaluations for each in pool.wait(60.0) if isinstance(each, Snapshot)])
+    pool.close()
+    run = RunFolder.open(folder.path / "a")
+    regression = make_regression(read_table(table, "y"), run.request.settings)
+    run.restore(regression)
+    assert regression.search.state.expressions >= seen
 
 
 def test_a_run_that_was_cut_off_is_continued_to_the_result_it_would_have_had(

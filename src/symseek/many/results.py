@@ -303,7 +303,7 @@ def _listed(
         return _groups_of(read, by, many, drop_missing)
     files, notes = files_named(read)
     for note in notes:
-        warnings.warn(note, stacklevel=4)
+        warnings.warn(note, stacklevel=3)
     if by is None:
         return file_tables(files, many.tables)
     if len(files) > 1:

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -28,6 +29,53 @@ def test_without_ray_one_sentence_says_what_to_install(
         pytest.raises(InputError, match=r"needs Ray, .* pip install 'symseek\[cluster\]'"),
     ):
         run(some_specs(1), store, cluster="auto", execute="fake_experiments:steady")
+
+
+class FakeRay(ModuleType):
+    """As much of Ray as a pool asks for when it ends; the first run takes too long to stop."""
+
+    class exceptions:
+        class RayError(Exception):
+            pass
+
+    def __init__(self, gone: bool = False) -> None:
+        super().__init__("ray")
+        self.gone, self.cancelled = gone, list[tuple[str, bool]]()
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def remote(self, **options: Any) -> Callable[..., Any]:
+        return lambda do: SimpleNamespace(remote=lambda spec, execute: spec.problem)
+
+    def wait(self, references: list[str], num_returns: int, timeout: float) -> Any:
+        if self.gone:
+            raise self.exceptions.RayError("cannot reach the head\nit has died")
+        return references[1:], references[:1]
+
+    def cancel(self, reference: str, force: bool) -> None:
+        self.cancelled.append((reference, force))
+
+
+def fake_pool(ray: FakeRay, monkeypatch: pytest.MonkeyPatch) -> RayPool:
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    pool = RayPool("auto", "fake_experiments:steady")
+    for spec in (Spec("dsr", "a", 0), Spec("dsr", "b", 0)):
+        pool.start(spec)
+    return pool
+
+
+def test_runs_may_save_their_work_before_they_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = FakeRay()
+    fake_pool(ray, monkeypatch).close()
+    assert ray.cancelled == [("a", False), ("b", False), ("a", True)]
+
+
+def test_a_cluster_that_has_gone_is_said_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = fake_pool(FakeRay(gone=True), monkeypatch)
+    with pytest.raises(InputError, match="the cluster has gone: it has died"):
+        pool.wait(1.0)
+    pool.close()
 
 
 # --- with Ray itself

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import os
+import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -17,14 +19,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import symseek
 from symseek import InputError, Program
 from symseek.cli import main
 from symseek.experiments import Listener, Record, Spec, Store
+from symseek.experiments.runs.perform import Terminated, perform
 from symseek.experiments.runs.pool import ProcessPool
+from symseek.experiments.runs.record import Snapshot
 from symseek.experiments.runs.runner import drive, run
 from symseek.files.tables import read_table
 from symseek.many import groups
@@ -39,6 +43,7 @@ from symseek.model import full_library
 from symseek.regression.settings import Settings
 from symseek.report.summary import summary_csv, summary_html, summary_text
 from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.regressions import make_regression
 
 QUICK = ["--max-expressions", "1000", "--no-structure", "--no-report", "--quiet"]
 SETTINGS = Settings(max_expressions=1000, structure=False)
@@ -63,7 +68,7 @@ def some_files(folder: Path, count: int = 3) -> list[Path]:
 def many(folder: Path, files: Sequence[Path], settings: Settings = SETTINGS) -> ManyFolder:
     request = FitRequest(Path(), "y", None, None, None, settings)
     begun = ManyFolder.begin(folder, request)
-    return begun.of(file_tables(files_named(files), begun.tables))
+    return begun.of(file_tables(files_named(files)[0], begun.tables))
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
@@ -96,11 +101,34 @@ SAME = [
     ("2*u*t**2/3", "u*t*t"),
     ("t**1.37", "2*t**0.73"),
     ("7.1", "0.3"),
+    ("2/t + 3", "(2 + 3*t)/t"),
+    ("t*(2*t + 5)", "t**2 + t"),
 ]
 
 
 def key(text: str) -> str:
     return form_of(Program.parse(text, full_library(["t", "u"]))).key
+
+
+_PARTS = st.recursive(
+    st.sampled_from(["t", "u", "v", "0.07", "1.6", "-2.35", "3"]),
+    lambda part: st.one_of(
+        st.tuples(part, st.sampled_from("+-*/"), part).map(lambda p: f"({p[0]} {p[1]} {p[2]})"),
+        st.tuples(part, st.sampled_from(["2", "0.5", "-1.5", "1.37"])).map(
+            lambda p: f"{p[0]}**({p[1]})"
+        ),
+        st.tuples(st.sampled_from(["exp", "sin", "log", "abs"]), part).map("{0[0]}({0[1]})".format),
+    ),
+    max_leaves=8,
+)
+
+
+@given(_PARTS)
+@example("0.7*(t + 0.07*t**2 + 1.6)*(0.3*u - v + 0.6)")
+def test_the_text_of_a_form_has_letters_for_fitted_numbers(text: str) -> None:
+    program = Program.parse(f"t + ({text})", full_library(["t", "u", "v"]))
+    form = form_of(program).text
+    assert form == str(program) or not re.search(r"\d\.\d{2,}|\d{4,}", form)
 
 
 @pytest.mark.parametrize("texts", SAME, ids=lambda texts: texts[0])
@@ -164,13 +192,27 @@ def test_no_two_tables_share_a_folder_even_where_case_does_not_count(labels: lis
 def test_files_and_folders_may_be_mixed_and_count_once(tmp_path: Path) -> None:
     inside = some_files(tmp_path / "a", 2)
     other = write_table(tmp_path / "s0.csv")
-    files = files_named([tmp_path / "a", other, inside[0]])
+    files, notes = files_named([tmp_path / "a", other, inside[0]])
     assert files == [*inside, other]
     assert [each.name for each in file_tables(files)] == ["a/s0.csv", "a/s1.csv", "s0.csv"]
     assert [each.folder for each in file_tables(files)] == ["a_s0", "a_s1", "s0"]
+    assert notes == []
     (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="has no tables"):
         files_named([tmp_path / "empty"])
+    files, (note,) = files_named([tmp_path / "empty", tmp_path / "a"])
+    assert files == inside
+    assert "has no tables" in note
+
+
+def test_hidden_files_are_no_tables_and_a_pattern_is_what_matches_it(tmp_path: Path) -> None:
+    inside = some_files(tmp_path / "a", 3)
+    for name in (".hidden.csv", "._s0.csv", "...csv"):
+        (tmp_path / "a" / name).touch()
+    assert files_named([tmp_path / "a"])[0] == inside
+    assert files_named([tmp_path / "a" / "s[01].csv"])[0] == inside[:2]
+    with pytest.raises(InputError, match="no file is like"):
+        files_named([tmp_path / "a" / "*.tsv"])
 
 
 # --- groups
@@ -300,6 +342,74 @@ def test_the_same_command_again_does_only_what_is_not_done(tmp_path: Path) -> No
     assert [(out / name / "front.json").stat().st_mtime_ns for name in ("s1", "s2")] == stamps
 
 
+def test_what_was_found_stays_when_files_are_touched_changed_or_gone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files, out = some_files(tmp_path / "data"), tmp_path / "fits"
+    words = ["fit", str(tmp_path / "data"), "--target", "y", "--jobs", "1", "--out", str(out)]
+    assert main([*words, *QUICK]) == 0
+    before, formulas = begun(out), [row["formula"] for row in summary(out).values()]
+    for path in files:
+        path.touch()
+    assert main([*words, *QUICK]) == 0
+    assert begun(out) == before
+    write_table(files[1], lambda t: 7 * t - 2)
+    files[2].unlink()
+    capsys.readouterr()
+    assert main(["show", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert all(formula in text for formula in formulas)
+    assert "s1.csv: the file has changed since" in text
+    assert "s2.csv: the file is gone" in text
+    assert main(["resume", str(out), "--quiet", "--jobs", "1", "--no-report"]) == 0
+    found = summary(out)
+    assert [row["formula"] for row in found.values()] == [formulas[0], "7*t - 2", formulas[2]]
+    assert [row["note"] for row in found.values()] == ["", "", "the file is gone"]
+
+
+def test_a_call_that_was_stopped_while_tables_were_written_can_be_repeated(tmp_path: Path) -> None:
+    x, out = np.linspace(1, 3, 12), tmp_path / "fits"
+    options: dict[str, Any] = {"jobs": 1, "max_expressions": 1000, "structure": False}
+
+    def tables(stops: bool) -> Any:
+        yield "a", x, 2 * x
+        if stops:
+            raise RuntimeError
+        yield "b", x, 3 * x
+
+    with pytest.raises(RuntimeError):
+        symseek.fit_many(tables(stops=True), folder=out, **options)
+    (out / ".part-of-a-process-that-was-killed").mkdir()
+    fits = symseek.fit_many(tables(stops=False), folder=out, **options)
+    assert list(fits) == ["a", "b"]
+    assert not list(out.glob(".part*"))
+
+
+def test_a_pool_that_is_lost_leaves_the_summary_of_what_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "fits"
+    some_files(tmp_path / "data", 2)
+
+    class Leaves(ProcessPool):
+        def wait(self, timeout: float) -> Any:
+            events = super().wait(timeout)
+            if any(isinstance(each, Record) for each in events):
+                self.wait = self.gone  # type: ignore[method-assign]
+            return events
+
+        def gone(self, timeout: float) -> Any:
+            raise InputError("the cluster has gone")
+
+    monkeypatch.setattr("symseek.experiments.runs.runner.ProcessPool", Leaves)
+    words = ["fit", str(tmp_path / "data"), "--target", "y", "--jobs", "1", "--out", str(out)]
+    assert main([*words, *QUICK]) == 2
+    assert sorted(row["error"] for row in summary(out).values()) == ["", UNDONE]
+    error = capsys.readouterr().err
+    assert "the cluster has gone" in error
+    assert f"continue: symseek resume {out}" in error
+
+
 def test_a_folder_that_was_moved_is_not_begun_again(tmp_path: Path) -> None:
     long = tmp_path / "long.csv"
     rows = [(g, t, (k + 2) * t) for k, g in enumerate("AB") for t in (1.0, 2.0, 3.5, 4.0)]
@@ -351,6 +461,7 @@ def test_other_settings_do_not_go_into_the_same_folder(
         (["empty"], "has no tables in it"),
         (["long.csv", "--jobs", "0"], "is not a whole number of 1 or more"),
         (["long.csv", "other.csv", "--cluster", "auto", "--jobs", "2"], "leave out --jobs"),
+        (["long.csv", "*.tsv"], "no file is like '*.tsv'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence_and_leaves_nothing(
@@ -370,8 +481,7 @@ def test_what_cannot_be_is_refused_in_a_sentence_and_leaves_nothing(
         code = int(str(error.code))
     assert code == 2
     assert message in capsys.readouterr().err
-    left = {path.name for path in tmp_path.iterdir()} - {"long.csv", "other.csv", "empty"}
-    assert left <= {f"{tmp_path.name}-runs-1"}  # of files that are there, what was begun stays
+    assert {path.name for path in tmp_path.iterdir()} == {"long.csv", "other.csv", "empty"}
 
 
 def test_one_file_is_fitted_as_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,6 +554,48 @@ def test_runs_whose_workers_are_killed_are_done_once_and_none_is_lost(tmp_path: 
     assert [line.formula for line in folder.lines()] == wanted
 
 
+def test_a_fit_that_is_terminated_saves_how_far_it_has_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("symseek.runs.recorder.SAVE_EVERY", 1e9)
+    table = write_table(tmp_path / "a.csv", lambda t: np.sin(t * t) / t, 40)
+    folder = many(tmp_path / "fits", [table], Settings(max_expressions=5000, structure=False))
+    (spec,) = folder.specs(Workers(), report=False)
+
+    def terminated(snapshot: Snapshot) -> None:
+        if snapshot.evaluations > 0:
+            raise Terminated
+
+    with pytest.raises(Terminated):
+        perform(spec, execute, terminated)
+    run = RunFolder.open(folder.path / "a")
+    regression = make_regression(read_table(table, "y"), run.request.settings)
+    run.restore(regression)
+    so_far = regression.search.state
+    assert so_far.expressions > 0
+    record = perform(spec, execute)
+    assert record.seconds > so_far.seconds  # of both attempts
+    calm = many(tmp_path / "calm", [table], Settings(max_expressions=5000, structure=False))
+    (undisturbed,) = calm.specs(Workers(), report=False)
+    assert record.expression == execute(undisturbed).expression
+    assert Line.of(folder.tables[0], record).seconds == record.seconds
+
+
+def test_a_pool_that_is_closed_lets_its_fits_save_their_work(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "a.csv", lambda t: np.sin(t * t) / t, 40)
+    folder = many(tmp_path / "fits", [table], Settings(max_expressions=10**8, structure=False))
+    (spec,) = folder.specs(Workers(), report=False)
+    pool, seen = ProcessPool(1, EXECUTE), 0
+    pool.start(spec)
+    while seen < 2000:
+        seen = max([each.evaluations for each in pool.wait(60.0) if isinstance(each, Snapshot)])
+    pool.close()
+    run = RunFolder.open(folder.path / "a")
+    regression = make_regression(read_table(table, "y"), run.request.settings)
+    run.restore(regression)
+    assert regression.search.state.expressions >= seen
+
+
 def test_a_run_that_was_cut_off_is_continued_to_the_result_it_would_have_had(
     tmp_path: Path,
 ) -> None:
@@ -454,8 +606,6 @@ def test_a_run_that_was_cut_off_is_continued_to_the_result_it_would_have_had(
     (spec,), (other,) = (each.specs(Workers(), report=False) for each in (whole, cut))
     wanted = execute(spec)
     request = FitRequest.from_dict(dict(other.settings["request"]), 1)
-    from symseek.runs.regressions import make_regression
-
     with RunFolder.create(cut.path / "a", request) as run:
         regression = make_regression(read_table(noisy, "y"), request.settings)
         recorder = run.recorder(regression)
@@ -467,6 +617,21 @@ def test_a_run_that_was_cut_off_is_continued_to_the_result_it_would_have_had(
     assert (cut.path / "a" / "front.json").read_text() == (
         whole.path / "a" / "front.json"
     ).read_text()
+
+
+def test_progress_names_files_and_options(tmp_path: Path) -> None:
+    spec, out = Spec("fit", "s0", 0), io.StringIO()
+    terms = {"`drop_missing`": "--drop-missing"}
+    with (
+        Store() as store,
+        ManyProgress(
+            {"s0": "s0.csv"}, store, [spec], out, lambda text: terms.get(text, text)
+        ) as progress,
+    ):
+        progress.lost(spec, "killed")
+        progress.finished(Record(spec, "failed", error="`drop_missing`"))
+    assert "s0.csv lost its process and is done again: killed" in out.getvalue()
+    assert "s0.csv failed: --drop-missing" in out.getvalue()
 
 
 # --- the summary
@@ -545,7 +710,7 @@ def page_rows(page: str) -> list[list[str]]:
         if tag == "tr":
             rows.append([])
         elif tag == "td":
-            rows[-1].append(attrs.get("data-text", attrs.get("data-number")) or "")
+            rows[-1].append(attrs.get("data-number", attrs.get("data-text")) or "")
     return rows
 
 
@@ -555,6 +720,63 @@ def test_the_text_has_no_control_characters_and_says_which_forms_recur() -> None
     assert "the form a*x was picked for 2 of 4 files" in text
     first = text.splitlines()[1].split()
     assert first == ["a.csv", "0.0100", "0.9999", "1.5", "s", "time", "2*x"]
+
+
+def test_the_cells_that_are_searched_have_their_plain_text() -> None:
+    page = summary_html(LINES, "y", "file")
+    body = page[page.index('<table class="summary"') :].partition("<tbody>")[2]
+    texts = [attrs.get("data-text") for tag, attrs in Tags(body.partition("</tbody>")[0]).tags]
+    assert [each for each in texts if each][:4] == ["a.csv", "2*x", "a*x", "the time is up"]
+    assert "slice(0, 4)" in page  # of them, the reason of the end is not searched
+
+
+def test_formulas_have_room_of_their_own_and_dots_lie_on_the_line() -> None:
+    page = summary_html(LINES, "y", "file")
+    assert ".scroll math { overflow-wrap: normal; }" in page
+    assert page.count('<div class="scroll"><math') >= 4
+    (drawn,) = [line for line in page.splitlines() if "<svg" in line and 'class="fit"' in line]
+    assert drawn.index('class="fit"') < drawn.index('class="dots"')
+    assert page.count("--dots: #") == 2  # one of them for a dark page
+
+
+def test_few_forms_are_shown_at_once_and_a_number_is_none() -> None:
+    names = [f"x**{k}" for k in range(2, 9)]
+    lines = [Line(f"{k}", f"{k}", name, Form(name, name)) for k, name in enumerate(names * 2)]
+    constants = [Line(f"c{k}", f"c{k}", f"{k}.5", form_of(Program.parse(f"{k}.5"))) for k in (1, 2)]
+    page = summary_html([*lines, *constants], "y", "file")
+    at_once, _, later = page.partition("<details>")
+    assert at_once.count("<td>2 of 16</td>") == 5
+    assert later.count("<td>2 of 16</td>") == 2
+    assert summary_text(constants, "file").count("the form") == 0
+    assert "Forms that recur" not in summary_html(constants, "y", "file")
+
+
+def test_tables_whose_turn_has_not_come_are_counted_and_no_failures() -> None:
+    waiting = [Line(f"w{k}", f"w{k}", error=UNDONE) for k in range(3)]
+    text = summary_text([*LINES, *waiting], "file")
+    assert text.count(UNDONE) == 1
+    assert "3 of 7 files are not fitted yet" in text
+    assert "without a formula: 1 of 7" in text
+    page = summary_html([*LINES, *waiting], "y", "file")
+    assert page.count('<tr class="undone">') == 3
+    assert "3 fitted, 1 of them exactly, 1 without a formula, 3 not fitted yet." in page
+
+
+def test_an_exact_formula_has_an_r2_of_1_whatever_rounding_has_left() -> None:
+    exact = Line("a", "a", "2*x", Form("k", "a*x"), 3, 1e-9, 1 - 1e-9, True, 100, 0.1, "BUDGET")
+    assert summary_text([exact]).splitlines()[1].split()[:3] == ["a", "exact", "1.0000"]
+
+
+def test_names_that_a_spreadsheet_would_run_begin_with_an_apostrophe() -> None:
+    names = ["=cmd()", "+1", "-x", "@y", "a=b"]
+    rows = rows_of(summary_csv([Line(name, "a", error="no") for name in names]))
+    assert [row["name"] for row in rows] == ["'=cmd()", "'+1", "'-x", "'@y", "a=b"]
+
+
+def test_wide_characters_keep_the_columns_aligned() -> None:
+    lines = [Line(name, "a", "2*x", Form("k", "a*x"), 3, 0.5, 0.75) for name in ("温度", "abcd")]
+    first, second = summary_text(lines).splitlines()[1:3]
+    assert first.index("0.500") + 2 == second.index("0.500")
 
 
 def test_the_csv_has_a_line_for_each_with_every_digit() -> None:
@@ -612,6 +834,25 @@ def test_a_damaged_list_of_fits_is_refused(change: dict[str, Any], tmp_path: Pat
         ManyFolder.open(folder.path)
 
 
+@pytest.mark.parametrize("name", ["fits.json", "fits.sqlite"])
+def test_a_damaged_folder_says_how_to_go_on(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = many(tmp_path / "fits", some_files(tmp_path / "data", 1))
+    (folder.path / name).write_text("{ damaged" * 500)
+    words = ["fit", str(tmp_path / "data"), "--target", "y", "--jobs", "1", "--no-structure"]
+    words += ["--max-expressions", "1000", "--no-report", "--quiet", "--out", str(folder.path)]
+    assert main(words) == 2
+    assert "again with --force, or into another --out" in capsys.readouterr().err
+    assert main([*words, "--force"]) == 0
+
+
+def test_a_link_to_nothing_is_named_as_that(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").symlink_to(tmp_path / "gone.csv")
+    with pytest.raises(InputError, match=r"a\.csv is a link to a file that is not there"):
+        read_table(tmp_path / "a.csv", "y")
+
+
 # --- in Python
 
 
@@ -639,6 +880,50 @@ def test_fit_many_takes_tables_from_memory_and_gives_models_by_name() -> None:
     assert not folder.exists()
 
 
+def test_a_table_in_memory_that_cannot_be_read_is_a_line(tmp_path: Path) -> None:
+    x = np.linspace(1, 3, 12)
+    tables = {
+        "text": (["q"] * 3, [1, 2, 3]),
+        "short": (x, x[:5]),
+        "deep": (np.ones((2, 2, 2)), [1, 2]),
+        "complex": (x, x + 1j),
+        "twice": (pd.DataFrame(np.ones((12, 2)), columns=["a", "a"]), x),
+        "good": (x, 2 * x),
+    }
+    options: dict[str, Any] = {"jobs": 1, "max_expressions": 1000, "structure": False}
+    fits = symseek.fit_many(tables, folder=tmp_path / "fits", **options)
+    assert list(fits) == ["good"]
+    assert [text.partition(";")[0] for text in fits.table["error"]] == [
+        "X of the table 'text' is not all numbers",
+        "X of the table 'short' has 12 rows and y 5",
+        "X of the table 'deep' has shape (2, 2, 2)",
+        "y of the table 'complex' has complex numbers",
+        "X of the table 'twice' has 2 columns named 'a'",
+        "",
+    ]
+    lines = ManyFolder.open(tmp_path / "fits").lines()
+    assert [line.error for line in lines] == fits.table["error"].tolist()
+
+
+def test_models_outlive_their_folder_in_a_pickle() -> None:
+    x = np.linspace(1, 3, 12)
+    options: dict[str, Any] = {"jobs": 1, "max_expressions": 1000, "structure": False}
+    fits = symseek.fit_many({"a": (x, 2 * x), "b": (x, 0 * x)}, **options)
+    kept = pickle.dumps(fits)
+    del fits
+    read = pickle.loads(kept)
+    assert (list(read), read["a"].best.text) == (["a"], "2*x0")
+
+
+def test_columns_may_have_numbers_for_names() -> None:
+    t = np.linspace(1, 3, 12)
+    frame = pd.DataFrame({0: np.repeat(["a", "b"], 12), 1: np.tile(t, 2), "y": 2 * np.tile(t, 2)})
+    options: dict[str, Any] = {"jobs": 1, "max_expressions": 1000, "structure": False}
+    assert list(symseek.fit_many(frame, "y", by="0", **options)) == ["a", "b"]
+    with pytest.raises(InputError, match="have numbers for names"):
+        symseek.fit_many(frame.rename(columns={"y": 2}), "2", by="0", **options)
+
+
 def test_fit_many_of_a_long_frame_is_like_the_command_on_its_file(tmp_path: Path) -> None:
     t = np.linspace(1, 3, 12)
     frame = pd.DataFrame(
@@ -659,7 +944,16 @@ def test_fit_many_of_a_long_frame_is_like_the_command_on_its_file(tmp_path: Path
         ({"tables": []}, "no table is given"),
         ({"tables": "a.csv"}, "`target` names no column"),
         ({"tables": {"a": 1}}, "is no pair of X and y"),
-        ({"tables": [("a", [[1.0]], [1.0, 2.0])]}, "different lengths"),
+        ({"tables": {}}, "no table is given"),
+        ({"tables": pd.DataFrame(), "target": "y", "by": "g"}, "no table is given"),
+        ({"tables": ["a.csv", ("b", [1.0], [1.0])], "target": "y"}, "beside files"),
+        ({"tables": {"a": ([1.0], [1.0])}, "jobs": "2"}, "jobs is '2'"),
+        ({"tables": {"a": ([1.0], [1.0])}, "n_jobs": 0}, "n_jobs is 0"),
+        ({"tables": {"a": ([1.0], [1.0])}, "features": "x0"}, "give a list of names"),
+        (
+            {"tables": pd.DataFrame([[1, 2, 3]], columns=["g", "y", "y"]), "target": "y"},
+            "2 columns named 'y'",
+        ),
         ({"tables": [("a", [[1.0]], [1.0])] * 2}, "two tables are called 'a'"),
         ({"tables": pd.DataFrame({"y": [1]}), "target": "y"}, "say with `by` which rows"),
         ({"tables": {"a": ([1.0], [1.0])}, "sed": 3}, "unknown parameter 'sed'"),
@@ -693,6 +987,8 @@ def test_no_more_cores_are_used_than_there_are(monkeypatch: pytest.MonkeyPatch) 
     assert chosen(300, 1, None, None) == Workers(1, None, 8)
     assert chosen(300, 5, None, 3) == Workers(5, None, 3)  # asked for
     assert chosen(300, None, "auto", None) == Workers(None, "auto", 1)
+    assert chosen(300, -1, None, None) == Workers(8, None, 1)
+    assert chosen(300, 1, None, -1) == Workers(1, None, 8)
     with pytest.raises(InputError, match="leave out `threads`"):
         chosen(300, None, "auto", 2)
 

@@ -7,6 +7,7 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from symseek.errors import InputError
 
 if TYPE_CHECKING:
     from symseek.many.folder import ManyFolder, Workers
+    from symseek.many.line import Line
     from symseek.runs.folder import FitRequest
 
 __all__ = [
@@ -76,17 +78,36 @@ def asks_for_many(options: argparse.Namespace) -> bool:
 
 def fit_many(options: argparse.Namespace, request: FitRequest) -> int:
     """Fit every table, and return the exit code."""
+    from symseek.many.folder import nothing_left
+    from symseek.many.tables import files_named
     from symseek.runs.folder import new_folder
 
+    _check(options, request)
+    files, notes = files_named(options.data)
     parent = options.folder or new_folder(_named_after(options.data), kind="runs")
-    try:
-        folder = _prepared(options, request, parent)
-    except InputError:
-        for path in (parent / "tables", parent):
-            with suppress(OSError):  # it stays if there is something in it
-                path.rmdir()
-        raise
+    with nothing_left(parent):
+        folder = _prepared(options, request, parent, files)
+    for note in notes:
+        say(note)
     return _run(folder, options, _workers(folder, options))
+
+
+def _check(options: argparse.Namespace, request: FitRequest) -> None:
+    """Refuse options that do not fit together, and a cluster that is not there."""
+    from symseek.many.folder import Workers
+
+    Workers.chosen(1, options.jobs, options.cluster, getattr(options, "threads", None))
+    if options.cluster is not None:
+        from symseek.experiments.runs.cluster import connected
+
+        connected(options.cluster)
+    if options.by is None:
+        return
+    for column, option in ((request.target, "--target"), (request.weights, "--weights")):
+        if column == options.by:
+            raise InputError(f"column {column!r} is both --by and {option}; choose another")
+    if options.by in (request.features or ()):
+        raise InputError(f"column {options.by!r} is for --by; leave it out of --features")
 
 
 def resume_many(options: argparse.Namespace) -> int:
@@ -103,6 +124,7 @@ def resume_many(options: argparse.Namespace) -> int:
     folder = ManyFolder.open(options.run)
     most = options.max_table_size
     folder = replace(folder, request=replace(folder.request, max_table_size=most))
+    folder = folder.looked_at_again()
     return _run(folder, options, _workers(folder, options))
 
 
@@ -125,23 +147,19 @@ def _named_after(paths: list[Path]) -> Path:
     return Path("data")
 
 
-def _prepared(options: argparse.Namespace, request: FitRequest, parent: Path) -> ManyFolder:
+def _prepared(
+    options: argparse.Namespace, request: FitRequest, parent: Path, files: list[Path]
+) -> ManyFolder:
     """The folder with its tables: files as they are, or a file for each group."""
     from symseek.many.folder import ManyFolder
     from symseek.many.groups import split_file
-    from symseek.many.tables import file_tables, files_named
+    from symseek.many.tables import file_tables
 
-    files = files_named(options.data)
     if options.by is None:
         folder = ManyFolder.begin(parent, request, "file", None, options.overwrite)
         return folder.of(file_tables(files, folder.tables))
     if len(files) > 1:
         raise InputError(f"--by is for one table, and {len(files)} are named; name one")
-    for column, option in ((request.target, "--target"), (request.weights, "--weights")):
-        if column == options.by:
-            raise InputError(f"column {column!r} is both --by and {option}; choose another")
-    if options.by in (request.features or ()):
-        raise InputError(f"column {options.by!r} is for --by; leave it out of --features")
     # The files of the groups have commas between their columns, whatever the table has.
     request = replace(request, delimiter=None)
     folder = ManyFolder.begin(parent, request, "group", options.by, options.overwrite)
@@ -161,21 +179,36 @@ def _workers(folder: ManyFolder, options: argparse.Namespace) -> Workers:
 
 def _run(folder: ManyFolder, options: argparse.Namespace, workers: Workers) -> int:
     """Do the fits, write the summary, print it, and return the exit code."""
-    from symseek.report.summary import summary_text
-
     if not options.quiet:
         say(f"the runs go to {folder.path}")
-    outcome, lines = folder.fit(workers, not options.no_report, show=not options.quiet)
-    commands = ("fit", "resume")
-    lines = [
-        replace(line, error=in_command_line_terms(line.error, options.parser, commands))
-        for line in lines
-    ]
+    told = not options.quiet, partial(_in_words, options=options)
+    try:
+        outcome, lines = folder.fit(workers, not options.no_report, *told)
+    except InputError:  # of the cluster, say: what is done is done
+        _summarise(folder, folder.lines(), options)
+        _say_how_to_continue(folder)
+        raise
+    _summarise(folder, lines, options)
+    if outcome.interrupted:
+        _say_how_to_continue(folder)
+        return INTERRUPTED
+    return FAILED if any(line.error for line in lines) else 0
+
+
+def _summarise(folder: ManyFolder, lines: list[Line], options: argparse.Namespace) -> None:
+    """Write the summary, and print it."""
+    from symseek.report.summary import summary_text
+
+    lines = [replace(line, error=_in_words(line.error, options)) for line in lines]
     files = folder.write_summary(lines)
     show(summary_text(lines, folder.noun))
     show(f"\nsummary: {', '.join(str(path) for path in reversed(files))}")
     sys.stdout.flush()
-    if outcome.interrupted:
-        say(f"continue: {shell_words(['symseek', 'resume', str(folder.path)])}")
-        return INTERRUPTED
-    return FAILED if outcome.failures else 0
+
+
+def _in_words(error: str, options: argparse.Namespace) -> str:
+    return in_command_line_terms(error, options.parser, ("fit", "resume"))
+
+
+def _say_how_to_continue(folder: ManyFolder) -> None:
+    say(f"continue: {shell_words(['symseek', 'resume', str(folder.path)])}")

@@ -297,6 +297,8 @@ def _refuse_other_than_file(path: Path) -> None:
 def _no_such_file(path: Path) -> InputError:
     if not path.parent.is_dir():
         return InputError(f"there is no folder {path.parent}; check the path")
+    if path.is_symlink():
+        return InputError(f"{path} is a link to a file that is not there; check the link")
     tables = [str(path.parent / name) for name in _tables_in(path.parent)]
     hint = suggestion(str(path), tables) if tables else "check the path"
     return InputError(f"there is no file {path}; {hint}")

@@ -125,8 +125,10 @@ def _searched(spec: Spec, run: RunFolder, regression: Regression, table: Trainin
             reward = 0.0 if now.best is None else now.best.reward
             report(Snapshot(spec, now.expressions, now.seconds, reward, best))
 
-    result = regression.run(each)
-    recorder.finish()
+    try:
+        result = regression.run(each)
+    finally:  # a fit that is ended from outside goes on from here
+        recorder.finish()
     if result.stopped is Stopped.INTERRUPTED:
         raise InputError("the fit was interrupted; start it again to continue")
     model = regression.model()

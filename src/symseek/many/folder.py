@@ -13,35 +13,37 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from symseek.arguments import whole
 from symseek.errors import InputError, shown
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.runner import Listener, Outcome, run
 from symseek.experiments.runs.spec import Spec
-from symseek.experiments.runs.store import Store
-from symseek.files.atomic import write_whole
+from symseek.experiments.runs.store import Store, StoreError
+from symseek.files.atomic import leftovers, write_whole
 from symseek.files.records import Record as Fields
 from symseek.files.records import parse_json
 from symseek.files.regular import read_regular
 from symseek.many.fit import EXECUTE, UNIMPORTANT, spec_of
-from symseek.many.groups import TABLES
-from symseek.many.line import Line
+from symseek.many.groups import TABLES, remove_parts
+from symseek.many.line import UNDONE, Line
 from symseek.many.progress import ManyProgress
 from symseek.many.tables import Table, is_safe
 from symseek.model import Model
 from symseek.regression.settings import Settings, cores
 from symseek.runs.folder import FitRequest, RunFolder
 
-__all__ = ["ManyFolder", "Workers"]
+__all__ = ["ManyFolder", "Workers", "nothing_left"]
 
 FORMAT = 1
 FITS, STORE = "fits.json", "fits.sqlite"
 _OWN = (FITS, STORE, f"{STORE}-journal", TABLES, "summary.csv", "summary.html")
+_ANEW = "`fit` the tables again with `overwrite`, or into another `folder`"
 _MOST_BYTES = 1 << 28
 _MOST_TABLES = 1_000_000
 _NOUNS = ("file", "group", "table")
@@ -64,6 +66,7 @@ class Workers:
         >>> Workers.chosen(300, jobs=4, cluster=None, threads=None)
         Workers(jobs=4, cluster=None, threads=1)
         """
+        jobs, threads = (_of_cores(*each) for each in (("jobs", jobs), ("n_jobs", threads)))
         if cluster is not None:
             for name, value in (("jobs", jobs), ("threads", threads)):
                 if value is not None:
@@ -76,6 +79,15 @@ class Workers:
         if threads is None:
             threads = 1 if jobs > 1 else cores()
         return cls(jobs, None, threads)
+
+
+def _of_cores(name: str, count: int | None) -> int | None:
+    """How many, where -1 is one for each core."""
+    if count is None:
+        return None
+    if count == -1:
+        return cores()
+    return whole(name, count, "a whole number of 1 or more, or -1 for all cores", 1, 2**31 - 1)
 
 
 @dataclass(frozen=True)
@@ -100,43 +112,46 @@ class ManyFolder:
         overwrite: bool = False,
     ) -> ManyFolder:
         """A new folder, or one that is there and was begun with the same columns and settings."""
+        folder = cls(path, request, (), noun, by)
         try:
             path.mkdir(parents=True, exist_ok=True)
-            found = os.listdir(path)
+            found = set(os.listdir(path)) - {left.name for left in leftovers(path / FITS)}
         except OSError as error:
             raise _unwritable(path, error) from None
         refuse_links(path)
-        folder = cls(path, request, (), noun, by)
-        if not found:
-            return folder
+        if not found:  # with fits.json from the first moment, a call that is stopped can go on
+            return folder.of(())
         if FITS not in found:
             raise InputError(
                 f"{str(path)!r} holds something else than many fits; choose another `folder`"
             )
         if overwrite:
+            remove_parts(path)
             (path / STORE).unlink(missing_ok=True)
-            return folder
+            return folder.of(())
         before = ManyFolder.open(path)
         if _asked(before) != _asked(folder):
             raise InputError(
                 f"the folder {str(path)!r} holds fits with other columns or settings; choose"
                 " another with `folder`, or write over them with `overwrite`"
             )
+        remove_parts(path)
         return replace(folder, tables=before.tables)
 
     def of(self, tables: Iterable[Table]) -> ManyFolder:
         """The folder for these tables, and fits.json written."""
         folder = replace(self, tables=tuple(tables))
-        listed = [
-            {"name": each.name, "folder": each.folder, "data": str(each.data), "stamp": each.stamp}
-            for each in folder.tables
-        ]
+        listed = [{**vars(each), "data": str(each.data)} for each in folder.tables]
         record = {"format": FORMAT, **_asked(self), "noun": self.noun, "tables": listed}
         try:
             write_whole(self.path / FITS, json.dumps(record, indent=1) + "\n")
         except OSError as error:
             raise _unwritable(self.path, error) from None
         return folder
+
+    def looked_at_again(self) -> ManyFolder:
+        """The folder with its files as they are now; those that are gone as they were."""
+        return self.of(each.now() for each in self.tables)
 
     @property
     def known(self) -> dict[str, str]:
@@ -155,9 +170,7 @@ class ManyFolder:
             raise InputError(f"cannot read {str(file)!r}: {error.strerror or error}") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reason = str(error).rstrip(".")
-            raise InputError(
-                f"{str(file)!r} is damaged ({reason}); run `fit` with another folder"
-            ) from None
+            raise InputError(f"{str(file)!r} is damaged ({reason}); {_ANEW}") from None
 
     @classmethod
     def _read(cls, path: Path, written: Any) -> ManyFolder:
@@ -177,14 +190,15 @@ class ManyFolder:
     # --- the fits
 
     def specs(self, workers: Workers, report: bool = True) -> list[Spec]:
-        """What determines each fit, in the order of the tables."""
+        """What determines each fit, in the order of the tables that can be fitted."""
         found = []
         for each in self.tables:
+            if each.error:
+                continue
             request = {**_request(self.request), "data": str(each.data)}
-            stamp = each.stamp or _stamp(self.path / each.data)
             parent = Path(os.path.abspath(self.path))
             how = workers.threads, report, self.request.max_table_size
-            found.append(spec_of(each.folder, stamp, request, parent, *how))
+            found.append(spec_of(each.folder, each.content, request, parent, *how))
         return found
 
     def fit(
@@ -192,19 +206,22 @@ class ManyFolder:
         workers: Workers,
         report: bool = True,
         show: bool = False,
+        in_words: Callable[[str], str] = str,
     ) -> tuple[Outcome, list[Line]]:
         """Do every fit that is not done yet; returns how it ended, and a line for each table.
 
-        `report` says whether each run gets a report.html, `show` whether progress is shown.
+        `report` says whether each run gets a report.html, `show` whether progress is shown;
+        what it says of errors is put `in_words` of the caller.
         """
         specs = self.specs(workers, report)
         names = {table.folder: table.name for table in self.tables}
         with ExitStack() as stack:
-            store = stack.enter_context(Store(self.path / STORE))
+            store = stack.enter_context(self._store())
             _keep_done(store, specs)
             listener = Listener()
             if show:
-                listener = stack.enter_context(ManyProgress(names, store, specs))
+                progress = ManyProgress(names, store, specs, in_words=in_words)
+                listener = stack.enter_context(progress)
             who = workers.jobs, workers.cluster
             outcome = run(specs, store, *who, listener, EXECUTE, retry_failed=True)
             return outcome, self._lines(store, specs)
@@ -212,19 +229,44 @@ class ManyFolder:
     def lines(self) -> list[Line]:
         """A line for each table, as far as the fits have come."""
         if not (self.path / STORE).exists():
-            return [Line.of(table, None) for table in self.tables]
-        with Store(self.path / STORE, create=False) as store:
+            return [
+                Line(each.name, each.folder, error=each.error or UNDONE) for each in self.tables
+            ]
+        with self._store(create=False) as store:
             return self._lines(store, self.specs(Workers()))
 
+    @contextmanager
+    def _store(self, create: bool = True) -> Iterator[Store]:
+        """What has been found; if the file is damaged, the error says how to go on."""
+        try:
+            with Store(self.path / STORE, create=create) as store:
+                yield store
+        except StoreError as error:
+            if error.temporary:
+                raise
+            raise InputError(f"{str(error).partition(';')[0]}; {_ANEW}") from None
+
     def _lines(self, store: Store, specs: list[Spec]) -> list[Line]:
-        records = {_matter(each.spec): each for each in store.records()}
-        found = (records.get(_matter(spec)) for spec in specs)
-        lines = [Line.of(*pair) for pair in zip(self.tables, found, strict=True)]
-        return [self._by_name(*pair) for pair in zip(self.tables, lines, strict=True)]
+        """A line for each table, found by the content that the table had when it was listed."""
+        every = store.records()
+        records = {_matter(each.spec): each for each in every}
+        unstamped = {_place(each.spec): each for each in every}
+        lines, remaining = [], iter(specs)
+        for table in self.tables:
+            if table.error:
+                lines.append(Line(table.name, table.folder, error=table.error))
+                continue
+            spec = next(remaining)
+            found = records.get(_matter(spec)) if table.stamp else unstamped.get(_place(spec))
+            line = Line.of(table, found)
+            if not line.error:
+                line = replace(line, note=table.note())
+            lines.append(self._by_name(table, line))
+        return lines
 
     def _by_name(self, table: Table, line: Line) -> Line:
         """The line, with the name of a table for the file that it was written to."""
-        if not table.stamp:
+        if not table.here:
             return line
         file = os.path.abspath(self.path / table.data)
         return replace(line, error=line.error.replace(file, table.name))
@@ -258,6 +300,24 @@ class ManyFolder:
         return RunFolder.open(self.path / folder).model()
 
 
+@contextmanager
+def nothing_left(path: Path) -> Iterator[None]:
+    """If the input is refused, remove a folder that was made for it."""
+    before = (path / FITS).exists()
+    try:
+        yield
+    except InputError:
+        if before:
+            raise
+        with suppress(OSError):
+            (path / TABLES).rmdir()
+        with suppress(OSError, InputError):
+            if os.listdir(path) == [FITS] and not ManyFolder.open(path).tables:
+                (path / FITS).unlink()
+            path.rmdir()
+        raise
+
+
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(
         f"cannot write to the folder {str(path)!r}: {error.strerror or error}; choose another with"
@@ -287,29 +347,27 @@ def _request(request: FitRequest) -> dict[str, Any]:
 
 
 def _read_table(written: Any) -> Table:
-    record = Fields.of("a table", written, ("name", "folder", "data", "stamp"))
-    folder, stamp = record.text("folder", 200), record.text("stamp", 200)
+    written = {"error": ""} | written
+    record = Fields.of("a table", written, [each.name for each in fields(Table)])
+    folder, stamp, error = (record.text(name, 2000) for name in ("folder", "stamp", "error"))
     if not is_safe(folder):
         raise InputError(f"{shown(folder)} is no name of a run folder")
     name, data = record.fields["name"], record.fields["data"]
     if not isinstance(name, str) or not isinstance(data, str) or "\0" in data:
         raise InputError("a table has no name, or no file")
-    return Table(name, folder, Path(data), stamp)
-
-
-def _stamp(path: Path) -> str:
-    """What differs when a file has changed."""
-    try:
-        found = path.stat()
-    except (OSError, ValueError):
-        return "missing"
-    return f"{found.st_size} {found.st_mtime_ns}"
+    return Table(name, folder, Path(data), stamp, error)
 
 
 def _matter(spec: Spec) -> Spec:
     """The spec without what does not change what is found."""
     settings = {name: value for name, value in spec.settings.items() if name not in UNIMPORTANT}
     return Spec(spec.method, spec.problem, spec.seed, settings)
+
+
+def _place(spec: Spec) -> Spec:
+    """The spec without what its table has in it."""
+    matter = _matter(spec)
+    return replace(matter, settings={**matter.settings, "stamp": ""})
 
 
 def _keep_done(store: Store, specs: list[Spec]) -> None:

@@ -2,8 +2,9 @@
 
 Two formulas have the same form when their normal forms are the same up to the numbers. A few
 identities move a number from one place to another, and are taken into account: exp(a + x) is a
-number times exp(x), b**x is exp(c*x), log(a*x) is log(x) plus a number, and a cosine with a phase
-is a sine with another one. Whole and half exponents, as in x**2 and sqrt(x), belong to the form.
+number times exp(x), b**x is exp(c*x), log(a*x) is log(x) plus a number, a cosine with a phase is a
+sine with another one, and x*(a + b/x) is a*x + b. Whole and half exponents, as in x**2 and sqrt(x),
+belong to the form.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from symseek.algebra.normal_form import (
     Product,
     Sum,
     Variable,
+    added,
+    merged,
+    scaled,
     undone,
 )
 from symseek.algebra.writing import Writer
@@ -36,6 +40,7 @@ __all__ = ["Common", "Form", "common_forms", "form_of"]
 _LARGEST_POWER = 6.0  # an exponent beyond it was fitted
 _KEY = 20  # hexadecimal digits
 _CONFUSING = ("e", "i", "l", "o")  # letters that are read as numbers
+_NUMBER = (True,)  # the key of a sum without terms
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class Common:
 
     text: str  # as most of them have it
     count: int
+    constant: bool = False  # whether it has no variable
 
 
 def common_forms(forms: Iterable[Form]) -> dict[str, Common]:
@@ -59,13 +65,17 @@ def common_forms(forms: Iterable[Form]) -> dict[str, Common]:
 
     >>> forms = [Form("1", "a*x"), Form("2", "a*x + b"), Form("1", "x"), Form("1", "a*x")]
     >>> common_forms(forms)["1"]
-    Common(text='a*x', count=3)
+    Common(text='a*x', count=3, constant=False)
     """
     texts: dict[str, Counter[str]] = {}
     for each in forms:
         texts.setdefault(each.key, Counter())[each.text] += 1
     common = {
-        key: Common(min(found, key=lambda text: (-found[text], len(text), text)), found.total())
+        key: Common(
+            min(found, key=lambda text: (-found[text], len(text), text)),
+            found.total(),
+            key == _hashed(repr(_NUMBER)),
+        )
         for key, found in texts.items()
     }
     return dict(sorted(common.items(), key=lambda item: (-item[1].count, item[1].text)))
@@ -84,13 +94,15 @@ def form_of(program: Program) -> Form:
     try:
         total = Algebra(library).form(program, [1.0] * len(library.variables))
         total = _with_exponentials(total)
-        generic = _Generic()
-        written = Writer(library).program(generic.sum(total))
-        text = str(_lettered(written, generic.values))
+        text = str(_lettered(Writer(library).program(_Generic().sum(total))))
         key = repr(_sum_key(total))
     except undone:  # a part without a value, such as log(-1): the formula as it is
         key = text = str(program)
-    return Form(hashlib.sha256(key.encode()).hexdigest()[:_KEY], text)
+    return Form(_hashed(key), text)
+
+
+def _hashed(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:_KEY]
 
 
 def _belongs(exponent: float) -> bool:
@@ -103,8 +115,25 @@ def _belongs(exponent: float) -> bool:
 
 def _sum_key(total: Sum) -> tuple[Any, ...]:
     """The terms in an order of their own, and whether a number is added to them."""
+    if total.constant:
+        return _NUMBER
+    total = _expanded(total)
     terms = sorted(_product_key(each) for _, each in total.terms)
     return bool(total.offset) or any(_scaled_logarithm(each) for _, each in total.terms), *terms
+
+
+def _expanded(total: Sum) -> Sum:
+    """The sum with a*x + b for every x*(a + b/x): one bracket times powers of variables."""
+    return added(Sum(total.offset), *(_distributed(*each) for each in total.terms))
+
+
+def _distributed(size: float, factors: Product) -> Sum:
+    sums = [base.inside for base, power in factors if isinstance(base, Group) and power == 1.0]
+    others = tuple(each for each in factors if isinstance(each[0], Variable))
+    if len(sums) != 1 or len(others) + 1 != len(factors):
+        return Sum(0.0, ((size, factors),))
+    parts = [(sums[0].offset, ()), *sums[0].terms]
+    return added(*(scaled(merged(others + each), size * number) for number, each in parts))
 
 
 def _scaled_logarithm(factors: Product) -> bool:
@@ -167,13 +196,11 @@ class _Generic:
     """Puts other numbers into a form, no two of them alike: they are then written in one way."""
 
     def __init__(self) -> None:
-        self.values: set[float] = set()
         self._count = count(1)
 
     def _number(self, like: float) -> float:
         """A number of the same sign, too large for the writer to move it into an exponent."""
         value = 1e5 + 1234.56789 * next(self._count)
-        self.values.add(value)
         return value if like > 0 else -value
 
     def sum(self, total: Sum) -> Sum:
@@ -197,31 +224,35 @@ class _Generic:
         return Call(base.name, tuple(map(self.sum, base.arguments)))
 
 
-def _lettered(program: Program, values: set[float]) -> Program:
-    """The program with letters for these numbers, signs where a person writes them."""
+def _lettered(program: Program) -> Program:
+    """The program with letters for its numbers, signs where a person writes them.
+
+    The writer may have divided numbers by each other, so all of them are letters but for exponents
+    that belong to the form.
+    """
     program = tidied(program, digits=17)
-    taken = {*program.library.variables, *RESERVED, *_CONFUSING}
-    letters = _letters(taken)
-    names = {
-        value: next(letters)
-        for value in dict.fromkeys(map(abs, program.constants))
-        if value in values
-    }
-    kept = [token for token in program.library.tokens if token.kind is Kind.OPERATOR]
-    exponents = dict.fromkeys(value for value in program.constants if abs(value) not in names)
-    wider = Library([*kept, *exponents], [*program.library.variables, *names.values()])
-    tokens: list[int] = []
+    letters = _letters({*program.library.variables, *RESERVED, *_CONFUSING})
+    named: dict[float, str] = {}
+    exponents: dict[float, str] = {}
+    names: list[str] = []
     numbers = iter(program.constants)
+    places = [False]  # of the arguments that are still to come: whether it is an exponent
     for token in program.tokens:
+        this, is_exponent = program.library.tokens[token], places.pop()
+        places += [this.name == "pow"] * (this.arity > 1) + [False] * min(this.arity, 1)
         if token != program.library.constant_id:
-            tokens.append(wider.index(program.library.names[token]))
+            names.append(this.name)
             continue
         value = next(numbers)
-        if abs(value) in names:
-            tokens += [wider.index("neg")] * (value < 0) + [wider.index(names[abs(value)])]
-        else:
-            tokens.append(wider.index(number_name(value)))
-    return Program(wider, tuple(tokens))
+        if is_exponent and _belongs(value):
+            names.append(exponents.setdefault(value, number_name(value)))
+            continue
+        if abs(value) not in named:
+            named[abs(value)] = next(letters)
+        names += [*["neg"] * (value < 0), named[abs(value)]]
+    kept = [token for token in program.library.tokens if token.kind is Kind.OPERATOR]
+    wider = Library([*kept, *exponents], [*program.library.variables, *named.values()])
+    return Program(wider, tuple(map(wider.index, names)))
 
 
 def _letters(taken: set[str]) -> Iterator[str]:

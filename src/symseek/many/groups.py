@@ -28,12 +28,22 @@ from symseek.files.limits import MOST_TABLE
 from symseek.files.parquet import Parquet
 from symseek.files.tables import open_table
 from symseek.many.tables import Table, folder_names
+from symseek.runs.lock import FolderLock, holder
 
-__all__ = ["MOST_GROUPS", "TABLES", "Split", "split_file", "split_rows", "written_table"]
+__all__ = [
+    "MOST_GROUPS",
+    "TABLES",
+    "Split",
+    "remove_parts",
+    "split_file",
+    "split_rows",
+    "written_table",
+]
 
 TABLES = "tables"  # the folder of these files, in the parent folder of the runs
 MOST_GROUPS = 10_000  # a column with more values counts or measures something
 
+_PART = ".part-"  # how the name of the folder begins in which groups are being written
 _ROWS_AT_A_TIME = 1 << 14
 
 Cells = Sequence[object]  # of a row: numbers, or text
@@ -145,7 +155,8 @@ def split_rows(
     """
     remaining = iter(rows)
     (parent / TABLES).mkdir(exist_ok=True)
-    parts = Path(tempfile.mkdtemp(prefix=".part-", dir=parent))
+    parts = Path(tempfile.mkdtemp(prefix=_PART, dir=parent))
+    lock = FolderLock(parts)
     try:
         groups: dict[str, tuple[Path, Any]] = {}  # the file, and the digest of what is in it
         while portion := list(islice(remaining, _ROWS_AT_A_TIME)):
@@ -170,7 +181,15 @@ def split_rows(
             for group, (part, digest) in groups.items()
         ]
     finally:
+        lock.release()
         shutil.rmtree(parts, ignore_errors=True)
+
+
+def remove_parts(parent: Path) -> None:
+    """Remove what a process left that was killed while it wrote the groups."""
+    for parts in parent.glob(f"{_PART}*"):
+        if holder(parts) is None:
+            shutil.rmtree(parts, ignore_errors=True)
 
 
 def _placed(part: Path, parent: Path, name: str, folder: str, digest: str) -> Table:

@@ -52,18 +52,24 @@ class Line:
     r2: float | None = None
     exact: bool = False
     expressions: int = 0
-    seconds: float = 0.0
+    seconds: float = 0.0  # of the search, in all attempts
     stopped: str = ""  # the name of the reason, of those in `Stopped`
     error: str = ""  # why there is no formula, in a sentence
+    note: str = ""  # what else there is to say
     picture: Picture = field(default_factory=Picture)
+
+    @property
+    def undone(self) -> bool:
+        """Whether its turn has not come."""
+        return self.error == UNDONE
 
     @classmethod
     def of(cls, table: Table, record: Record | None) -> Line:
         """The line of a record that `record_of` made, or of one that is not there."""
         if record is None:
             return cls(table.name, table.folder, error=UNDONE)
-        seconds = record.wall or 0.0
         if record.status == "failed":
+            seconds = record.wall or 0.0
             return cls(table.name, table.folder, seconds=seconds, error=record.last_line)
         known = record.curve
         return cls(
@@ -76,7 +82,7 @@ class Line:
             _number(known, "r2"),
             known.get("exact") == [True],
             record.evaluations,
-            seconds,
+            record.seconds or 0.0,
             _text(known, "stopped"),
             picture=Picture(
                 _points(known, "x", "y"), _points(known, "line_x", "line_y"), _text(known, "label")

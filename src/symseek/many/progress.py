@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from symseek.errors import printable
@@ -34,7 +34,7 @@ class ManyProgress(Progress):
     >>> spec = Spec("fit", "a", 0)
     >>> with Store() as store, ManyProgress({"a": "a.csv"}, store, [spec], sys.stdout) as progress:
     ...     progress.counted(store.counts([spec]), [spec], size=1)
-    ...     progress.finished(Record(spec, expression="2*x", wall=0.2, curve={"r2": [1.0]}))
+    ...     progress.finished(Record(spec, expression="2*x", seconds=0.2, curve={"r2": [1.0]}))
     1 table to fit
     1/1  a.csv: 2*x, R2 1.0000, in 0.2 s, 0.0 s left
     """
@@ -45,8 +45,10 @@ class ManyProgress(Progress):
         store: Store,
         specs: Iterable[Spec] = (),
         out: TextIO | None = None,
+        in_words: Callable[[str], str] = str,
     ) -> None:
         super().__init__(store, specs, out)
+        self.in_words = in_words  # of the caller, for what is wrong with a table
         self.names = names  # of the tables, by folder
         self.last: deque[tuple[str, str]] = deque(maxlen=_LAST)
 
@@ -65,12 +67,15 @@ class ManyProgress(Progress):
         if self.live is None:
             r2 = next(iter(record.curve.get("r2", ())), None)
             fit = f", R2 {r2:.4f}" if isinstance(r2, float) else ""
-            took = f"{record.wall or 0.0:.1f} s"
+            took = f"{record.seconds or 0.0:.1f} s"
             self.say(f"{self.share()}  {name}: {formula}{fit}, in {took}{self.time_left()}")
 
     def show_failed(self, record: Record) -> None:
-        why = printable(record.last_line)
+        why = printable(self.in_words(record.last_line))
         self.say(f"{self.share()}  {self.name(record.spec)} failed: {why}", style="red")
+
+    def lost(self, spec: Spec, why: str) -> None:
+        self.trouble(f"{self.name(spec)} lost its process and is done again: {why}")
 
     def trouble(self, text: str) -> None:
         self.say(printable(text)[:300], style="yellow")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import warnings
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
@@ -14,16 +16,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symseek.errors import InputError, shown, unknown_name
-from symseek.many.folder import ManyFolder, Workers
-from symseek.many.groups import split_file, split_rows, written_table
+from symseek.files.cells import is_number
+from symseek.many.folder import ManyFolder, Workers, nothing_left
+from symseek.many.groups import TABLES, split_file, split_rows, written_table
 from symseek.many.line import Line
 from symseek.many.tables import Table, file_tables, files_named, folder_names
 from symseek.model import Model
 from symseek.regression.settings import Settings
 from symseek.report.summary import forms_of, summary_text, why_stopped
+from symseek.report.text import counted
 from symseek.runs.folder import FitRequest
 
 if TYPE_CHECKING:
@@ -105,6 +109,10 @@ class Fits(Mapping[str, Model]):
         }
         return pandas.DataFrame(columns)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """With every model, since the folder may be gone when it is read again."""
+        return {**vars(self), "_models": {name: self[name] for name in self}}
+
     def __str__(self) -> str:
         return summary_text(list(self._lines.values()), self._folder.noun)
 
@@ -173,7 +181,11 @@ def fit_many(
     3*exp(-1/3*x0)
     """
     chosen = _settings(settings, random_state)
-    columns = None if features is None else tuple(features)
+    Workers.chosen(1, jobs, cluster, n_jobs)
+    if isinstance(features, str):
+        raise InputError(f"features is {shown(features)}; give a list of names")
+    columns = None if features is None else tuple(map(str, features))
+    target, by = (None if name is None else str(name) for name in (target, by))
     in_memory, read = _read(tables)
     if in_memory:
         target = target or "y"
@@ -183,7 +195,7 @@ def fit_many(
     request = FitRequest(Path(), target, columns, weights, given, chosen, drop_missing)
     noun = "table" if in_memory else "file" if by is None else "group"
     with_report = folder is not None if report is None else report
-    with _place(folder) as (path, keep):
+    with _place(folder) as (path, keep), nothing_left(path):
         many = ManyFolder.begin(path, request, noun, by, overwrite)
         many = many.of(_listed(read, many, by, delimiter, drop_missing))
         workers = Workers.chosen(len(many.tables), jobs, cluster, n_jobs)
@@ -231,18 +243,39 @@ def _read(tables: Any) -> tuple[bool, Any]:
     if isinstance(tables, (str, os.PathLike)):
         return False, [Path(tables)]
     if hasattr(tables, "columns") and hasattr(tables, "groupby"):
-        return False, tables
+        if not len(tables):
+            raise _nothing()
+        return False, _with_names(tables)
     if isinstance(tables, Mapping):
+        if not tables:
+            raise _nothing()
         return True, ((name, *_pair(name, each)) for name, each in tables.items())
     if not isinstance(tables, Iterable):
         raise InputError(f"tables is {shown(tables)}; give files, a folder, or (name, X, y) each")
     remaining = iter(tables)
     first = next(remaining, None)
     if first is None:
-        raise InputError("no table is given; give files, a folder, or (name, X, y) each")
-    if isinstance(first, (str, os.PathLike)):
-        return False, [Path(first), *map(Path, remaining)]
-    return True, chain([first], remaining)
+        raise _nothing()
+    if not isinstance(first, (str, os.PathLike)):
+        return True, chain([first], remaining)
+    paths = [first, *remaining]
+    for each in paths:
+        if not isinstance(each, (str, os.PathLike)):
+            raise InputError(f"a table is {shown(each)}, beside files; give files only")
+    return False, list(map(Path, paths))
+
+
+def _nothing() -> InputError:
+    return InputError("no table is given; give files, a folder, or (name, X, y) each")
+
+
+def _with_names(frame: Any, of: str = "the DataFrame") -> Any:
+    """A DataFrame whose columns have names of text, no two alike."""
+    names = list(map(str, frame.columns))
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise InputError(f"{of} has {count} columns named {shown(name)}; rename them")
+    return frame.set_axis(names, axis=1)
 
 
 def _pair(name: object, given: Any) -> tuple[Any, Any]:
@@ -268,7 +301,9 @@ def _listed(
                 "a DataFrame is one long table; say with `by` which rows belong together"
             )
         return _groups_of(read, by, many, drop_missing)
-    files = files_named(read)
+    files, notes = files_named(read)
+    for note in notes:
+        warnings.warn(note, stacklevel=3)
     if by is None:
         return file_tables(files, many.tables)
     if len(files) > 1:
@@ -279,8 +314,13 @@ def _listed(
 def _groups_of(frame: Any, by: str, many: ManyFolder, drop_missing: bool) -> list[Table]:
     """The groups of a DataFrame, one after another."""
     if by not in frame.columns:
-        raise unknown_name("column", by, list(map(str, frame.columns)))
+        raise unknown_name("column", by, list(frame.columns))
     names = [name for name in frame.columns if name != by]
+    if all(is_number(name, ".") for name in names):  # in a file they would not be taken for names
+        raise InputError(
+            "all columns of the DataFrame have numbers for names; rename them, as with"
+            " frame.add_prefix('x')"
+        )
     if frame[by].isna().any() and not drop_missing:
         raise InputError(f"column {by!r} has missing values; set `drop_missing`, or fill them in")
 
@@ -289,11 +329,11 @@ def _groups_of(frame: Any, by: str, many: ManyFolder, drop_missing: bool) -> lis
             for row in zip(*(_cells(part[name]) for name in names), strict=True):
                 yield str(value), row
 
-    return split_rows(rows(), list(map(str, names)), many.path, many.known)
+    return split_rows(rows(), names, many.path, many.known)
 
 
 def _written(named: Iterable[Any], many: ManyFolder) -> Iterator[Table]:
-    """Tables in memory as files, each as it comes."""
+    """Tables in memory as files, each as it comes; one that cannot be written has its error."""
     folders, seen = many.known, set()
     for each in named:
         if not isinstance(each, tuple) or len(each) != 3:
@@ -303,24 +343,46 @@ def _written(named: Iterable[Any], many: ManyFolder) -> Iterator[Table]:
             raise InputError(f"two tables are called {shown(name)}; give each its own name")
         seen.add(name)
         folders = folder_names({name: name}, folders)
-        columns = _columns(X, name)
-        target = np.asarray(y, dtype=np.float64).ravel().tolist()
-        if any(len(column) != len(target) for column in columns.values()):
-            raise InputError(f"X and y of the table {shown(name)} have different lengths")
-        heads = [*columns, many.request.target]
-        rows = zip(*columns.values(), target, strict=True)
-        yield written_table(many.path, name, folders[name], heads, rows)
+        try:
+            heads, rows = _rows(X, y, shown(name), many.request.target)
+        except InputError as error:
+            data = Path(TABLES, f"{folders[name]}.csv")
+            yield Table(name, folders[name], data, "", str(error))
+        else:
+            yield written_table(many.path, name, folders[name], heads, rows)
 
 
-def _columns(X: Any, name: str) -> dict[str, Sequence[object]]:
-    """The columns of X by name: x0, x1, ... where they have none."""
-    if hasattr(X, "columns"):
-        return {str(column): _cells(X[column]) for column in X.columns}
-    values = np.asarray(X, dtype=np.float64)
-    values = values[:, None] if values.ndim == 1 else values
-    if values.ndim != 2:
-        raise InputError(f"X of the table {shown(name)} has shape {values.shape}; give [N, n]")
-    return {f"x{at}": column.tolist() for at, column in enumerate(values.T)}
+def _rows(X: Any, y: Any, name: str, target: str) -> tuple[list[str], Iterable[Sequence[object]]]:
+    """The names of the columns, x0, x1, ... where X has none, and the rows."""
+    wanted = _numbers(y, f"y of the table {name}").ravel().tolist()
+    columns: dict[str, Sequence[object]]
+    if hasattr(X, "set_axis"):
+        X = _with_names(X, f"X of the table {name}")
+        columns = {column: _cells(X[column]) for column in X.columns}
+    else:
+        values = _numbers(X, f"X of the table {name}")
+        values = values[:, None] if values.ndim == 1 else values
+        if values.ndim != 2:
+            raise InputError(f"X of the table {name} has shape {values.shape}; give [N, n]")
+        columns = {f"x{at}": column.tolist() for at, column in enumerate(values.T)}
+    for column in columns.values():
+        if len(column) != len(wanted):
+            raise InputError(
+                f"X of the table {name} has {counted(len(column), 'row')} and y {len(wanted):,};"
+                " give as many of both"
+            )
+    return [*columns, target], zip(*columns.values(), wanted, strict=True)
+
+
+def _numbers(values: Any, what: str) -> NDArray[np.float64]:
+    """Real numbers in double precision."""
+    try:
+        found = np.asarray(values)
+        if not np.iscomplexobj(found):
+            return found.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} is not all numbers; leave out or convert the others") from None
+    raise InputError(f"{what} has complex numbers; give real ones")
 
 
 def _cells(column: Any) -> Sequence[object]:

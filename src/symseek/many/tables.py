@@ -6,14 +6,19 @@ folder is made from it, and holds only letters, digits, dots, dashes and undersc
 
 from __future__ import annotations
 
+import glob
+import hashlib
 import os
+import stat
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.files.tables import names_table
 
 __all__ = [
@@ -24,9 +29,13 @@ __all__ = [
     "is_safe",
     "relative_names",
     "safe_name",
+    "stamp_of",
 ]
 
 _LONGEST = 80  # bytes of a folder's name, so that a number and a file in it have room
+_MOST_HASHED = 1 << 30  # bytes; a larger file has changed when its size or time has
+_BLOCK = 1 << 20  # bytes that are read at a time
+_KINDS = ".csv, .tsv, .txt, .dat, .parquet"
 _EMPTY = "table"  # the name of what has no letter
 # What the parent folder holds beside the runs, and names that Windows keeps for devices.
 _TAKEN = {"tables", "fits.json", "fits.sqlite", "summary.csv", "summary.html", "lock"}
@@ -39,42 +48,107 @@ class Table:
 
     name: str  # for reading: of the file, or the value of the column that the rows share
     folder: str  # of its run, inside the parent folder
-    data: Path  # the file; relative to the parent folder if it is in there
-    stamp: str  # of its content, if it was written here; else the file itself tells
+    data: Path  # the file; relative to the parent folder if it was written there
+    stamp: str  # of its content; of a file from elsewhere, with its size and time
+    error: str = ""  # why there is no file
+
+    @property
+    def here(self) -> bool:
+        """Whether the file was written into the parent folder."""
+        return not self.data.is_absolute()
+
+    @property
+    def content(self) -> str:
+        """What differs when the content does."""
+        return self.stamp.partition(" ")[0]
+
+    def now(self) -> Table:
+        """The table as its file is now; as it was, if the file is gone."""
+        return self if self.here else replace(self, stamp=stamp_of(self.data, self.stamp))
+
+    def note(self) -> str:
+        """What to say of a formula whose data are not there any more."""
+        if self.here or not self.stamp:
+            return ""
+        if not self.data.exists():
+            return "the file is gone"
+        return "" if self.now().content == self.content else "the file has changed since"
 
 
-def files_named(paths: Iterable[Path]) -> list[Path]:
+def stamp_of(path: Path, before: str = "") -> str:
+    """A digest of a file, its size and its time; only read if they differ from those before.
+
+    A file that was copied back or touched so stays the same. One that is gone is as before.
+    """
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return before
+    looks = f"{found.st_size} {found.st_mtime_ns}"
+    if before.partition(" ")[2] == looks:
+        return before
+    content = looks.replace(" ", "-")
+    if stat.S_ISREG(found.st_mode) and found.st_size <= _MOST_HASHED:
+        with suppress(OSError), open(path, "rb") as file:
+            content = _digest(file)
+    return f"{content} {looks}"
+
+
+def _digest(file: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while block := file.read(_BLOCK):
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def files_named(paths: Iterable[Path]) -> tuple[list[Path], list[str]]:
     """The files that were named, and of every folder the tables in it by name; each once.
+
+    What is like `*.csv`, and no file, stands for those that match: not every shell does that. The
+    second list has a sentence for each folder without tables.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     for name in ("b.csv", "a.csv", "notes.pdf"):
     ...         Path(folder, name).touch()
-    ...     [path.name for path in files_named([Path(folder), Path(folder, "b.csv")])]
-    ['a.csv', 'b.csv']
+    ...     files, notes = files_named([Path(folder), Path(folder, "*.csv")])
+    ...     [path.name for path in files], notes
+    (['a.csv', 'b.csv'], [])
     """
     found: dict[Path, None] = {}
-    for path in paths:
-        for each in _tables_in(path) if path.is_dir() else [path]:
-            found.setdefault(Path(os.path.abspath(each)))
+    without: list[str] = []
+    for path in (each for given in paths for each in _matching(given)):
+        tables = _tables_in(path) if path.is_dir() else [path]
+        found |= {Path(os.path.abspath(each)): None for each in tables}
+        if not tables:
+            without.append(f"the folder {path} has no tables in it ({_KINDS})")
     if not found:
-        raise InputError("no table is named; give files, or a folder of files")
-    return list(found)
+        raise InputError(
+            f"{without[0]}; name another"
+            if without
+            else "no table is named; give files, or a folder of files"
+        )
+    return list(found), without
+
+
+def _matching(path: Path) -> list[Path]:
+    """The path, or what matches it if it is a pattern and not there."""
+    if not glob.has_magic(str(path)) or os.path.lexists(path):
+        return [path]
+    matching = sorted(map(Path, glob.glob(str(path))))
+    if not matching:
+        raise InputError(f"no file is like {shown(str(path))}; name others")
+    return matching
 
 
 def _tables_in(folder: Path) -> list[Path]:
+    """The tables in a folder, without those that are hidden."""
     try:
         names = sorted(os.listdir(folder))
     except OSError as error:
         raise InputError(f"cannot read the folder {folder}: {error.strerror or error}") from None
-    tables = [folder / name for name in names if names_table(name)]
-    tables = [path for path in tables if not path.is_dir()]
-    if not tables:
-        raise InputError(
-            f"the folder {folder} has no tables in it (.csv, .tsv, .txt, .dat, .parquet); name"
-            " another"
-        )
-    return tables
+    tables = [folder / name for name in names if names_table(name) and name[0] != "."]
+    return [path for path in tables if not path.is_dir()]
 
 
 def file_tables(files: Sequence[Path], known: Sequence[Table] = ()) -> list[Table]:
@@ -82,8 +156,10 @@ def file_tables(files: Sequence[Path], known: Sequence[Table] = ()) -> list[Tabl
     names = relative_names(files)
     labels = {str(path): _without_suffix(name) for path, name in zip(files, names, strict=True)}
     folders = folder_names(labels, {str(each.data): each.folder for each in known})
+    stamps = {str(each.data): each.stamp for each in known}
     return [
-        Table(name, folders[str(path)], path, "") for path, name in zip(files, names, strict=True)
+        Table(name, folders[str(path)], path, stamp_of(path, stamps.get(str(path), "")))
+        for path, name in zip(files, names, strict=True)
     ]
 
 

@@ -15,11 +15,21 @@ from urllib.parse import quote
 from symseek.errors import InputError, printable
 from symseek.loop import Stopped
 from symseek.many.forms import Common, common_forms
+from symseek.many.line import UNDONE
 from symseek.notation.mathml import escaped, mathml
 from symseek.notation.typeset import tidied
 from symseek.programs import Program
 from symseek.report.page import document
-from symseek.report.text import brief, counted, r2_text, shortened, text_table
+from symseek.report.summary_page import SCRIPT, STYLE
+from symseek.report.text import (
+    brief,
+    counted,
+    padded,
+    r2_text,
+    shortened,
+    text_table,
+    width,
+)
 from symseek.version import __version__
 
 if TYPE_CHECKING:
@@ -31,9 +41,10 @@ _MOST_FORMS = 5  # that are named in the text
 _NAME = 40  # characters of a name in the text
 _WIDE, _HIGH, _EDGE = 150, 78, 4  # pixels of a small picture
 
+_COMMANDS = ("=", "+", "-", "@", "\t", "\r")  # with which a cell begins that spreadsheets run
 _COLUMNS = (
     *("name", "formula", "form", "same_form", "complexity", "nrmse", "r2", "exact"),
-    *("expressions", "seconds", "stopped", "folder", "error"),
+    *("expressions", "seconds", "stopped", "folder", "error", "note"),
 )
 
 
@@ -42,9 +53,14 @@ def forms_of(lines: Sequence[Line]) -> dict[str, Common]:
     return common_forms(line.form for line in lines if line.form is not None)
 
 
+def recurring(forms: Mapping[str, Common]) -> list[Common]:
+    """The forms of more than one table; a number alone says that none was found."""
+    return [each for each in forms.values() if each.count > 1 and not each.constant]
+
+
 def form_sentences(lines: Sequence[Line], noun: str = "table") -> list[str]:
     """What forms were picked for more than one table, a sentence each; the most frequent ones."""
-    often = [each for each in forms_of(lines).values() if each.count > 1]
+    often = recurring(forms_of(lines))
     of = counted(len(lines), noun)
     said = [
         f"the form {printable(each.text)} was picked for {each.count:,} of {of}"
@@ -53,6 +69,11 @@ def form_sentences(lines: Sequence[Line], noun: str = "table") -> list[str]:
     if len(often) > _MOST_FORMS:
         said.append(f"and {len(often) - _MOST_FORMS:,} more forms for two or more each")
     return said
+
+
+def failed_lines(lines: Sequence[Line]) -> list[Line]:
+    """The tables that cannot be fitted."""
+    return [line for line in lines if line.error and not line.undone]
 
 
 def why_stopped(line: Line) -> str:
@@ -70,13 +91,18 @@ def summary_text(lines: Sequence[Line], noun: str = "table") -> str:
     rows = [(noun, "NRMSE", "R2", "time", "ended", "formula")]
     for line in done:
         ended = line.stopped.lower().replace("_", " ")
-        numbers = _error(line), r2_text(line.r2), f"{line.seconds:.1f} s"
+        numbers = _error(line), _r2(line), f"{line.seconds:.1f} s"
         rows.append((_short(line.name), *numbers, ended, printable(line.formula)))
     said = _aligned(rows) if done else []
-    failed = [line for line in lines if line.error]
+    failed = failed_lines(lines)
     if failed:
         said += [""] * bool(said) + [f"without a formula: {len(failed):,} of {len(lines):,}"]
         said += [f"  {_short(line.name)}: {printable(line.error)}" for line in failed]
+    if noted := [line for line in lines if line.note]:
+        said += ["", *(f"{_short(line.name)}: {printable(line.note)}" for line in noted)]
+    if undone := sum(line.undone for line in lines):
+        are = "is" if undone == 1 else "are"
+        said += [""] * bool(said) + [f"{undone:,} of {counted(len(lines), noun)} {are} {UNDONE}"]
     sentences = form_sentences(lines, noun)
     return "\n".join([*said, *([""] if sentences else []), *sentences])
 
@@ -85,8 +111,8 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Numbers to the right, words to the left."""
     numbers = text_table([row[:4] for row in rows])
     words = text_table([row[4:] for row in rows], left=True)
-    wide = max(map(len, numbers))
-    return [f"{one:<{wide}}  {two}" for one, two in zip(numbers, words, strict=True)]
+    wide = max(map(width, numbers))
+    return [f"{padded(one, wide)}  {two}" for one, two in zip(numbers, words, strict=True)]
 
 
 def _short(name: str) -> str:
@@ -97,6 +123,11 @@ def _error(line: Line) -> str:
     if line.exact:
         return "exact"
     return "–" if line.nrmse is None else brief(line.nrmse, padded=True)
+
+
+def _r2(line: Line) -> str:
+    """R² in four digits; 1 of a formula that meets every digit, whatever rounding has left."""
+    return r2_text(1.0 if line.exact else line.r2)
 
 
 # --- CSV
@@ -111,91 +142,21 @@ def summary_csv(lines: Sequence[Line]) -> str:
     for line in lines:
         form = None if line.form is None else forms[line.form.key]
         values = (
-            *(line.name, line.formula, form and form.text, form and form.count, line.complexity),
-            *(line.nrmse, line.r2, line.exact if not line.error else None, line.expressions),
-            *(round(line.seconds, 3), why_stopped(line), line.folder, line.error),
+            *(_no_command(line.name), line.formula, form and form.text, form and form.count),
+            *(line.complexity, line.nrmse, line.r2, line.exact if not line.error else None),
+            *(line.expressions, round(line.seconds, 3), why_stopped(line), line.folder, line.error),
+            line.note,
         )
         writer.writerow(["" if value is None else value for value in values])
     return out.getvalue()
 
 
+def _no_command(name: str) -> str:
+    """A name that no spreadsheet runs: one that would be a formula begins with an apostrophe."""
+    return f"'{name}" if name[:1] in _COMMANDS else name
+
+
 # --- HTML
-
-_STYLE = """
-main { max-width: 96rem; }
-.summary { width: 100%; }
-.summary th { white-space: nowrap; position: sticky; top: 0; background: var(--paper); z-index: 1; }
-.summary td { vertical-align: middle; }
-.summary th button { all: unset; cursor: pointer; font: inherit; padding: .1rem 0; }
-.summary th button:focus-visible, input:focus-visible { outline: 2px solid var(--mark);
-  outline-offset: 2px; }
-.summary th button::after { content: " ↕"; color: var(--muted); font-weight: 400; }
-.summary th[aria-sort=ascending] button::after { content: " ↑"; color: var(--mark); }
-.summary th[aria-sort=descending] button::after { content: " ↓"; color: var(--mark); }
-.summary .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.summary .name { min-width: 8rem; max-width: 16rem; }
-.summary .text { min-width: 13rem; max-width: 36rem; }
-.summary .form { min-width: 8rem; max-width: 20rem; }
-.summary .form small { display: block; color: var(--muted); }
-.summary th, .summary td { padding: .3rem .55rem; }
-.summary .text math { font-size: 1.1rem; }
-.summary .why { font-size: .9rem; color: var(--muted); min-width: 8rem; max-width: 14rem; }
-.summary .failed td { background: var(--picked); }
-.summary svg { display: block; }
-.summary svg .dots { stroke: #0072b2; stroke-opacity: .55; stroke-width: 4;
-  stroke-linecap: round; fill: none; }
-.summary svg .fit { stroke: var(--mark); stroke-width: 1.6; fill: none; }
-.summary svg .frame { stroke: var(--line); }
-.tools { display: flex; gap: 1rem; align-items: baseline; flex-wrap: wrap; margin: 1.5rem 0 .5rem; }
-.tools input { font: inherit; color: inherit; background: var(--card); padding: .3rem .6rem;
-  border: 1px solid var(--line); border-radius: 4px; width: 18rem; max-width: 100%; }
-.forms td:last-child, .forms th:last-child { text-align: right; }
-@media (max-width: 60rem) { .summary .why, .summary .complexity { display: none; } }
-"""
-
-_SCRIPT = """
-(() => {
-  const table = document.querySelector("table.summary");
-  const body = table.tBodies[0], heads = [...table.tHead.rows[0].cells];
-  const rows = [...body.rows];
-  const value = (row, at) => {
-    const cell = row.cells[at], number = cell.dataset.number;
-    return number === undefined ? cell.dataset.text || "" : number === "" ? NaN : +number;
-  };
-  const compare = (a, b) => {
-    if (typeof a === "string" || typeof b === "string")
-      return String(a).localeCompare(String(b), undefined, { numeric: true });
-    return a - b;
-  };
-  const sort = (at) => {
-    const up = heads[at].getAttribute("aria-sort") !== "ascending";
-    heads.forEach((head) => head.removeAttribute("aria-sort"));
-    heads[at].setAttribute("aria-sort", up ? "ascending" : "descending");
-    const empty = (each) => each === "" || Number.isNaN(each);
-    body.append(...rows.map((row, place) => [value(row, at), place, row]).sort((a, b) => {
-      if (empty(a[0]) !== empty(b[0])) return empty(a[0]) ? 1 : -1;
-      if (empty(a[0])) return a[1] - b[1];
-      return (up ? 1 : -1) * compare(a[0], b[0]) || a[1] - b[1];
-    }).map((each) => each[2]));
-  };
-  heads.forEach((head, at) => {
-    const button = head.querySelector("button");
-    if (button) button.addEventListener("click", () => sort(at));
-  });
-  const filter = document.querySelector("#filter"), shown = document.querySelector("#shown");
-  const words = rows.map((row) => row.textContent.toLowerCase());
-  filter.addEventListener("input", () => {
-    const wanted = filter.value.toLowerCase();
-    let count = 0;
-    rows.forEach((row, at) => {
-      row.hidden = !words[at].includes(wanted);
-      count += !row.hidden;
-    });
-    shown.textContent = wanted ? count + " of " + rows.length : "";
-  });
-  document.querySelector(".tools").hidden = false;
-})();
-"""
 
 
 def summary_html(
@@ -216,7 +177,7 @@ def summary_html(
     heads = "".join(
         f'<th scope="col"{f" class={css}" if css else ""}>{_heading(text)}</th>'
         for text, css in (
-            *((noun, ""), ("", ""), (f"{target} =", ""), ("form", "")),
+            *((noun, ""), ("", ""), (f"{target} =", ""), ("form", "form")),
             *(("complexity", '"number complexity"'), ("NRMSE", "number"), ("R²", "number")),
             *(("seconds", "number"), ("ended", "why")),
         )
@@ -227,14 +188,14 @@ def summary_html(
 <div class="tools" hidden><label for="filter">Show only</label>
 <input id="filter" type="search" placeholder="part of a name or formula" autocomplete="off">
 <span id="shown" role="status" class="muted"></span></div>
-<div><table class="summary">
+<div class="rows"><table class="summary">
 <thead><tr>{heads}</tr></thead>
 <tbody>
 {rows}
 </tbody>
 </table></div>
 {_about(about or {})}<footer>symseek {escaped(__version__)}</footer>"""
-    return document(title, body, _STYLE, _SCRIPT)
+    return document(title, body, STYLE, SCRIPT)
 
 
 def _heading(text: str) -> str:
@@ -246,57 +207,71 @@ def _counts(lines: Sequence[Line]) -> str:
     parts = [f"{len(done):,} fitted"]
     if exact := sum(line.exact for line in done):
         parts.append(f"{exact:,} of them exactly")
-    if failed := len(lines) - len(done):
+    if failed := len(failed_lines(lines)):
         parts.append(f"{failed:,} without a formula")
+    if undone := sum(line.undone for line in lines):
+        parts.append(f"{undone:,} {UNDONE}")
     return ", ".join(parts) + "."
 
 
 def _forms(forms: Mapping[str, Common], total: int, noun: str) -> str:
-    """The forms of more than one table; none if there is none."""
-    often = [each for each in forms.values() if each.count > 1]
+    """The forms that recur: some at once, more of them on request; none if there is none."""
+    often = recurring(forms)[: 4 * _MOST_FORMS]
     if not often:
+        return ""
+    parts = often[:_MOST_FORMS], often[_MOST_FORMS:]
+    first, more = (_form_table(part, total, noun) for part in parts)
+    more = more and f"\n<details><summary>more forms</summary>\n{more}</details>"
+    return f"""<h2>Forms that recur</h2>
+<p class="muted">Letters stand for fitted numbers.</p>
+{first}{more}"""
+
+
+def _form_table(forms: Sequence[Common], total: int, noun: str) -> str:
+    if not forms:
         return ""
     rows = "\n".join(
         f"<tr><td>{_typeset(each.text)}</td><td>{each.count:,} of {total:,}</td></tr>"
-        for each in often[: 4 * _MOST_FORMS]
+        for each in forms
     )
-    return f"""<h2>Forms that recur</h2>
-<p class="muted">Letters stand for fitted numbers.</p>
-<table class="forms"><thead><tr><th scope="col">form</th>
+    return f"""<div class="wide"><table class="forms"><thead><tr><th scope="col">form</th>
 <th scope="col">{escaped(noun)}s</th></tr></thead>
 <tbody>
 {rows}
-</tbody></table>"""
+</tbody></table></div>"""
 
 
 def _row(line: Line, forms: Mapping[str, Common], places: Mapping[str, int], reported: bool) -> str:
     name = escaped(line.name)
     if line.error:
+        kind, ended = ("undone", "not yet") if line.undone else ("failed", "failed")
         cells = (
             _cell(name, "name", text=line.name)
             + "<td></td>"
             + f'<td class="text">{escaped(line.error)}</td>'
-            + '<td data-number=""></td>'
+            + '<td class="form" data-number=""></td>'
             + '<td class="number complexity" data-number=""></td>'
             + '<td class="number" data-number=""></td><td class="number" data-number=""></td>'
             + _cell(f"{line.seconds:.1f}", "number", number=line.seconds)
-            + _cell("failed", "why", text="failed")
+            + _cell(ended, "why", text=ended)
         )
-        return f'<tr class="failed">{cells}</tr>'
+        return f'<tr class="{kind}">{cells}</tr>'
     assert line.form is not None
     form = forms[line.form.key]
     # Sorted by form, the most frequent one comes first, and equal ones come together.
     alike = f"<small>{form.count:,} alike</small>" if form.count > 1 else ""
     if reported:
         name = f'<a href="{escaped(quote(line.folder))}/report.html">{name}</a>'
+    if line.note:
+        name += f"<small>{escaped(line.note)}</small>"
     cells = (
         _cell(name, "name", text=line.name)
         + f"<td>{_picture(line.picture, line.name)}</td>"
         + _cell(_typeset(line.formula), "text", text=line.formula)
-        + _cell(_typeset(form.text) + alike, "form", number=places[line.form.key])
+        + _cell(_typeset(form.text) + alike, "form", form.text, places[line.form.key])
         + _cell(str(line.complexity), "number complexity", number=line.complexity)
         + _cell(escaped(_error(line)), "number", number=0.0 if line.exact else line.nrmse)
-        + _cell(escaped(r2_text(line.r2)), "number", number=line.r2)
+        + _cell(escaped(_r2(line)), "number", number=line.r2)
         + _cell(f"{line.seconds:.1f}", "number", number=line.seconds)
         + _cell(escaped(why_stopped(line)), "why", text=why_stopped(line))
     )
@@ -304,20 +279,20 @@ def _row(line: Line, forms: Mapping[str, Common], places: Mapping[str, int], rep
 
 
 def _cell(markup: str, css: str, text: str | None = None, number: float | None = None) -> str:
-    """A cell, with what it is sorted by."""
-    if text is not None:
-        key = f'data-text="{escaped(text)}"'
-    else:
-        key = f'data-number="{"" if number is None else repr(number)}"'
-    return f'<td class="{css}" {key}>{markup}</td>'
+    """A cell with its plain text, if it has one, and what it is sorted by if not by that."""
+    keys = "" if text is None else f' data-text="{escaped(text)}"'
+    if text is None or number is not None:
+        keys += f' data-number="{"" if number is None else repr(number)}"'
+    return f'<td class="{css}"{keys}>{markup}</td>'
 
 
 def _typeset(formula: str) -> str:
     """A formula as MathML; as it is, if it cannot be read."""
     try:
-        return mathml(tidied(Program.parse(formula)))
+        markup = mathml(tidied(Program.parse(formula)))
     except InputError:
-        return f"<code>{escaped(formula)}</code>"
+        markup = f"<code>{escaped(formula)}</code>"
+    return f'<div class="scroll">{markup}</div>'
 
 
 def _picture(picture: Picture, name: str) -> str:
@@ -343,7 +318,7 @@ def _picture(picture: Picture, name: str) -> str:
     return (
         f'<svg role="img" aria-label="{words}" width="{_WIDE}" height="{_HIGH}"'
         f' viewBox="0 0 {_WIDE} {_HIGH}"><path class="frame" d="M1 0V{_HIGH - 1}H{_WIDE}"/>'
-        f'<path class="dots" d="{dots}"/>{drawn}</svg>'
+        f'{drawn}<path class="dots" d="{dots}"/></svg>'
     )
 
 

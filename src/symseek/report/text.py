@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import unicodedata
 from collections.abc import Sequence
 from typing import TextIO
 
@@ -13,9 +14,11 @@ __all__ = [
     "clock",
     "count",
     "counted",
+    "padded",
     "r2_text",
     "shortened",
     "text_table",
+    "width",
 ]
 
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -102,17 +105,35 @@ def can_redraw(out: TextIO) -> bool:
     return out.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes.
+
+    >>> width("sensor"), width("温度"), width("e\u0301")
+    (6, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    shown = [each for each in text if not unicodedata.combining(each)]
+    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in shown)
+
+
+def padded(text: str, columns: int, right: bool = False) -> str:
+    """The text with blanks after it, or before it, to take so many columns of a terminal."""
+    blanks = " " * (columns - width(text))
+    return blanks + text if right else text + blanks
+
+
 def text_table(rows: Sequence[Sequence[str]], left: bool = False) -> list[str]:
     """Aligned columns: the first to the left, the others to the right, or to the left as well.
 
     >>> text_table([("a", "n"), ("bb", "10")])
     ['a    n', 'bb  10']
     """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths = [max(map(width, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join(
-            cell.rjust(width) if number and not left else cell.ljust(width)
-            for number, (cell, width) in enumerate(zip(row, widths, strict=True))
+            padded(cell, columns, right=number > 0 and not left)
+            for number, (cell, columns) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
     ]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import logging
 import time
+from contextlib import suppress
 from typing import Any
 
 from symseek.errors import InputError
 from symseek.experiments.runs.perform import perform, resolve
-from symseek.experiments.runs.pool import Event, LostRun
+from symseek.experiments.runs.pool import GRACE, Event, LostRun
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec
 from symseek.version import __version__
@@ -63,7 +64,11 @@ class RayPool:
 
     def wait(self, timeout: float) -> list[Event]:
         references = list(self._running)
-        if not self._ray.wait(references, num_returns=1, timeout=timeout)[0]:
+        try:
+            ended = self._ray.wait(references, num_returns=1, timeout=timeout)[0]
+        except (self._ray.exceptions.RayError, ConnectionError) as error:
+            raise InputError(f"the cluster has gone: {last_line(error)}") from error
+        if not ended:
             return []
         ready, _ = self._ray.wait(references, num_returns=len(references), timeout=0)
         return [event for each in ready for event in self._fetch(each)]
@@ -85,9 +90,16 @@ class RayPool:
         return [record]
 
     def close(self) -> None:
-        for reference in self._running:
-            self._ray.cancel(reference, force=True)
+        """Interrupt the runs, which may save their work, and end those that take too long."""
+        references = list(self._running)
         self._running.clear()
+        with suppress(self._ray.exceptions.RayError, ConnectionError):  # it has gone
+            for reference in references:
+                self._ray.cancel(reference, force=False)
+            if references:
+                late = self._ray.wait(references, num_returns=len(references), timeout=GRACE)[1]
+                for reference in late:
+                    self._ray.cancel(reference, force=True)
         if self._own:
             self._ray.shutdown()
 

@@ -31,7 +31,7 @@ from symseek.experiments.runs.spec import Spec
 
 __all__ = ["Event", "LostRun", "Pool", "ProcessPool"]
 
-GRACE = 2.0  # seconds a terminated process has to clean up before it is killed
+GRACE = 5.0  # seconds a terminated process has to save its work before it is killed
 MAX_FAILED_STARTS = 3  # processes in a row that end before they are ready: then none will be
 LAST_OUTPUT = 4_000  # characters of a lost process's output that are kept
 
@@ -280,6 +280,7 @@ def _work(connection: Connection, execute: str, output: str) -> None:
 
 
 def _terminate(*_: Any) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is saved now is not cut off
     raise Terminated
 
 
@@ -288,6 +289,8 @@ def _end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)  # so that it saves its work
+        time.sleep(GRACE)
         os._exit(1)
 
 

@@ -50,6 +50,10 @@ class Listener:
     def finished(self, record: Record) -> None:
         """A run has ended, done or failed, and is in the store."""
 
+    def lost(self, spec: Spec, why: str) -> None:
+        """A run has lost its process, and is done again."""
+        self.trouble(f"{spec} lost its process and is done again: {why}")
+
     def trouble(self, text: str) -> None:
         """Something went wrong that may pass."""
 
@@ -224,7 +228,7 @@ class _Loop:
         """Start a lost run again, unless it has lost too many processes."""
         self.running[lost.spec] += 1
         if self.running[lost.spec] < MAX_LOSSES:
-            self.listener.trouble(f"{lost.spec} lost its process and is done again: {lost.why}")
+            self.listener.lost(lost.spec, lost.why)
             pool.start(lost.spec)
         else:
             self.unsaved.append(failure(lost.spec, f"{lost.why}, {MAX_LOSSES} times"))

@@ -19,7 +19,8 @@ from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import ROWS_AT_A_TIME, Delimited
 from symseek.files.limits import MOST_TABLE, NUMBER, TooLarge
 from symseek.files.parquet import Parquet
-from symseek.files.roles import names_identifier, roles
+from symseek.files.naming import names_identifier
+from symseek.files.roles import roles
 from symseek.files.source import CellError
 from symseek.files.tables import open_table
 

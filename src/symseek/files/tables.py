@@ -31,7 +31,8 @@ from symseek.files.heading import as_delimiter, tidy
 from symseek.files.limits import MOST_TABLE
 from symseek.files.lines import COMPRESSED
 from symseek.files.parquet import Parquet
-from symseek.files.roles import left_out_note, names_identifier, roles
+from symseek.files.naming import names_identifier
+from symseek.files.roles import left_out_note, roles
 from symseek.files.source import Source
 from symseek.model import Layout
 from symseek.tokens import RESERVED

@@ -46,7 +46,8 @@ COUNTING = """
 x t T time Time year day month hour minute week age dose n i step iteration epoch
 cycle generation order rank level position distance length height atomic_number
 wave_number quantum_number Reynolds_number number_of_cells mass_number price_index
-refractive_index mach_no wave_no atomic_no month_index lap layer mode fluid humid solid casino snow piano cases samples users codes_per_line
+refractive_index mach_no wave_no atomic_no month_index lap layer mode fluid humid solid casino
+snow piano cases samples users codes_per_line
 case_fatality sample_size row_spacing population speed keyword zipper runtime trials
 tests
 """
@@ -129,7 +130,7 @@ def test_group_numbers_are_told_by_their_name_and_values(name: str, values: list
     assert beside(name, values) == "group numbers"
 
 
-@pytest.mark.parametrize("name", ["x", "dose", "level", "temp", "A", "day", "cycle", "trial", "row"])
+@pytest.mark.parametrize("name", ["x", "dose", "level", "A", "day", "cycle", "trial", "row"])
 def test_the_levels_of_an_experiment_stay(name: str) -> None:
     assert beside(name, BLOCKS) is None
     assert beside(name, CYCLES) is None
@@ -146,9 +147,7 @@ def test_the_levels_of_an_experiment_stay(name: str) -> None:
         ("sample", [2, 3, 5, 6, 7, 11, 12, 14, 15, 17, 19, 20], "an identifier"),
     ],
 )
-def test_row_numbers_need_not_begin_at_one(
-    name: str, values: list[float], why: str | None
-) -> None:
+def test_row_numbers_need_not_begin_at_one(name: str, values: list[float], why: str | None) -> None:
     assert beside(name, values) == why
 
 
@@ -373,10 +372,76 @@ def test_identifiers_need_not_be_numbers(
     assert read_contents(path).left_out(["y"]) == left_out
 
 
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ("treated untreated treated", "text"),
+        ("1988F1 25-34 S01", "text"),
+        ("2024-05-01 2024-05-02 2024-05-03", "dates"),
+        ("12:30 12:40 NA", "dates"),
+    ],
+)
+def test_text_is_left_out(here: Path, cells: str, why: str) -> None:
+    path = here / "data.csv"
+    path.write_text("state,x,y\n{},5,1\n{},6,2\n{},8,4\n".format(*cells.split()))
+    table = read_table(path, "y")
+    assert (table.features, table.left_out) == (("x",), {"state": why})
+    assert table.notes == (f"left out: state ({why}); take it with `features` or `all_columns`",)
+    assert read_contents(path).left_out(["y"]) == {"state": why}
+    asked = Question.read({"table": "data.csv", "target": "y"})
+    assert consider(asked, path, lambda: read_contents(path)).problems == []
+    for all_columns in ({"features": ["state"]}, {"left_out": {}}):
+        with pytest.raises(InputError, match=r"column 'state' of .* has"):
+            read_table(path, "y", **all_columns)
+
+
+@pytest.mark.parametrize(
+    "cells", ["heavy 2 3", "2 3 4kg", "1kg 2kg 3kg", '"1,2" "1,3" "1,4"', "TRUE FALSE TRUE"]
+)
+def test_mistyped_numbers_are_still_refused(here: Path, cells: str) -> None:
+    path = here / "data.csv"
+    path.write_text("mass,x,y\n{},5,1\n{},6,2\n{},7,4\n".format(*cells.split()))
+    with pytest.raises(InputError, match=r"column 'mass' of .* has .* in line [24]"):
+        read_table(path, "y")
+    assert read_contents(path).left_out(["y"]) == {}
+
+
+def test_text_is_refused_where_no_quantity_is_left(here: Path) -> None:
+    path = here / "data.csv"
+    path.write_text("rownames,spray,y\n1,A,5\n2,A,6\n3,B,8\n")
+    with pytest.raises(InputError, match=r"column 'spray' of .* has 'A' in line 2"):
+        read_table(path, "y")
+    assert read_contents(path).left_out(["y"]) == {"rownames": "row numbers"}
+
+
+def test_a_constant_may_be_named_like_an_operator(here: Path) -> None:
+    path = here / "data.csv"
+    path.write_text("const,exp,x,y\n1,a,5,1\n1,b,6,2\n1,c,8,4\n")
+    assert read_table(path, "y").left_out == {"const": "constant", "exp": "text"}
+    path.write_text("const,x,y\n1,5,1\n1,6,2\n2,8,4\n")
+    with pytest.raises(InputError, match=r"column 'const' in line 1 of .* is named like an"):
+        read_table(path, "y")
+
+
+def test_the_line_tells_a_column_that_the_target_follows(here: Path) -> None:
+    trial, x = np.arange(1.0, 41.0), np.random.default_rng(0).uniform(1, 9, 40)
+    frame = pd.DataFrame({"id": trial, "trial": trial + 0, "x": x, "y": x + trial**0.5})
+    frame.to_csv("data.csv", index=False)
+    follows = "left out: id (row numbers), trial (row numbers, but y follows it); take them with"
+    assert read_table("data.csv", "y").notes[0].startswith(follows)
+    model = SymbolicRegressor(random_state=0, max_expressions=100)
+    with pytest.warns(LeftOutWarning, match=r"trial \(row numbers, but y follows it\); to use"):
+        model.fit(frame[["trial", "x"]], frame["y"])
+    assert model.ignored_columns_ == {"trial": "row numbers"}
+    frame.assign(y=x**2).to_csv("data.csv", index=False)
+    assert "follows" not in read_table("data.csv", "y").notes[0]
+
+
 def test_what_is_constant_in_the_rows_left_is_left_out(here: Path) -> None:
     (here / "data.csv").write_text("a,b,y\n1.5,7,2\n2.5,7,4\n3,7,9\n,8,9\n")
     table = read_table("data.csv", "y", drop_missing=True)
     assert (table.features, table.left_out) == (("a",), {"b": "constant"})
+    assert table.notes[0].startswith("left out: b (constant); take it")
     assert read_table("data.csv", "y", ["a", "b"], drop_missing=True).features == ("a", "b")
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from symseek.errors import name_shown
 from symseek.files.naming import Hint, hint
 
-__all__ = ["followed", "left_out_note", "roles", "with_reasons"]
+__all__ = ["left_out_note", "roles", "with_followed", "with_reasons"]
 
 Floats = NDArray[np.float64]
 
@@ -39,8 +39,8 @@ def roles(
     """Which columns [n, N] are no quantities, by their places, and why.
 
     nan stands for a missing value. Where there are no names, only constants and copies are told
-    from quantities. If no column would be left, those that vary stay, unless they are not `alone`: then only those
-    that may be quantities do.
+    from quantities. If no column would be left, those that vary stay; where the table has others,
+    which are not `alone`, only those stay that may be quantities.
 
     >>> table = np.array([[1, 58, 3], [2, 59, 3], [3, 60, 3], [4, 62, 3]], dtype=float)
     >>> roles(table.T, ["rownames", "height", "group"])
@@ -99,14 +99,31 @@ def left_out_note(left_out: Mapping[str, str]) -> tuple[str, ...]:
     return (f"left out: {with_reasons(left_out)}{advice}",)
 
 
-def followed(name: str, column: Floats, target: Floats, beside: Floats) -> bool:
-    """Whether a target goes up or down with a column left out, beyond those that are not [N, k].
-
-    Only of names that quantities have, too: any table may be sorted by its target.
+def with_followed(
+    left_out: Mapping[int, str],
+    columns: Sequence[Floats] | Floats,
+    names: Sequence[str],
+    target: Floats,
+    called: str,
+) -> dict[str, str]:
+    """Why columns are left out, by their names, and which of them the target follows.
 
     >>> trial, x = np.arange(1.0, 41.0), np.sin(np.arange(40.0))
-    >>> [followed(name, trial, 3 / trial + x, x[:, None]) for name in ("trial", "rownames")]
-    [True, False]
+    >>> with_followed({0: "row numbers"}, [trial, x], ["trial", "x"], 3 / trial + x, "y")
+    {'trial': 'row numbers, but y follows it'}
+    """
+    beside = [columns[at] for at in range(len(columns)) if at not in left_out][:_BESIDE]
+    remark = f", but {name_shown(called)} follows it"
+    return {
+        names[at]: why + remark * _is_followed(names[at], columns[at], target, beside)
+        for at, why in left_out.items()
+    }
+
+
+def _is_followed(name: str, column: Floats, target: Floats, beside: Sequence[Floats]) -> bool:
+    """Whether a target goes up or down with a column left out, beyond those that are not.
+
+    Only of names that quantities have, too: any table may be sorted by its target.
     """
     said = hint(name)
     if said in (None, Hint.UNNAMED, Hint.NUMBERED, Hint.ROW, Hint.NUMBER):
@@ -116,7 +133,7 @@ def followed(name: str, column: Floats, target: Floats, beside: Floats) -> bool:
     if said is Hint.IDENTIFIER and _counts(column):
         return False
     some = np.unique(np.linspace(0, len(column) - 1, _RANKED).astype(int))
-    table = np.column_stack([target[some], column[some], beside[some, :_BESIDE]])
+    table = np.column_stack([each[some] for each in (target, column, *beside)])
     table = table[~np.isnan(table).any(axis=1)]
     free = len(table) - table.shape[1] - 2  # degrees of freedom
     if free < 1:
@@ -147,7 +164,7 @@ def _numbering(name: str, column: Floats, given: Floats) -> str | None:
         return "row numbers"
     if said is Hint.IDENTIFIER:
         return "an identifier"
-    values, counts = np.unique(given, return_counts=True)
+    values = np.unique(given)
     if len(values) < len(given):
         return _repeated(said, column, given, values)
     if said is Hint.SUBJECT:

@@ -358,6 +358,7 @@ def test_columns_left_out_are_checked_when_they_are_read(wrong: object) -> None:
         (",x,y\n2,5,1\n3,6,2\n4,8,4\n", {"": "an identifier"}),  # of a table with rows taken out
         (",x,y\nAnn,5,1\nBob,6,2\nCy,8,4\n", {"": "an identifier"}),  # R's row names
         ("id,x,y\nA-1,5,1\nA-2,6,2\nB-1,8,4\n", {"id": "an identifier"}),
+        ("station,x,y\n117,5,1\n1083,6,2\nc168,8,4\n", {"station": "text"}),
         ("id,x,y\n1,5,1\n,6,2\n3,8,4\n", {"id": "an identifier"}),  # and no row is missing
     ],
 )
@@ -386,7 +387,7 @@ def test_text_is_left_out(here: Path, cells: str, why: str) -> None:
     path.write_text("state,x,y\n{},5,1\n{},6,2\n{},8,4\n".format(*cells.split()))
     table = read_table(path, "y")
     assert (table.features, table.left_out) == (("x",), {"state": why})
-    assert table.notes == (f"left out: state ({why}); take it with `features` or `all_columns`",)
+    assert table.notes == (f"left out: state ({why}); turn it into numbers to use it",)
     assert read_contents(path).left_out(["y"]) == {"state": why}
     asked = Question.read({"table": "data.csv", "target": "y"})
     assert consider(asked, path, lambda: read_contents(path)).problems == []
@@ -421,6 +422,13 @@ def test_a_constant_may_be_named_like_an_operator(here: Path) -> None:
     path.write_text("const,x,y\n1,5,1\n1,6,2\n2,8,4\n")
     with pytest.raises(InputError, match=r"column 'const' in line 1 of .* is named like an"):
         read_table(path, "y")
+
+
+def test_the_line_tells_a_drain_current_named_like_an_identifier(here: Path) -> None:
+    current = np.random.default_rng(0).integers(1, 30, 40)
+    frame = pd.DataFrame({"Vgs": np.tile([0.5, 1.0], 20), "Id": current, "y": current**2})
+    frame.to_csv("data.csv", index=False)
+    assert "Id (an identifier, but y follows it)" in read_table("data.csv", "y").notes[0]
 
 
 def test_the_line_tells_a_column_that_the_target_follows(here: Path) -> None:

@@ -95,6 +95,8 @@ def left_out_note(left_out: Mapping[str, str]) -> tuple[str, ...]:
         return ()
     named = [name for name in left_out if name]
     them = "it" if len(named) == 1 else "them"
+    if set(left_out.values()) <= {"text", "dates"}:
+        return (f"left out: {with_reasons(left_out)}; turn {them} into numbers to use {them}",)
     advice = f"; take {them} with `features` or `all_columns`" if named else ""
     return (f"left out: {with_reasons(left_out)}{advice}",)
 

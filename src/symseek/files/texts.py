@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from symseek.files.cells import BOOLEANS, MISSING, is_number
 from symseek.files.checks import is_date
-from symseek.files.naming import names_identifier
+from symseek.files.naming import Hint, hint, names_identifier
 from symseek.files.source import Source
 
 __all__ = ["text_columns"]
@@ -21,7 +21,8 @@ _MISTYPED = re.compile(r"\s*\W*[\d.,'_ ]*\d[\d.,'_ ]*\s*([^\W\d_]{0,3}|\W)\s*", 
 def text_columns(source: Source, names: Sequence[str], sure: Sequence[str]) -> dict[str, str]:
     """Which of some columns are no numbers, by the first rows, and why.
 
-    In an identifier, one cell that is no number is enough; it is `sure` that there is one.
+    Where identifiers or groups are named, one cell that is no number is enough; it is `sure` that
+    there is one.
 
     >>> from symseek.files.delimited import Delimited
     >>> import tempfile
@@ -42,7 +43,7 @@ def text_columns(source: Source, names: Sequence[str], sure: Sequence[str]) -> d
         mostly = 2 * len(texts) > len(cells)
         if names_identifier(name) and (mostly or name in sure):
             found[name] = "an identifier"
-        elif mostly:
+        elif mostly or (name in sure and hint(name) is Hint.GROUP):
             found[name] = "dates" if 2 * dates > len(texts) else "text"
     return found
 

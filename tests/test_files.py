@@ -354,7 +354,7 @@ def table_with(cell: str) -> str:
         ),
         (
             'note,b,y\n"two\nlines",2,3\n,5,6\n,8,bad\n',
-            f"column 'note' of data.csv has 'two\\nlines' in line 2, {NOT}{OUT}",
+            f"column 'y' of data.csv has 'bad' in line 5, {NOT}",
         ),
         (
             "a;b;y\n1,234;2;3\n4,567;5;6\n7,890;8;10\n",

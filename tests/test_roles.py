@@ -16,7 +16,8 @@ from run_helpers import Capture, answer
 from symseek import SymbolicRegressor
 from symseek.errors import InputError
 from symseek.files.contents import read_contents
-from symseek.files.roles import left_out_note, names_identifier, roles
+from symseek.files.naming import names_identifier
+from symseek.files.roles import left_out_note, roles
 from symseek.files.tables import read_table
 from symseek.regression.estimator import LeftOutWarning
 from symseek.runs.folder import FitRequest, RunFolder
@@ -38,12 +39,15 @@ rownames row.names rowname Row_Names row_number RowNumber rowid index Index idx 
 Unnamed:_0 ...1 no no. No. Nr. nr number # № s.no. sl_no serial_number obs observation
 case case_no sample Sample_ID SampleNo subject Subject patient_id PatientID passengerid
 row line record seq run trial uuid key code
+OBJECTID FID gid ID_1 id1 Id.x Scan_no shot.no point_nr event_num TreeNo tree plot site
+chick rat plant seed batch lot station block expt
 """
 COUNTING = """
-x X t T time Time year day month hour minute week age dose n i step iteration epoch
+x t T time Time year day month hour minute week age dose n i step iteration epoch
 cycle generation order rank level position distance length height atomic_number
 wave_number quantum_number Reynolds_number number_of_cells mass_number price_index
-refractive_index fluid humid solid casino snow piano cases samples users codes_per_line
+refractive_index mach_no wave_no atomic_no month_index lap layer mode fluid humid solid casino
+snow piano cases samples users codes_per_line
 case_fatality sample_size row_spacing population speed keyword zipper runtime trials
 tests
 """
@@ -109,6 +113,53 @@ def test_identifiers_are_told_by_their_name_and_values(name: str, values: list[f
     assert beside(name, values) == "an identifier"
 
 
+BLOCKS = [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]
+CYCLES = [1, 2, 3, 4] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        *[(name, BLOCKS) for name in ("Tree", "Chick", "Diet", "batch", "Run", "Expt", "scan_no")],
+        *[(name, CYCLES) for name in ("Run", "plant", "Rep", "block", "treatment")],
+        ("Seed", [301, 301, 303, 303, 303, 305, 307, 307, 309, 309, 311, 311]),
+        ("block", [2, 3, 1, 1, 3, 2, 3, 1, 2, 2, 1, 3]),
+    ],
+)
+def test_group_numbers_are_told_by_their_name_and_values(name: str, values: list[float]) -> None:
+    assert beside(name, values) == "group numbers"
+
+
+@pytest.mark.parametrize("name", ["x", "dose", "level", "A", "day", "cycle", "trial", "row"])
+def test_the_levels_of_an_experiment_stay(name: str) -> None:
+    assert beside(name, BLOCKS) is None
+    assert beside(name, CYCLES) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "why"),
+    [
+        ("row", [10 * each for each in COUNT], "row numbers"),
+        ("row", [2, 3, 5, 6, 7, 11, 12, 14, 15, 17, 19, 20], "row numbers"),
+        ("run", [each + 4 for each in COUNT], "row numbers"),
+        ("run", [10 * each for each in COUNT], None),
+        ("index", CYCLES, "row numbers of groups"),
+        ("sample", [2, 3, 5, 6, 7, 11, 12, 14, 15, 17, 19, 20], "an identifier"),
+    ],
+)
+def test_row_numbers_need_not_begin_at_one(name: str, values: list[float], why: str | None) -> None:
+    assert beside(name, values) == why
+
+
+def test_the_first_column_x_may_be_the_row_numbers_of_r() -> None:
+    heights = [each + 0.5 for each in QUANTITY]
+    assert found(X=COUNT, height=heights) == {"X": "row numbers"}
+    for table in ({"X": COUNT}, {"X": COUNT, "Y": heights}, {"X": COUNT, "x2": heights}):
+        assert found(**table) == {}
+    assert found(height=heights, X=COUNT) == {}
+    assert found(X=[2 * each for each in COUNT], height=heights) == {}
+
+
 @pytest.mark.parametrize(
     ("name", "values"),
     [
@@ -118,6 +169,14 @@ def test_identifiers_are_told_by_their_name_and_values(name: str, values: list[f
         ("row", [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]),  # in a field
         ("run", [3, 1, 2, 4, 6, 5, 7, 9, 8, 10, 12, 11]),
         ("Id", [0.1, 0.2, 0.4, 0.9, 1.1, 1.3, 1.8, 2.0, 2.2, 2.5, 2.8, 3.0]),  # a drain current
+        ("household", [2, 4, 1, 7, 3, 3, 5, 2, 6, 1, 4, 2]),  # its size
+        ("household", BLOCKS),
+        ("sample", [100, 300, 1000, 100, 300, 1000] * 2),
+        ("batch", [16, 16, 16, 32, 32, 32, 64, 64, 64, 128, 128, 128]),
+        ("lot", [5000, 5200, 6100, 7400, 7400, 8000, 8100, 8200, 9100, 9900, 9900, 12000]),
+        ("case", [1, 0] * 6),  # of an illness
+        ("cohort", [1990, 1990, 1991, 1991, 1992, 1992, 1993, 1993, 1994, 1994, 1995, 1995]),
+        ("air NO", COUNT),
         ("code", [-1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
     ],
 )
@@ -160,6 +219,7 @@ def test_something_is_always_left() -> None:
     assert found(id=COUNT) == {}
     assert found(id=COUNT, Subject=[1, 2] * 6) == {}
     assert found(id=COUNT, same=[3.0] * ROWS) == {"same": "constant"}
+    assert found(id=COUNT, Tree=BLOCKS, Run=CYCLES) == {"id": "row numbers"}
     assert found(same=[3.0] * ROWS, other=[4.0] * ROWS) == {}
     assert found(**{"": COUNT, "same": [3.0] * ROWS}) == {"": "row numbers"}
 
@@ -298,6 +358,7 @@ def test_columns_left_out_are_checked_when_they_are_read(wrong: object) -> None:
         (",x,y\n2,5,1\n3,6,2\n4,8,4\n", {"": "an identifier"}),  # of a table with rows taken out
         (",x,y\nAnn,5,1\nBob,6,2\nCy,8,4\n", {"": "an identifier"}),  # R's row names
         ("id,x,y\nA-1,5,1\nA-2,6,2\nB-1,8,4\n", {"id": "an identifier"}),
+        ("station,x,y\n117,5,1\n1083,6,2\nc168,8,4\n", {"station": "text"}),
         ("id,x,y\n1,5,1\n,6,2\n3,8,4\n", {"id": "an identifier"}),  # and no row is missing
     ],
 )
@@ -312,10 +373,83 @@ def test_identifiers_need_not_be_numbers(
     assert read_contents(path).left_out(["y"]) == left_out
 
 
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ("treated untreated treated", "text"),
+        ("1988F1 25-34 S01", "text"),
+        ("2024-05-01 2024-05-02 2024-05-03", "dates"),
+        ("12:30 12:40 NA", "dates"),
+    ],
+)
+def test_text_is_left_out(here: Path, cells: str, why: str) -> None:
+    path = here / "data.csv"
+    path.write_text("state,x,y\n{},5,1\n{},6,2\n{},8,4\n".format(*cells.split()))
+    table = read_table(path, "y")
+    assert (table.features, table.left_out) == (("x",), {"state": why})
+    assert table.notes == (f"left out: state ({why}); turn it into numbers to use it",)
+    assert read_contents(path).left_out(["y"]) == {"state": why}
+    asked = Question.read({"table": "data.csv", "target": "y"})
+    assert consider(asked, path, lambda: read_contents(path)).problems == []
+    for all_columns in ({"features": ["state"]}, {"left_out": {}}):
+        with pytest.raises(InputError, match=r"column 'state' of .* has"):
+            read_table(path, "y", **all_columns)
+
+
+@pytest.mark.parametrize(
+    "cells", ["heavy 2 3", "2 3 4kg", "1kg 2kg 3kg", '"1,2" "1,3" "1,4"', "TRUE FALSE TRUE"]
+)
+def test_mistyped_numbers_are_still_refused(here: Path, cells: str) -> None:
+    path = here / "data.csv"
+    path.write_text("mass,x,y\n{},5,1\n{},6,2\n{},7,4\n".format(*cells.split()))
+    with pytest.raises(InputError, match=r"column 'mass' of .* has .* in line [24]"):
+        read_table(path, "y")
+    assert read_contents(path).left_out(["y"]) == {}
+
+
+def test_text_is_refused_where_no_quantity_is_left(here: Path) -> None:
+    path = here / "data.csv"
+    path.write_text("rownames,spray,y\n1,A,5\n2,A,6\n3,B,8\n")
+    with pytest.raises(InputError, match=r"column 'spray' of .* has 'A' in line 2"):
+        read_table(path, "y")
+    assert read_contents(path).left_out(["y"]) == {"rownames": "row numbers"}
+
+
+def test_a_constant_may_be_named_like_an_operator(here: Path) -> None:
+    path = here / "data.csv"
+    path.write_text("const,exp,x,y\n1,a,5,1\n1,b,6,2\n1,c,8,4\n")
+    assert read_table(path, "y").left_out == {"const": "constant", "exp": "text"}
+    path.write_text("const,x,y\n1,5,1\n1,6,2\n2,8,4\n")
+    with pytest.raises(InputError, match=r"column 'const' in line 1 of .* is named like an"):
+        read_table(path, "y")
+
+
+def test_the_line_tells_a_drain_current_named_like_an_identifier(here: Path) -> None:
+    current = np.random.default_rng(0).integers(1, 30, 40)
+    frame = pd.DataFrame({"Vgs": np.tile([0.5, 1.0], 20), "Id": current, "y": current**2})
+    frame.to_csv("data.csv", index=False)
+    assert "Id (an identifier, but y follows it)" in read_table("data.csv", "y").notes[0]
+
+
+def test_the_line_tells_a_column_that_the_target_follows(here: Path) -> None:
+    trial, x = np.arange(1.0, 41.0), np.random.default_rng(0).uniform(1, 9, 40)
+    frame = pd.DataFrame({"id": trial, "trial": trial + 0, "x": x, "y": x + trial**0.5})
+    frame.to_csv("data.csv", index=False)
+    follows = "left out: id (row numbers), trial (row numbers, but y follows it); take them with"
+    assert read_table("data.csv", "y").notes[0].startswith(follows)
+    model = SymbolicRegressor(random_state=0, max_expressions=100)
+    with pytest.warns(LeftOutWarning, match=r"trial \(row numbers, but y follows it\); to use"):
+        model.fit(frame[["trial", "x"]], frame["y"])
+    assert model.ignored_columns_ == {"trial": "row numbers"}
+    frame.assign(y=x**2).to_csv("data.csv", index=False)
+    assert "follows" not in read_table("data.csv", "y").notes[0]
+
+
 def test_what_is_constant_in_the_rows_left_is_left_out(here: Path) -> None:
     (here / "data.csv").write_text("a,b,y\n1.5,7,2\n2.5,7,4\n3,7,9\n,8,9\n")
     table = read_table("data.csv", "y", drop_missing=True)
     assert (table.features, table.left_out) == (("a",), {"b": "constant"})
+    assert table.notes[0].startswith("left out: b (constant); take it")
     assert read_table("data.csv", "y", ["a", "b"], drop_missing=True).features == ("a", "b")
 
 

@@ -200,7 +200,7 @@ def test_names_that_are_markup_are_names(studio: Served) -> None:
 @pytest.mark.parametrize(
     ("question", "fields"),
     [
-        ({}, ["column:text", "column:gaps", "column:big"]),
+        ({}, ["column:gaps", "column:big"]),
         ({"features": ["a"]}, []),
         ({"features": ["a", "gaps"], "drop_missing": True}, []),
         ({"features": ["a"], "target": None}, ["target"]),

@@ -13,6 +13,7 @@ from symseek.errors import InputError, name_shown
 from symseek.files.source import Source
 
 __all__ = [
+    "is_date",
     "nameless",
     "not_a_number",
     "refuse_bad_weights",
@@ -51,13 +52,18 @@ def not_a_number(where: str, value: object) -> tuple[str, str]:
     shown = repr(text if len(text) <= SHOWN else text[:SHOWN] + "...")
     if text.strip().casefold() in ("true", "false"):
         return f"{shown} in {where}", "write 1 for true and 0 for false"
-    if isinstance(value, _TIMES) or _DATE.fullmatch(text):
+    if isinstance(value, _TIMES) or is_date(text):
         advice = "turn dates into numbers, such as days since the start"
         return f"the date {shown} in {where}", advice
     if _GROUPED.fullmatch(text):
         advice = "write decimals with a point, and thousands without a separator"
         return f"{shown} in {where}", advice
     return f"{shown} in {where}, which is not a number", "replace it by a number"
+
+
+def is_date(cell: str) -> bool:
+    """Whether a cell is a date, or a time of day."""
+    return _DATE.fullmatch(cell) is not None
 
 
 def refuse_non_finite(source: Source, name: str, values: Floats, rows: NDArray[np.intp]) -> None:

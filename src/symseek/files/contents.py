@@ -18,10 +18,12 @@ from symseek.errors import InputError
 from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import ROWS_AT_A_TIME, Delimited
 from symseek.files.limits import MOST_TABLE, NUMBER, TooLarge
+from symseek.files.naming import names_identifier
 from symseek.files.parquet import Parquet
-from symseek.files.roles import names_identifier, roles
+from symseek.files.roles import roles
 from symseek.files.source import CellError
 from symseek.files.tables import open_table
+from symseek.files.texts import text_columns
 
 __all__ = ["Column", "Contents", "read_contents"]
 
@@ -98,17 +100,20 @@ class Contents:
     def left_out(self, beside: Collection[str]) -> dict[str, str]:
         """The columns, but those beside, that a search does without unless asked, and why."""
         others = [at for at, name in enumerate(self.names) if name not in beside]
-        names = [self.names[at] for at in others]
-        texts = [self.columns[at].text is not None for at in others]
-        numbers = [at for at, text in zip(others, texts, strict=True) if not text]
-        found = roles(
-            [self.columns[at].values for at in numbers], [self.names[at] for at in numbers]
-        )
-        why = {self.names[numbers[at]]: reason for at, reason in found.items()}
-        for name, text in zip(names, texts, strict=True):
-            if text and names_identifier(name) and len(names) > 1:
-                why[name] = "an identifier"
-        return {name: why[name] for name in names if name in why}
+        texts = [self.names[at] for at in others if self.columns[at].text is not None]
+        numbers = [at for at in others if self.columns[at].text is None]
+        names = [self.names[at] for at in numbers]
+        why = text_columns(self, texts, texts) if texts else {}
+        alone = all(names_identifier(name) for name in why)
+        found = roles([self.columns[at].values for at in numbers], names, alone)
+        if len(found) == len(names):
+            why = {}  # these are all, or none is left but text, which is then to be told
+        why |= {names[at]: reason for at, reason in found.items()}
+        return {self.names[at]: why[self.names[at]] for at in others if self.names[at] in why}
+
+    def head(self, count: int) -> list[list[str]]:
+        """The first rows as text."""
+        return self.file.head(count)
 
     def where(self, row: int) -> str:
         """The place in the file of a row, in words."""

@@ -10,58 +10,37 @@ therefore recognised by their name and their values together: 1, 2, 3, ... in a 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import name_shown
+from symseek.files.naming import Hint, hint
 
-__all__ = ["left_out_note", "names_identifier", "roles", "with_reasons"]
+__all__ = ["left_out_note", "roles", "with_followed", "with_reasons"]
 
 Floats = NDArray[np.float64]
 
 _LISTED = 12  # columns that a sentence names
 _MANY = 10  # different numbers that are no coincidence
+_FEW = 3  # groups; two tell a treatment from its control
+_YEARS = 1500, 2200
+_SURPRISE = 4.5  # standard deviations
+_RANKED = 2000  # rows, and
+_BESIDE = 50  # columns beside, that tell whether a target follows a column
+_WEAK = {Hint.GROUP, Hint.THING, Hint.COUNTED, Hint.RUN, Hint.COUNTER}
 _LARGEST = 2.0**53  # float64 has every whole number up to here
 
-# What is numbered. Such a word alone names the number of each.
-_THINGS = {
-    *("subject", "subj", "sample", "case", "obs", "observation", "patient", "participant"),
-    *("person", "respondent", "individual", "specimen", "animal", "student", "user", "customer"),
-    *("client", "employee", "household", "passenger"),
-}
-# Names of row numbers, and of quantities too.
-_COUNTERS = {
-    *("row", "line", "record", "entry", "item", "seq", "sequence", "counter", "run", "trial"),
-    *("test", "experiment", "measurement"),
-}
-# With these before it, "no" or "number" is no quantity either, such as in "serial number".
-_NUMBERED = {
-    *_THINGS,
-    *_COUNTERS,
-    *("serial", "s", "sl", "sr", "lfd", "order", "ticket", "invoice", "account", "phone"),
-    *("batch", "lot", "part"),
-}
-_NUMBER = {"no", "nr", "num", "number"}
-_INDICES = {"index", "idx"}
-# Whatever stands before them.
-_IDENTIFIERS = {
-    *("id", "ids", "uid", "uuid", "guid", "rowid", "key", "code", "zip", "zipcode", "postcode"),
-    *("plz", "ssn", "barcode", "isbn", "rowname", "rownames"),
-}
-_UNNAMED = re.compile(r"unnamed: 0(\.\d+)?|\.\.\.1|level_0|_c0|__index_level_0__|")
-_BRACKETS = re.compile(r"\[[^]]*\]|\([^)]*\)")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-_GLUED = re.compile(r"(\w+?)(id|no|nr|num|number|code|index|idx|names?)")
 
-
-def roles(columns: Sequence[Floats] | Floats, names: Sequence[str] | None = None) -> dict[int, str]:
+def roles(
+    columns: Sequence[Floats] | Floats, names: Sequence[str] | None = None, alone: bool = True
+) -> dict[int, str]:
     """Which columns [n, N] are no quantities, by their places, and why.
 
     nan stands for a missing value. Where there are no names, only constants and copies are told
-    from quantities. If no column would be left, those that vary stay.
+    from quantities. If no column would be left, those that vary stay; where the table has others,
+    which are not `alone`, only those stay that may be quantities.
 
     >>> table = np.array([[1, 58, 3], [2, 59, 3], [3, 60, 3], [4, 62, 3]], dtype=float)
     >>> roles(table.T, ["rownames", "height", "group"])
@@ -79,24 +58,17 @@ def roles(columns: Sequence[Floats] | Floats, names: Sequence[str] | None = None
             found[at] = "constant"
         elif names is not None and (why := _numbering(names[at], column, given)) is not None:
             numbers[at] = why
+    if names is not None and _is_unnamed_in_r(columns, names):
+        numbers[0] = "row numbers"
     left = found | numbers
     named = [at for at in range(len(columns)) if names is None or names[at]]
     if not set(named) - set(left):  # nothing would be left
-        kept = [at for at in named if at in numbers] or named
+        varying = [at for at in named if at in numbers]
+        weak = [at for at in varying if names is not None and hint(names[at]) in _WEAK]
+        kept = weak or (varying or named if alone else [])
         left = {at: why for at, why in left.items() if at not in kept}
     left |= _copies(columns, left, names)
     return dict(sorted(left.items()))
-
-
-def names_identifier(name: str) -> bool:
-    """Whether a column of this name is an identifier, if it holds no quantity.
-
-    >>> [names_identifier(name) for name in ("PatientID", "rownames", "zip code", "", "serial no.")]
-    [True, True, True, True, True]
-    >>> [names_identifier(name) for name in ("x", "time", "atomic number", "fluid", "price index")]
-    [False, False, False, False, False]
-    """
-    return _hint(name) in ("identifier", "number", "index", "unnamed")
 
 
 def with_reasons(left_out: Mapping[str, str], most: int = _LISTED) -> str:
@@ -123,63 +95,156 @@ def left_out_note(left_out: Mapping[str, str]) -> tuple[str, ...]:
         return ()
     named = [name for name in left_out if name]
     them = "it" if len(named) == 1 else "them"
+    if set(left_out.values()) <= {"text", "dates"}:
+        return (f"left out: {with_reasons(left_out)}; turn {them} into numbers to use {them}",)
     advice = f"; take {them} with `features` or `all_columns`" if named else ""
     return (f"left out: {with_reasons(left_out)}{advice}",)
 
 
+def with_followed(
+    left_out: Mapping[int, str],
+    columns: Sequence[Floats] | Floats,
+    names: Sequence[str],
+    target: Floats,
+    called: str,
+) -> dict[str, str]:
+    """Why columns are left out, by their names, and which of them the target follows.
+
+    >>> trial, x = np.arange(1.0, 41.0), np.sin(np.arange(40.0))
+    >>> with_followed({0: "row numbers"}, [trial, x], ["trial", "x"], 3 / trial + x, "y")
+    {'trial': 'row numbers, but y follows it'}
+    """
+    beside = [columns[at] for at in range(len(columns)) if at not in left_out][:_BESIDE]
+    remark = f", but {name_shown(called)} follows it"
+    return {
+        names[at]: why + remark * _is_followed(names[at], columns[at], target, beside)
+        for at, why in left_out.items()
+    }
+
+
+def _is_followed(name: str, column: Floats, target: Floats, beside: Sequence[Floats]) -> bool:
+    """Whether a target goes up or down with a column left out, beyond those that are not.
+
+    Only of names that quantities have, too: any table may be sorted by its target.
+    """
+    said = hint(name)
+    if said in (None, Hint.UNNAMED, Hint.NUMBERED, Hint.ROW, Hint.NUMBER):
+        return False
+    if said is Hint.IDENTIFIER and name.casefold() != "id":
+        return False
+    if said is Hint.IDENTIFIER and _counts(column):
+        return False
+    some = np.unique(np.linspace(0, len(column) - 1, _RANKED).astype(int))
+    table = np.column_stack([each[some] for each in (target, column, *beside)])
+    table = table[~np.isnan(table).any(axis=1)]
+    free = len(table) - table.shape[1] - 2  # degrees of freedom
+    if free < 1:
+        return False
+    ranks = np.column_stack([_ranks(each) for each in table.T])
+    known = np.column_stack([np.ones(len(ranks)), ranks[:, 2:]])
+    left = ranks[:, :2] - known @ np.linalg.lstsq(known, ranks[:, :2], rcond=None)[0]
+    sizes = np.sqrt((left**2).mean(axis=0))
+    if (sizes < 1e-3 * len(ranks)).any():  # the others say all about it
+        return False
+    correlation = (left[:, 0] * left[:, 1]).mean() / sizes.prod()
+    return bool(abs(np.arctanh(np.clip(correlation, -1, 1) * (1 - 1e-9))) * free**0.5 > _SURPRISE)
+
+
+def _ranks(values: Floats) -> Floats:
+    """The rank of each; equal values have the mean of theirs."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[places], dtype=np.float64)
+
+
 def _numbering(name: str, column: Floats, given: Floats) -> str | None:
     """Why a column that varies is no quantity, by its name and its values together."""
-    hint = _hint(name)
-    if hint is None or not _are_numbers(given):
+    said = hint(name)
+    if said is None or not _are_numbers(given):
         return None
     if _counts(column):
         return "row numbers"
-    if hint == "identifier":
+    if said is Hint.IDENTIFIER:
         return "an identifier"
-    different = len(np.unique(given)) == len(given)
-    if hint == "unnamed" or (hint == "number" and len(given) >= _MANY and name != "NO"):
-        return "an identifier" if different else None
-    if hint in ("number", "index") and name != "NO":  # which is nitric oxide
-        return "an identifier" if different and _numbers_rows(given) else None
+    values = np.unique(given)
+    if len(values) < len(given):
+        return _repeated(said, column, given, values)
+    if said is Hint.SUBJECT:
+        return "an identifier"
+    if said in (Hint.UNNAMED, Hint.NUMBER) and (said is Hint.UNNAMED or len(given) >= _MANY):
+        return "an identifier"
+    if said in (Hint.NUMBER, Hint.INDEX):
+        return "an identifier" if _numbers_rows(given) else None
+    steps = np.diff(column)
+    if said in (Hint.ROW, Hint.RUN, Hint.COUNTER):
+        regular = len(steps) > 1 and (steps == steps[0]).all() and steps[0] > 0
+        if regular and (steps[0] == 1 or said is Hint.ROW):
+            return "row numbers"
+        return "row numbers" if said is Hint.ROW and _rises(given) else None
+    consecutive = np.ptp(values) + 1 == len(values) and values[0] in (0, 1)
+    return "an identifier" if consecutive or _rises(given) else None
+
+
+def _repeated(said: Hint, column: Floats, given: Floats, values: Floats) -> str | None:
+    """Why numbers of which some are equal are no quantity."""
+    many = len(values) >= (_MANY if said is Hint.COUNTED else _FEW)
+    if said is Hint.SUBJECT:
+        return "an identifier"
+    if not many or said in (Hint.UNNAMED, Hint.ROW, Hint.COUNTER):
+        return None
+    if said is not Hint.COUNTED and _restarts(column):
+        return "row numbers of groups" if said in (Hint.NUMBER, Hint.INDEX) else "group numbers"
+    if said in (Hint.NUMBER, Hint.INDEX):
+        return None
+    torn = 1 + np.count_nonzero(np.diff(given)) - len(values)  # blocks that go on further down
+    if not torn and _is_dense(values):
+        return "group numbers"
+    if said is Hint.GROUP:
+        consecutive = np.ptp(values) + 1 == len(values) and values[0] in (0, 1)
+        uneven = len(values) >= _MANY and len(np.unique(np.diff(values))) > 2
+        blocks = uneven and torn <= len(values) / _MANY and len(given) >= 2 * len(values)
+        return "group numbers" if consecutive or blocks else None
     return None
 
 
-def _hint(name: str) -> str | None:
-    """What a name says: an identifier, a number, an index or a counter of something."""
-    if _UNNAMED.fullmatch(name.casefold()):
-        return "unnamed"
-    words = _words(name)
-    if not words:
-        return None
-    *before, last = words
-    numbered = all(word in _NUMBERED for word in before)
-    if last in _IDENTIFIERS or (before and numbered and last in _NUMBER | _INDICES):
-        return "identifier"
-    if last in ("name", "names") and before == ["row"]:
-        return "identifier"
-    if before:
-        return None
-    if last in _THINGS:
-        return "identifier"
-    if last in _NUMBER:
-        return "index" if last == "number" else "number"
-    return "index" if last in _INDICES else "counter" if last in _COUNTERS else None
+def _is_unnamed_in_r(columns: Sequence[Floats] | Floats, names: Sequence[str]) -> bool:
+    """Whether a first column `X` has the row numbers that R wrote without a name.
 
-
-def _words(name: str) -> list[str]:
-    """The words of a name in lower case, without what is in brackets.
-
-    >>> _words("PatientID"), _words("sample_no. [1]"), _words("rowid"), _words("#")
-    (['patient', 'id'], ['sample', 'no'], ['row', 'id'], ['no'])
+    Beside columns with names as short, X is one of the quantities.
     """
-    plain = _CAMEL.sub(" ", _BRACKETS.sub(" ", name)).casefold()
-    plain = re.sub(r"#|№|\bn°", " no ", plain)
-    found: list[str] = []
-    for word in re.findall(r"[^\W_]+", plain):
-        glued = _GLUED.fullmatch(word)
-        apart = glued is not None and glued[1] in _NUMBERED and word not in _NUMBERED
-        found += list(glued.groups()) if glued is not None and apart else [word]
-    return found
+    if names[:1] != ["X"] and names[:1] != ("X",):
+        return False
+    others = [name for name in names[1:] if len(name) > 1 and not name[1:].isdecimal()]
+    return len(columns[0]) >= _MANY and len(others) == len(names) - 1 > 0 and _counts(columns[0])
+
+
+def _rises(given: Floats) -> bool:
+    """Whether different numbers rise down the rows, and few of those between are left out."""
+    gaps = len(given) >= _MANY and np.ptp(given) < 3 * len(given) and not _are_years(given)
+    return bool((np.diff(given) > 0).all() and (gaps or _is_dense(given)))
+
+
+def _is_dense(values: Floats) -> bool:
+    """Whether different numbers in order leave out few, as numbers of things do, and not sizes."""
+    span = np.ptp(values)
+    dense = span + 1 == len(values) or (values[0] >= 100 and span < 3 * len(values))
+    return bool(dense) and not _are_years(values)
+
+
+def _are_years(values: Floats) -> bool:
+    return bool(_YEARS[0] <= values.min() and values.max() <= _YEARS[1])
+
+
+def _restarts(column: Floats) -> bool:
+    """Whether a column counts from 0 or 1 again and again."""
+    starts = column == column[0]
+    after = np.diff(column)
+    return bool(
+        column[0] in (0.0, 1.0)
+        and np.count_nonzero(starts) > 1
+        and ((after == 1) | starts[1:]).all()
+        and not starts[1:][after == 0].any()
+    )
 
 
 def _are_numbers(given: Floats) -> bool:

@@ -50,5 +50,8 @@ class Source(Protocol):
     def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers [N, k] of some columns; nan where one is missing."""
 
+    def head(self, count: int) -> list[list[str]]:
+        """The first rows as text; a missing value is one of `MISSING`."""
+
     def where(self, row: int) -> str:
         """The place in the file of a row, counted from 0, in words."""

@@ -30,9 +30,11 @@ from symseek.files.delimited import Delimited
 from symseek.files.heading import as_delimiter, tidy
 from symseek.files.limits import MOST_TABLE
 from symseek.files.lines import COMPRESSED
+from symseek.files.naming import names_identifier
 from symseek.files.parquet import Parquet
-from symseek.files.roles import left_out_note, names_identifier, roles
+from symseek.files.roles import left_out_note, roles, with_followed
 from symseek.files.source import Source
+from symseek.files.texts import text_columns
 from symseek.model import Layout
 from symseek.tokens import RESERVED
 
@@ -103,11 +105,11 @@ def read_table(
 ) -> TrainingTable:
     """Read a target and its features: all other quantities, unless some columns are chosen.
 
-    Row numbers, identifiers, constants and copies are no quantities, and left out; `left_out` names
-    others to leave out instead, and {} none. The delimiter of a text table is guessed unless it is
-    given, as are decimal commas. Rows with a missing value in one of these columns are refused, or
-    left out by `drop_missing`. A compressed table, or Parquet, may take `max_table_size` bytes when
-    it is read.
+    Row numbers, identifiers, constants, copies and text are no quantities, and left out; `left_out`
+    names others to leave out instead, and {} none. The delimiter of a text table is guessed
+    unless it is given, as are decimal commas. Rows with a missing value in one of these columns are
+    refused, or left out by `drop_missing`. A compressed table, or Parquet, may take
+    `max_table_size` bytes when it is read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -137,9 +139,9 @@ def training_table(
     beside = [target] if weights is None else [target, weights]
     decided = left_out is not None or features is not None
     if features is None:
-        names, values, left_out = _quantities(source, beside, left_out)
+        names, values, left_out, remarks = _quantities(source, beside, left_out)
     else:
-        names, left_out = _feature_names(source, beside, features), {}
+        names, left_out, remarks = _feature_names(source, beside, features), {}, {}
         values = _values(source, [*names, *beside])
     rows, dropped = _whole_rows(source, [*names, *beside], values, drop_missing)
     values = _taken(values, rows)
@@ -163,45 +165,69 @@ def training_table(
         target,
         source.path,
         Layout(tuple(map(source.names.index, names)), source.first_row),
-        (*source.notes, *left_out_note(left_out), *dropped),
+        (*source.notes, *left_out_note({**left_out, **remarks}), *dropped),
         left_out,
     )
 
 
 def _quantities(
     source: Source, beside: Sequence[str], left_out: Mapping[str, str] | None
-) -> tuple[tuple[str, ...], Floats, dict[str, str]]:
+) -> tuple[tuple[str, ...], Floats, dict[str, str], dict[str, str]]:
     """The quantities beside the target, the numbers of all of these, and what is left out and why.
 
-    What is to be left out may be known already, from when a run began.
+    What is to be left out may be known already, from when a run began. The reasons come twice, at
+    last with the remark that the target follows a column.
     """
     _refuse_beside(source, beside)
     found = dict(left_out or {})
     names = [name for name in source.names if name not in beside and name not in found]
     # R and pandas give no name to a first column that numbers the rows.
-    _refuse_names(source, names[1:] if names[:1] == [""] == [source.names[0]] else names, beside)
-    while True:
-        try:
-            values = _values(source, [*names, *beside], optional=names)
-            break
-        except _TextColumn as error:
-            free = left_out is None or not error.name  # one without a name can never be used
-            if not free or error.name not in names or not names_identifier(error.name):
-                raise
-            if len(names) == 1:
-                raise
-            found[error.name] = "an identifier"
-            names.remove(error.name)
+    unnamed = names[:1] == [""] == [source.names[0]]
+    _refuse_number(source, names[1:] if unnamed else names, beside)
+    if "" in names[unnamed:]:
+        _refuse_name(source, "")
+    values, texts = _without_text(source, names, beside, left_out is not None)
+    found |= texts
+    names = [name for name in names if name not in texts]
+    columns, target = values.T[: len(names)], values[:, len(names)]
+    others: dict[int, str] = {}
     if left_out is None or "" in names:
-        others = roles(values.T[: len(names)], names)
-        found |= {names[at]: why for at, why in others.items() if left_out is None or not names[at]}
-    kept = [at for at, name in enumerate(names) if name not in found]
-    if "" in names and "" not in found:
-        raise nameless(source, 0)
-    if len(kept) < len(names):
+        others = roles(columns, names, all(map(names_identifier, texts)))
+    if left_out is not None:
+        others = {at: why for at, why in others.items() if not names[at]}
+    if texts and len(others) == len(names):
+        text = [name for name in texts if not names_identifier(name)]
+        _values(source, text, optional=text)  # says what is wrong with them
+    kept = [at for at in range(len(names)) if at not in others]
+    for at in kept:
+        _refuse_name(source, names[at])
+    found |= {names[at]: why for at, why in others.items()}
+    remarks = with_followed(others, columns, names, target, beside[0])
+    if others:
         values = values[:, [*kept, *range(len(names), values.shape[1])]]
     ordered = {name: found[name] for name in source.names if name in found}
-    return tuple(names[at] for at in kept), values, ordered
+    return tuple(names[at] for at in kept), values, ordered, remarks
+
+
+def _without_text(
+    source: Source, names: Sequence[str], beside: Sequence[str], known: bool
+) -> tuple[Floats, dict[str, str]]:
+    """The numbers of the columns that are no text, and why the others are left out.
+
+    Where it is `known` what to leave out, only a column without a name, which is never used, is.
+    """
+    texts: dict[str, str] = {}
+    while True:
+        left = [name for name in names if name not in texts]
+        try:
+            return _values(source, [*left, *beside], optional=left), texts
+        except _TextColumn as error:
+            if error.name not in left or (known and error.name):
+                raise
+            found = text_columns(source, [error.name] if known else left, [error.name])
+            if error.name not in found or not set(left) - set(found):
+                raise
+            texts |= found
 
 
 def read_inputs(
@@ -349,6 +375,13 @@ def _refuse_beside(source: Source, beside: Sequence[str]) -> None:
 
 def _refuse_names(source: Source, names: Sequence[str], beside: Sequence[str]) -> None:
     """Refuse columns that are none, too many, or cannot name variables."""
+    _refuse_number(source, names, beside)
+    for name in names:
+        _refuse_name(source, name)
+
+
+def _refuse_number(source: Source, names: Sequence[str], beside: Sequence[str]) -> None:
+    """Refuse columns that are none or too many."""
     if not names:
         if error := source.misread():
             raise error
@@ -360,8 +393,6 @@ def _refuse_names(source: Source, names: Sequence[str], beside: Sequence[str]) -
             f"{source.path} has {len(names)} feature columns, more than {MOST_COLUMNS}; choose"
             " some with `features`"
         )
-    for name in names:
-        _refuse_name(source, name)
 
 
 def _named(name: str) -> str:

@@ -18,7 +18,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from symseek.arguments import refused, whole
 from symseek.engines.choice import NATIVE, described
 from symseek.errors import InputError, unknown_name
-from symseek.files.roles import roles, with_reasons
+from symseek.files.roles import roles, with_followed, with_reasons
 from symseek.loop import Result, Stopped
 from symseek.model import Model
 from symseek.regression.parameters import (
@@ -193,7 +193,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, inputs, dtype=np.float64)
         before = getattr(self, "_regressions", []) if self.warm_start else []
-        inputs, names = self._quantities(inputs, before)
+        inputs, names = self._quantities(inputs, columns, before)
         if before and not is_seed(self.random_state):
             settings = replace(settings, seed=before[0].settings.seed)
         fresh = [
@@ -214,7 +214,10 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _quantities(
-        self, inputs: NDArray[np.float64], before: Sequence[Regression]
+        self,
+        inputs: NDArray[np.float64],
+        outputs: NDArray[np.float64],
+        before: Sequence[Regression],
     ) -> tuple[NDArray[np.float64], list[str]]:
         """The columns to search in, and their names; a warm start goes on with those it had."""
         given = getattr(self, "feature_names_in_", None)
@@ -227,9 +230,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.ignored_columns_ = {names[at]: why for at, why in left.items()}
         self._used = [at for at in range(len(names)) if at not in left]
         if left:
+            remarks = with_followed(left, inputs.T, names, outputs[:, 0], "y")
             warnings.warn(
-                f"ignored: {with_reasons(self.ignored_columns_)}; to use all columns, set"
-                " `all_columns` to True",
+                f"ignored: {with_reasons(remarks)}; to use all columns, set `all_columns` to True",
                 LeftOutWarning,
                 stacklevel=3,
             )

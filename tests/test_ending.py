@@ -169,6 +169,29 @@ def test_the_command_of_a_search_that_began_anew_is_printed(capsys: Capture, her
     assert Path("again/front.json").read_bytes() == Path("timed/front.json").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("law", "reason"),
+    [
+        (np.sin(3 * LINE) + 0.1 * np.random.default_rng(0).normal(size=len(LINE)), Stopped.EARLY),
+        (LINE * LINE + LINE, Stopped.EXACT),
+    ],
+)
+def test_a_run_that_ended_by_itself_is_repeated_without_its_clock(
+    law: np.ndarray, reason: Stopped, capsys: Capture, here: Path
+) -> None:
+    rows = "\n".join(f"{x},{y}" for x, y in zip(LINE.tolist(), law.tolist(), strict=True))
+    (here / "law.csv").write_text(f"x,y\n{rows}\n")
+    words = ("fit", "law.csv", "--target", "y", "--patience", "2000", "--max-seconds", "1000")
+    said = answer(capsys, *words, "--quiet", "--threads", "1", "--out", "timed")
+    (command,) = re.findall(r"^repeat it: (.+)$", said.out, re.MULTILINE)
+    assert re.search(r"--max-expressions \d+ --max-seconds none", command)
+    once = "--quiet", "--threads", "2", "--out", "again"
+    again = answer(capsys, *shlex.split(command)[1:], *once)
+    assert f": {reason.value}\n" in said.out
+    assert f": {reason.value}\n" in again.out
+    assert Path("again/front.json").read_bytes() == Path("timed/front.json").read_bytes()
+
+
 def test_a_run_whose_time_was_up_continues_with_more(capsys: Capture, here: Path) -> None:
     write_curve(here / "curve.csv")
     answer(capsys, *FIT, "--max-seconds", "0.3", "--quiet", "--out", "run")

@@ -243,6 +243,21 @@ def test_a_neat_number_is_found_in_the_other_form(noise):
     assert found.complexity == start.complexity
 
 
+def test_few_formulas_are_made_neat_and_what_was_proposed_first():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 3, (60, 2))
+    regression = telling(X, np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=60), ["a", "b"])
+    texts = [f"{1 + k / 1e4}*sin({1 - k / 1e4}*a) + 1.01*b + 0.01" for k in range(100)]
+    *others, law = (Program.parse(text, regression.full) for text in texts)
+    others += [Program.parse(f"a*b + {each}(a)", regression.full) for each in ("sin", "exp")]
+    short = Program.parse("sin(a) + b", regression.full)
+    law = Program.parse("1.01*(sin(0.99*a) + b) + 0.01", regression.full)  # as good, and longer
+    kept = regression.telling.contenders([short, *others, law], [law])
+    assert {short, law} <= set(kept)
+    assert not set(others[-2:]) & set(kept)  # longer and worse, with no number to make neat
+    assert 300 < sum(map(len, kept)) <= 600
+
+
 def test_a_mean_of_counts_is_no_fraction():
     y = np.array([3.0, 14, 15, 9, 26, 22] * 3)
     regression = telling(np.arange(18.0)[:, None], y, ["t"])

@@ -342,7 +342,11 @@ def test_a_sentence_that_the_picked_formula_contradicts_is_not_said() -> None:
     [
         (View((product((A, 1), (B, -1)),), C), "c*sin(a/b)", True),
         (View((product((A, 1), (B, -1)),), C), "c*sin(b/a)", True),
-        (View((product((A, 1), (B, -1)),), C), "2.5*c", True),
+        (View((product((A, 1), (B, -1)),), C), "2.5*c", False),
+        (View((A, B)), "2.5", False),
+        (View((A, B)), "sin(a)", False),
+        (View((A, B)), "sin(a) + b", True),
+        (View((A, B)), "a*b", True),
         (View((product((A, 1), (B, -1)),), C), "c*sin(a*b)", False),
         (View((product((A, 1), (B, -1)),), C), "c*c*sin(a/b)", False),
         (View((product((A, 1), (B, -1)),)), "sin(a/b) + 0.0001*c", False),

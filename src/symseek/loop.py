@@ -119,7 +119,7 @@ class Result:
     history: list[Iteration]
     seed: int
     timings: dict[str, float]  # seconds in "sample", "evaluate", "evolve", "train" and "other"
-    repeated_by: int | None = None  # the `max_expressions` that give the same, if the clock cut it
+    repeated_by: int | None = None  # the `max_expressions` that give the same without a clock
 
     @property
     def best(self) -> Entry | None:
@@ -390,8 +390,21 @@ class _Run:
             list(search.state.history),
             search.seed,
             dict(self.clock.timings),
-            search.most,
+            self._repeated_by(found.expressions),
         )
+
+    def _repeated_by(self, expressions: int) -> int | None:
+        """The budget of expressions that gives the same without a clock, if there was one.
+
+        A search that ended by its own rule comes to that rule again before such a budget is spent:
+        it leaves room for all that the last iteration asked for.
+        """
+        budget = self.search.config
+        by_itself = self.stopped in (Stopped.EXACT, Stopped.EARLY, Stopped.REWARD)
+        if self.search.most is not None or budget.max_seconds is None or not by_itself:
+            return self.search.most
+        enough = expressions + max(self.search.margin, self.search.least)
+        return min(enough, budget.max_expressions or enough)
 
 
 def run_together(

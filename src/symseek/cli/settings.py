@@ -83,7 +83,7 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def fit_command(request: FitRequest, result: Result | None = None) -> str:
-    """The command that repeats a fit; one that the clock ended, by its count of expressions."""
+    """The command that repeats a fit; one that had a clock, by its count of expressions."""
     if result is not None and result.repeated_by is not None:
         settings = replace(request.settings, max_seconds=None, max_expressions=result.repeated_by)
         request = replace(request, settings=settings)

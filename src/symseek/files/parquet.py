@@ -66,8 +66,8 @@ class Parquet:
             for group in range(file.num_row_groups):
                 start, end = end, end + file.metadata.row_group(group).num_rows
                 for at, name in enumerate(wanted):
-                    read = file.read_row_group(group, columns=[name], use_threads=False)
-                    table[start:end, at] = _numbers(read.column(name))
+                    table[start:end, at] = _numbers(file, group, name)
+        _release_memory()
         return table
 
     def frame(self) -> DataFrame:
@@ -148,9 +148,17 @@ def _file(path: Path) -> Iterator[Any]:
         raise InputError(f"{path} is not a whole Parquet file ({reason}); save it again") from None
 
 
-def _numbers(column: Any) -> NDArray[np.float64]:
-    """A column's numbers; nan where it has no value."""
+def _numbers(file: Any, group: int, name: str) -> NDArray[np.float64]:
+    """A column's numbers in a group of rows; nan where it has no value."""
     import pyarrow
 
+    column = file.read_row_group(group, columns=[name], use_threads=False).column(name)
     # An integer above 2**53 loses its last digits; that is allowed.
     return np.asarray(column.cast(pyarrow.float64(), safe=False).to_numpy())
+
+
+def _release_memory() -> None:
+    """Give back what pyarrow keeps for the next columns: as much as several take."""
+    import pyarrow
+
+    pyarrow.default_memory_pool().release_unused()

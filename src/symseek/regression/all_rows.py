@@ -27,6 +27,7 @@ __all__ = ["AllRows"]
 
 Floats = NDArray[np.float64]
 
+_BLOCK = 1 << 16  # rows evaluated together
 _DIGITS = 9  # of the longest decimal that is kept as it is
 # The sample's fit is near: a step of Gauss and Newton leaves an error of second order.
 _FIT = FitConfig("least_squares", restarts=0, max_steps=3, rescue=False)
@@ -83,22 +84,28 @@ class AllRows:
         return of(program, self.train), of(program, self.validation) if self.validation else None
 
     def _accuracy(self, program: Program, data: Data) -> Accuracy:
-        small, X = _compact(program, data)
-        return Accuracy.of_values(small.evaluate(X), data, self.reward)
+        return Accuracy.of_values(_values(program, data.X), data, self.reward)
 
     def exact(self, program: Program, tokens: int) -> bool:
         """Whether a program meets every digit of the target in every row, by no chance."""
-        small, X = _compact(program, self.train)
         train = self.train
         digits = Digits.of(Data(train.X[:, :0], train.y, train.weights))
         with np.errstate(all="ignore"):
-            residuals = train.y - small.evaluate(X)
+            residuals = train.y - _values(program, train.X)
         return digits.prove(residuals, len(program), len(program.constants), tokens)
 
 
 def _is_neat(value: float) -> bool:
     """Whether a number is one that was chosen, and not one that was fitted."""
     return any(each.value == value for each in neat_numbers(value, _DIGITS, rare=True))
+
+
+def _values(program: Program, X: Floats) -> Floats:
+    """The values [N], some rows at a time: what is in between takes little memory."""
+    values = np.empty(len(X))
+    for start in range(0, len(X), _BLOCK):
+        values[start : start + _BLOCK] = program.evaluate(X[start : start + _BLOCK])
+    return values
 
 
 def _compact(program: Program, data: Data) -> tuple[Program, Floats]:

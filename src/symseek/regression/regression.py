@@ -355,12 +355,15 @@ class Regression:
         """What has been found so far; `final` refits on all rows and looks for neat numbers."""
         front = seeds.merged_front([each.front for each in self.searches])
         programs = [self.telling.simple(each.program) for each in front]
+        proposed: list[Program] = []
         if final and programs:
             proposed = [self.telling.simple(each) for each in self._shortlist()]
             # How short these are shows once their numbers are neat, so none is left out before.
             tightened = dict.fromkeys([*self.telling.tightened([*programs, *proposed]), *proposed])
             programs = self.telling.refitted(list(tightened), self.telling.scaled)
         programs = [each for each in programs if len(each) <= max(self.longest, _LINE)]
+        if final and programs:
+            programs = self.telling.contenders(programs, proposed)
         if self.settings.constants or not programs:
             programs = [self.telling.number(), *programs]
         programs = [self.telling.in_units(each) for each in programs]

@@ -43,6 +43,9 @@ _NEARLY_EXACT = 1e-9  # of the spread of y
 _STRUCTURE = 0.0005  # the chance at which noise may be taken for more, and no number told neat
 _NEAT = 2.0  # the cost of a number, beyond which it is a fitted one
 _NEAT_ENOUGH = 1.0  # the cost of a number that no other way to write a formula makes neater
+_MADE_NEAT = 600  # tokens of all formulas together; to make numbers neat takes a while for each
+_REWRITTEN = 30  # tokens at most of another way to write a formula, to be made neat
+_GOES_WITH_A_NUMBER = 2  # complexity, where it becomes 0 or 1: its own and that of an operator
 _FINAL_FIT = FitConfig("least_squares", restarts=0, rescue=False)
 
 
@@ -131,6 +134,32 @@ class Telling:
         pairs = zip(fitted.programs, fitted.ok, strict=True)
         return [translated(each, self.full) for each, ok in pairs if ok]
 
+    def contenders(self, programs: list[Program], proposed: list[Program]) -> list[Program]:
+        """Of refitted programs, those that may be on the front once their numbers are neat.
+
+        That is the front as it is, and what fits as well but is longer by no more than neat numbers
+        may save. Of these, what was proposed comes first, then what is longer by the least, until
+        there are too many: by their tokens, not by a clock, so that every machine does the same.
+        """
+        graded = [self.graded(each, self.scaled) for each in programs]
+        front, shapes = self.front(graded), {each.tokens for each in proposed}
+        errors = [_BETTER * self.measure.told(self.measure.of(each)) for each in front]
+        kept = {each.program for each in front}
+        others: list[tuple[bool, int, Program]] = []
+        for each in graded:
+            program, error = each.program, self.measure.told(self.measure.of(each))
+            as_good = (row for row, its in zip(front, errors, strict=True) if its <= error)
+            longer = each.complexity - next(as_good, front[-1]).complexity
+            if program not in kept and longer <= _GOES_WITH_A_NUMBER * len(program.constants):
+                others.append((program.tokens not in shapes, longer, program))
+        room = _MADE_NEAT - sum(map(len, kept))
+        for *_, program in sorted(others, key=lambda each: each[:2]):
+            room -= len(program)
+            if room < 0:
+                break
+            kept.add(program)
+        return [each for each in programs if each in kept]
+
     def neat(self, program: Program) -> Program:
         """The formula with neat numbers, where its error stays or noise makes them likely.
 
@@ -142,9 +171,13 @@ class Telling:
         found = self._neat(program)
         if all(number_cost(value) <= _NEAT_ENOUGH for value in found.constants):
             return found
+        if not (self.measure.exact(program) or self._noisy(program)):
+            return found  # its numbers are no law's
         ways = {written(program, style): None for style in ("best", "expanded")}
-        pairs = [(way, self._neat(way)) for way in ways if way != program]
-        return min([found, *(neat for way, neat in pairs if neat != way)], key=_number_costs)
+        others = [way for way in ways if way != program and len(way) <= _REWRITTEN]
+        pairs = [(way, self._neat(way)) for way in others]
+        changed = [neat for way, neat in pairs if neat != way]
+        return min([found, *changed], key=_number_costs) if changed else found
 
     def _neat(self, program: Program) -> Program:
         """The formula with neat numbers, in the way that it is written."""
@@ -173,19 +206,22 @@ class Telling:
 
         Rounding of the target is noise too, but then all digits must be met, and all numbers told.
         """
-        train, reward = self.train, self.reward
-        squared = isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
-        noisy = self.measure.error(program) > _NEARLY_EXACT  # by more than arithmetic
-        if not (self.constants and squared and noisy):
-            return None
-        if not looks_random(
-            self.measure.residuals(program), self.measure.inputs, chance=_STRUCTURE
-        ):
+        train = self.train
+        if not (self.constants and self._noisy(program)):
             return None
         found = probably_neat(program, train.X, train.y, weights=train.weights)
         neat = simplified(found.program, self.full, train.X) if any(found.neat) else program
         told = any(found.neat) and (not exact or (found.complete and self.measure.exact(neat)))
         return neat if told else None
+
+    def _noisy(self, program: Program) -> bool:
+        """Whether what a formula leaves is noise, of which least squares can tell."""
+        reward = self.reward
+        squared = isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
+        if not (squared and self.measure.error(program) > _NEARLY_EXACT):  # that is arithmetic
+            return False
+        residuals = self.measure.residuals(program)
+        return looks_random(residuals, self.measure.inputs, chance=_STRUCTURE)
 
     def graded(self, program: Program, data: Data) -> Formula:
         """A formula without its text, which takes longer than the rest."""

@@ -2,7 +2,8 @@
 
 A view is found before any formula, from rows that have noise. Before it is reported, the formula
 that was picked is compared with it: along every direction in which the view's columns stay the
-same, the formula, divided by the view's factor, must stay the same too.
+same, the formula, divided by the view's factor, must stay the same too. And it must vary with each
+of these columns: a mere number, or a formula of some of them, is no reason to name them all.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ Floats = NDArray[np.float64]
 _ROWS = 100  # looked at
 _STEP = 1e-4  # of a column's spread, for differences
 _CLOSE = 0.01  # of the slopes: what the rounding of constants makes
+_VARIES = 1e-6  # of the slopes: what counts as a part of them
 _ROUNDING = 1e-9  # of the values: differences that mean nothing
 
 
 def agrees(view: View, program: Program, X: Floats) -> bool:
-    """Whether a program over the table's columns [N, n] depends on them only as the view says.
+    """Whether a program over the table's columns [N, n] depends on them just as the view says.
 
     >>> from symseek import Library
     >>> library = Library(["add", "sub", "sin"], ["a", "b", "c"])
@@ -34,6 +36,8 @@ def agrees(view: View, program: Program, X: Floats) -> bool:
     >>> agrees(view, Program.parse("sin(a - b)", library), X)
     True
     >>> agrees(view, Program.parse("sin(a - c)", library), X)
+    False
+    >>> agrees(view, Program.parse("sin(a)", library), X)
     False
     """
     named = _indices((*view.columns, view.factor))
@@ -46,23 +50,21 @@ def agrees(view: View, program: Program, X: Floats) -> bool:
         own = np.abs(_values(view, program, X)[:, -1:])
         slopes[:, -1] = np.where(np.abs(slopes[:, -1]) > _ROUNDING * own, slopes[:, -1], 0.0)
     told = [each for each in slopes if np.isfinite(each).all()]
-    parts = [part for each in told if (part := _unexplained(each)) is not None]
+    parts = [part for each in told if (part := _parts(each)) is not None]
     if not parts:
         return False
-    left, size = np.sqrt(np.mean(np.square(parts), axis=0))
-    return bool(left <= _CLOSE * size)
+    left, size, *shares = np.sqrt(np.mean(np.square(parts), axis=0))
+    return bool(left <= _CLOSE * size and all(share > _VARIES * size for share in shares))
 
 
-def _unexplained(slopes: Floats) -> tuple[float, float] | None:
-    """Of the last row, how much the others do not make up, and how much there is."""
-    *others, own = slopes
-    size = float(np.abs(own).max())
-    if not others or not size:
-        return size, size
-    numbers = least_squares(np.column_stack(others), own, 1e-9)
+def _parts(slopes: Floats) -> list[float] | None:
+    """Of the last row, how much the others do not make up, how much there is, and each's share."""
+    others, own = slopes[:-1], slopes[-1]
+    numbers = least_squares(others.T, own, 1e-9) if len(others) else np.zeros(0)
     if numbers is None:
         return None
-    return float(np.abs(own - np.column_stack(others) @ numbers).max()), size
+    shares = numbers[:, None] * others
+    return [float(np.abs(each).max()) for each in (own - shares.sum(axis=0), own, *shares)]
 
 
 def _slopes(view: View, program: Program, X: Floats, along: list[int]) -> Floats:

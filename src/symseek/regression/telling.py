@@ -280,7 +280,7 @@ class Telling:
             error = self.measure.told(row[1])
             if not kept or error < _BETTER * kept[-1][1]:
                 kept.append(row)
-            elif row[0].complexity == kept[-1][0].complexity:
+            elif row[0].complexity == kept[-1][0].complexity > 1:  # no column replaces the mean
                 kept[-1] = min(kept[-1], row, key=lambda each: each[2])
             elif _BETTER * error <= kept[-1][1] and row[2] < kept[-1][2] - _BRIEFER:
                 kept[-1] = row

@@ -13,8 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from symseek.algebra.forms import number_cost, written
+from symseek.algebra.forms import ways, written
 from symseek.algebra.neatness import probably_neat
+from symseek.algebra.reading import number_cost
 from symseek.algebra.rounding import rounded
 from symseek.algebra.simplify import exponents_held, reductions, rescaled, simplified, translated
 from symseek.constants import FitConfig
@@ -142,8 +143,7 @@ class Telling:
         found = self._neat(program)
         if all(number_cost(value) <= _NEAT_ENOUGH for value in found.constants):
             return found
-        ways = {written(program, style): None for style in ("best", "expanded")}
-        pairs = [(way, self._neat(way)) for way in ways if way != program]
+        pairs = [(way, self._neat(way)) for way in ways(program)]
         return min([found, *(neat for way, neat in pairs if neat != way)], key=_number_costs)
 
     def _neat(self, program: Program) -> Program:

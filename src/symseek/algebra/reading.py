@@ -28,6 +28,7 @@ _ORDINARY = 2.0  # powers of ten that a number may be from 1 without a price
 _NAMED = 1.5  # the price of a number with a name, such as 1/(4*pi); a fitted number costs more
 _SAME = 1e-14  # numbers that differ by less, relatively, are one
 _FITTED_BASE = 8.0  # the price of a fitted number to a variable power: exp is what people write
+_SIGN = 0.5  # the price of a number below 0
 _HIDDEN = 0.5  # the price of a number in brackets
 _HIDDEN_WIDTH = 3.0  # the price of a number that is no width, inside exp
 _OTHER_UNIT = 4.0  # the price of a bracket below a line that is not in units of its first term
@@ -37,6 +38,7 @@ _NESTED = 3.5  # the price of a fraction below the line of another
 _PRODUCT = 3.0  # the price of a number before a column that is one only times that before a bracket
 _PRODUCT_OFFSET = 5.0  # the same of an addend, which is not in units of a column
 _RATIO = 2.0  # the price of two numbers in a bracket whose ratio is neat
+_LATE = 3.0  # the price of a number that other factors are before
 _TWO_ROOTS = 1.5  # the price of a root of a number before another root
 _SMALL = 0.01  # part of an offset that the numbers after it are, where those are corrections
 _LARGEST_BASE = 10.0  # whole numbers to a variable power: 2**x and 10**x stay
@@ -172,6 +174,7 @@ class Reading(Writer):
     def _of_factors(self, one: Written, other: Written) -> float:
         """The price of numbers in a product of two."""
         price = _RATIO * any(map(self._hides_a_ratio, (one, other)))
+        price += _LATE * (self._name(other) == "mul" and self._front(other) != 1.0)
         front = self._front(one)
         price += _TWO_ROOTS * (self._name(other) == "sqrt" and is_root(front, _SAME))
         return price + self._after_number(front, other)
@@ -333,7 +336,8 @@ class Reading(Writer):
         return frozenset(token for token in tokens if token in self._variables)
 
     def number(self, value: float) -> Written:
-        return Written((self._constant,), (value,), (1.0 + number_cost(value), 0.0))
+        sign = _SIGN * (value < 0.0)
+        return Written((self._constant,), (value,), (1.0 + number_cost(value) + sign, 0.0))
 
     def program(self, total: Sum) -> Program:
         self._whole = total

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from run_helpers import Capture
 from strategies import programs
 from symseek import SymbolicRegressor
-from symseek.algebra.forms import reading_cost, text, written
+from symseek.algebra.forms import text, written
+from symseek.algebra.reading import reading_cost
 from symseek.algebra.simplify import reductions
 from symseek.cli import main
 from symseek.errors import InputError
@@ -48,6 +49,36 @@ def formula_of(program: Program) -> Formula:
         # numbers far from 1 that hide one of its size
         ("4.0712345e-5*(x**2 + 49245.7123)*sqrt(L)", "(2.00491 + 4.07123e-5*x**2)*sqrt(L)"),
         ("3.71234e-7*(x + 2345678.9)*y*m", "y*m*(0.870796 + 3.71234e-7*x)"),
+        # numbers that mean something only times that before the bracket
+        ("0.5*m*(v**2 + 19.62*h)", "9.81*m*h + 1/2*m*v**2"),
+        ("9.75172*m*(0.0518338*v**2 + h) + 3.1", "9.75172*m*h + 0.505469*m*v**2 + 3.1"),
+        ("0.125379*(x**2 + 16)*sqrt(L)", "2.00606*(1 + 1/16*x**2)*sqrt(L)"),
+        ("0.0126577*sqrt(L*(x**2 + 25104.3))", "2.00553*sqrt(L*(1 + 3.98338e-5*x**2))"),
+        ("0.0002094*x*(393.7 - (y/v)**2)/v", "x*(0.0824408 - 0.0002094*(y/v)**2)/v"),
+        ("0.0302632*(cos(x) + 3.63399)", "0.0302632*cos(x) + 0.109976"),
+        # plateaus, and the places where half of them is reached
+        ("38.3673/(exp(-0.31*x) + 0.0408163)", "939.999/(1 + 24.5*exp(-0.31*x))"),
+        ("5.28531/(0.935002**x + 0.0729399)", "72.4612/(1 + 13.7099*exp(-0.0672066*x))"),
+        ("25.7799/(1/x**2.1234 + 0.282914)", "91.1227/(1 + (1.81234/x)**2.1234)"),
+        ("321.7/(x**2.1234 + 3.53456)", "91.0156/(1 + (x/1.81232)**2.1234)"),
+        ("91.1*x**2.1234/(x**2.1234 + 3.53)", "91.1*x**2.1234/(x**2.1234 + 3.53)"),
+        ("5.12345/(sin(x) + 1.23457)", "4.14999/(1 + 0.809999*sin(x))"),
+        ("0.0169603*x/(4113.14*x + 1)", "4.12344e-6*x/(x + 0.000243123)"),
+        ("x/(163307*x + 3.97036)", "6.12344e-6*x/(x + 2.43122e-5)"),
+        ("1.92123*x*y/(23.4125*v - x)", "0.08206*x*y/(v - 0.0427122*x)"),
+        ("-174.599/(1 - 0.000620505*x)", "281382/(x - 1611.59)"),
+        ("3.4567/(exp(0.23456*x) - 1)", "3.4567/(exp(0.23456*x) - 1)"),
+        # fractions below the line of another
+        ("1/(1/x + 0.0123)", "x/(1 + 0.0123*x)"),
+        ("70.4431/((y + 1.70922)/x + 0.791438)", "89.0065*x/(x + 1.26352*y + 2.15964)"),
+        ("2.51/(y/x**2 + 3.2/x)", "2.51*x**2/(3.2*x + y)"),
+        # signs
+        ("22.8085/(v*(1/x - 0.0490324))", "465.172*x/(v*(20.3947 - x))"),
+        # numbers with odd names
+        ("4.429446918070020*sqrt(h)", "sqrt(19.62*h)"),
+        ("4.5e-7*(x + 2222222.2)**2", "(1490.71 + 0.00067082*x)**2"),
+        ("2.4*x/(x + 1.5384615384615385)", "2.4*x/(x + 1.53846)"),
+        ("2*x/(x + 1.5384615384615385)", "2*x/(x + 20/13)"),
         # brackets in brackets
         (
             "x*(x*(39.6123 - x) - 176.123*0.9077123**x)",
@@ -68,6 +99,10 @@ def formula_of(program: Program) -> Formula:
             "4.4123e-9*exp(0.140172*log(x)*(24.6022 - log(x)))",
             "7.18177*exp(-((log(x) - 12.3011)/2.67097)**2)",
         ),
+        (
+            "5.12345*exp(-0.140145*(x - 12.3123)**2 - 0.273445*(y - 6.51234)**2)",
+            "5.12345*exp(-((x - 12.3123)/2.67123)**2 - ((y - 6.51234)/1.91234)**2)",
+        ),
         ("3.1/(x**2 - 24.6*x + 160.0)", "3.1/((x - 12.3)**2 + 8.71)"),
         # what is well as it is
         ("x*(y + h)", "x*(y + h)"),
@@ -83,7 +118,11 @@ def formula_of(program: Program) -> Formula:
     ],
 )
 def test_written_as_people_do(formula, expected):
-    assert text(written(law(formula))) == expected
+    program = law(formula)
+    found = written(program)
+    assert text(found) == expected
+    X = np.random.default_rng(0).uniform(0.5, 3.0, (40, len(NAMES)))
+    assert found.evaluate(X) == pytest.approx(program.evaluate(X), rel=1e-9, nan_ok=True)
 
 
 def test_styles_are_offered_and_others_refused():
@@ -256,6 +295,34 @@ def test_few_formulas_are_made_neat_and_what_was_proposed_first():
     assert {short, law} <= set(kept)
     assert not set(others[-2:]) & set(kept)  # longer and worse, with no number to make neat
     assert 300 < sum(map(len, kept)) <= 600
+
+
+@pytest.mark.parametrize(
+    ("start", "law", "expected"),
+    [
+        (
+            "38.4/(exp(-0.311*x) + 0.041)",
+            lambda x, _: 940 / (1 + 24.5 * np.exp(-0.31 * x)),
+            "940/(1 + 24.5*exp(-0.31*x))",
+        ),
+        (
+            "25.8/(1/x**2.12 + 0.283)",
+            lambda x, _: 91.1 / (1 + (1.81 / x) ** 2.12),
+            "91.1/(1 + (1.81/x)**2.12)",
+        ),
+        (
+            "0.125*(x**2 + 15.9)*sqrt(y)",
+            lambda x, y: 2.006 * np.sqrt(y) * (1 + x**2 / 16),
+            "2.006*(1 + 1/16*x**2)*sqrt(y)",
+        ),
+    ],
+)
+def test_neat_numbers_are_found_with_brackets_divided_by_their_constant(start, law, expected):
+    X = np.random.default_rng(0).uniform(0.5, 9.0, (80, 2))
+    regression = telling(X, np.round(law(*X.T), 6), ["x", "y"])
+    told, program = regression.telling, Program.parse(start, regression.full)
+    (fitted,) = told.refitted([program], regression.train)
+    assert told.formula(told.neat(told.simple(fitted))).text == expected
 
 
 def test_a_mean_of_counts_is_no_fraction():

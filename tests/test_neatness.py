@@ -189,3 +189,10 @@ def test_what_is_told_fits_nearly_as_well(values, form, noise, rows, seed):
     allowed = told * 4.5**2 / max(rows - len(program.constants), 1)
     assert result.after <= result.before * (1 + allowed) * (1 + 1e-9)
     assert np.mean((result.program.evaluate(X) - y) ** 2) == pytest.approx(result.after)
+
+
+def test_the_one_of_a_divided_bracket_is_not_fitted():
+    x = np.linspace(0.1, 3.0, 200)
+    y = 2.0064 * (1 + x**2 / 16) + 0.001 * np.random.default_rng(0).normal(size=200)
+    program = Program.parse("2.0063*(1 + 0.06252*x**2)")
+    assert probably_neat(program, x[:, None], y).names[1:] == ("1", "1/16")

@@ -232,9 +232,9 @@ def _roles(program: Program) -> list[str]:
 
 
 def _fitted(program: Program, roles: Sequence[str]) -> tuple[int, ...]:
-    """The constants that come of a fit: exponents of roots and of products do not."""
+    """The constants that come of a fit: exponents of roots and of products, and 1, do not."""
     return tuple(
         at
         for at, (value, role) in enumerate(zip(program.constants, roles, strict=True))
-        if role != "exponent" or not (value * _STRUCTURAL).is_integer()
+        if value != 1.0 and (role != "exponent" or not (value * _STRUCTURAL).is_integer())
     )

@@ -31,6 +31,7 @@ __all__ = [
     "by_chance",
     "distance",
     "is_multiple",
+    "is_root",
     "multiple",
     "naming_cost",
     "neat_numbers",
@@ -223,7 +224,7 @@ def distance(neat: Neat, value: float) -> float:
 def is_multiple(value: float, closeness: float) -> bool:
     """Whether a positive number has a name with a unit in it: `neat_numbers` in a moment.
 
-    >>> is_multiple(3 / (8 * math.pi), 1e-14), is_multiple(math.sqrt(19.62), 1e-14)
+    >>> is_multiple(3 / (8 * math.pi), 1e-14), is_multiple(math.sqrt(2.0) / 3, 1e-14)
     (True, True)
     >>> is_multiple(0.75, 1e-14), is_multiple(0.1193662, 1e-14)
     (False, False)
@@ -234,8 +235,17 @@ def is_multiple(value: float, closeness: float) -> bool:
     above = value / sizes[:, None] * np.arange(1, _PI_DENOMINATOR + 1)
     near = np.rint(above)
     allowed = (near > 0) & (near <= most) & (np.arange(1, _PI_DENOMINATOR + 1) <= most)
-    if (allowed & (np.abs(above - near) <= closeness * above)).any():
-        return True
+    return bool((allowed & (np.abs(above - near) <= closeness * above)).any())
+
+
+def is_root(value: float, closeness: float) -> bool:
+    """Whether a positive number is the square root of a decimal of few digits.
+
+    >>> is_root(math.sqrt(19.62), 1e-14), is_root(4.42945, 1e-14)
+    (True, False)
+    """
+    if not _SMALLEST < value < _LARGEST:
+        return False
     square = float(f"{value * value:.{_ROOT_DIGITS - 1}e}")
     root = root_of(Neat("", Fraction(repr(square))))
     return root is not None and math.isclose(root.value, value, rel_tol=closeness)

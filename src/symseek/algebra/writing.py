@@ -35,7 +35,7 @@ _BRACKET, _FUNCTION, _ROOT = 10**6, 10**6 + 1, 10**6 + 2  # among factors; lette
 _MANY_DIGITS = 7  # a number of more characters counts as one of so many: it is a fitted one
 _LARGEST_SHIFT = 10.0  # of the argument of exp
 _SMALLEST = 1e-300  # its inverse is still a float
-_DENOMINATORS, _LARGEST_NUMERATOR, _SAME = range(1, 13), 99, 1e-14
+_DENOMINATORS, _LARGEST_NUMERATOR, _SAME = (*range(1, 13), 16), 99, 1e-14
 _PLAIN_DENOMINATOR = 4  # ninths count as one more character: they read less easily than a decimal
 
 
@@ -44,6 +44,7 @@ class Written:
     tokens: tuple[int, ...]
     constants: tuple[float, ...]
     cost: tuple[float, float]  # complexity, digits
+    arguments: tuple[Written, ...] = ()
 
 
 @lru_cache(maxsize=4096)
@@ -86,14 +87,14 @@ class Writer:
         token = self.library.index(name)
         tokens = (token, *(t for each in arguments for t in each.tokens))
         constants = tuple(c for each in arguments for c in each.constants)
-        complexity = self.library.tokens[token].complexity
-        return Written(
-            tokens,
-            constants,
-            (
-                complexity + sum(each.cost[0] for each in arguments),
-                sum(each.cost[1] for each in arguments),
-            ),
+        return Written(tokens, constants, self.cost(name, arguments), arguments)
+
+    def cost(self, name: str, arguments: tuple[Written, ...]) -> tuple[float, float]:
+        """The cost of an operator of these arguments."""
+        complexity = self.library.tokens[self.library.index(name)].complexity
+        return (
+            complexity + sum(each.cost[0] for each in arguments),
+            sum(each.cost[1] for each in arguments),
         )
 
     def number(self, value: float) -> Written:
@@ -144,7 +145,7 @@ class Writer:
         """A coefficient times a product; the number may go into a bracket, the sign too."""
         if not product:
             return self.number(coefficient)
-        ways = [self.fraction(*each) for each in self._in_other_sizes(coefficient, product)]
+        ways = [self.fraction(*each) for each in self.in_other_sizes(coefficient, product)]
         for at, (base, power) in enumerate(product):
             if coefficient < 0 and power % 2 == 1:
                 turned = self._turned(base)
@@ -174,18 +175,21 @@ class Writer:
                     return Call("exp", (Sum(offset, exponent.terms),))
         return None
 
-    def _in_other_sizes(self, coefficient: float, product: Product) -> list[tuple[float, Product]]:
+    def in_other_sizes(self, coefficient: float, product: Product) -> list[tuple[float, Product]]:
         """The same, first with brackets in which the simplest term has no number before it."""
         size, changed = coefficient, product
         with suppress(*undone):
             for at, (base, power) in enumerate(product):
                 if isinstance(base, Group) and abs(coefficient) != 1.0:
-                    simplest = min(base.inside.terms, key=lambda term: self._simplicity(term[1]))
-                    unit = abs(simplest[0])
+                    unit = abs(self.simplest(base.inside)[0])
                     size = number(size * unit**power)
                     changed = _with(changed, at, Group(scaled(base.inside, 1.0 / unit)))
             return [(size, changed), (coefficient, product)][changed == product :]
         return [(coefficient, product)]
+
+    def simplest(self, total: Sum) -> tuple[float, Product]:
+        """The term of a bracket that has no number before it."""
+        return min(total.terms, key=lambda term: self._simplicity(term[1]))
 
     def _simplicity(self, product: Product) -> tuple[int, int]:
         return len(self.fraction(1.0, product).tokens), min(map(self._rank, product))

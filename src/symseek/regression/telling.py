@@ -13,8 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from symseek.algebra.forms import number_cost, written
+from symseek.algebra.forms import ways, written
 from symseek.algebra.neatness import probably_neat
+from symseek.algebra.reading import number_cost
 from symseek.algebra.rounding import rounded
 from symseek.algebra.simplify import exponents_held, reductions, rescaled, simplified, translated
 from symseek.constants import FitConfig
@@ -173,8 +174,7 @@ class Telling:
             return found
         if not (self.measure.exact(program) or self._noisy(program)):
             return found  # its numbers are no law's
-        ways = {written(program, style): None for style in ("best", "expanded")}
-        others = [way for way in ways if way != program and len(way) <= _REWRITTEN]
+        others = [way for way in ways(program) if len(way) <= _REWRITTEN]
         pairs = [(way, self._neat(way)) for way in others]
         changed = [neat for way, neat in pairs if neat != way]
         return min([found, *changed], key=_number_costs) if changed else found
@@ -277,11 +277,13 @@ class Telling:
         )
         kept: list[tuple[Formula, float, float]] = []
         for row in rows:
-            error = self.measure.told(row[1])
+            error, complexity = self.measure.told(row[1]), row[0].complexity
             if not kept or error < _BETTER * kept[-1][1]:
                 kept.append(row)
-            elif row[0].complexity == kept[-1][0].complexity > 1:  # no column replaces the mean
-                kept[-1] = min(kept[-1], row, key=lambda each: each[2])
+            elif complexity == kept[-1][0].complexity > 1:  # no column replaces the mean
+                better = len(kept) < 2 or error < _BETTER * kept[-2][1]
+                if better and row[2] < kept[-1][2]:
+                    kept[-1] = row
             elif _BETTER * error <= kept[-1][1] and row[2] < kept[-1][2] - _BRIEFER:
                 kept[-1] = row
             if row[0].exact:  # nothing is better

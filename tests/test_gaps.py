@@ -54,6 +54,10 @@ def test_what_is_finite_between_the_rows_has_none(text: str) -> None:
     assert find_gap(Program.parse(text, ONE), X) is None
 
 
+def test_one_row_has_no_neighbours() -> None:
+    assert find_gap(Program.parse("1.0/(x - 2.5)", ONE), X[:1]) is None
+
+
 def test_an_undefined_stretch_between_rows_is_found() -> None:
     gap = find_gap(Program.parse("sqrt((x - 3.5)*(x - 4.5))", ONE), X)
     assert gap is not None

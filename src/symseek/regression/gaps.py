@@ -128,7 +128,7 @@ def _lines(X: Floats) -> tuple[Floats, Floats]:
         order = np.lexsort((*X.T, column))
         pairs.append(np.column_stack([order[:-1], order[1:]]))
     every = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
-    every = every[:: -(-len(every) // _MOST)]
+    every = every[:: max(1, -(-len(every) // _MOST))]
     return X[every[:, 0]], X[every[:, 1]]
 
 

@@ -41,6 +41,7 @@ Floats = NDArray[np.float64]
 _WAVES = ("sin", "cos", "tan")
 _MOST = 2_000  # rows that formulas are refitted on
 _NEGLIGIBLE = 1e-3  # a weight, of which the mean is 1
+_FEWEST = 2  # rows that count, with fewer of which none can be held out
 _FEW = 100  # rows at most, for an F test to overrule the description
 _MANY = 50  # rows at least, for held-out rows to shorten the pick
 _UNLIKELY = 0.005  # the chance, for the numbers of a longer formula to mean nothing
@@ -86,6 +87,8 @@ p = 0.004)')
     """
     shortest = measure.elbow(programs, errors)
     if not isinstance(measure.reward, ErrorReward) or measure.exact(programs[shortest]):
+        return Choice(shortest)
+    if np.count_nonzero(measure.data.weights > _NEGLIGIBLE) < _FEWEST:
         return Choice(shortest)
     return _Tests(programs, errors, measure, threads, engine).choice(shortest)
 

@@ -40,6 +40,7 @@ from symseek.structure.agreement import agrees
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.guard import guarded
 from symseek.structure.proposals import MOST_ROWS, SHARE, Proposals
+from symseek.structure.view import View
 from symseek.tokens import Library
 
 __all__ = ["Regression", "simple_programs"]
@@ -256,9 +257,15 @@ class Regression:
         view = proposals.found if isinstance(proposals, Proposals) else None
         if view is None or not view.holds_in(self.scales.inputs):
             return None
-        if self._picked is not None and not agrees(view, self._picked, self.telling.train.X):
-            return None
-        return f"as far as the rows show, {view.told(self.target)}"
+        return f"as far as the rows show, {view.told(self.target)}" if self._agrees(view) else None
+
+    def _agrees(self, view: View) -> bool:
+        """Whether the formula that was picked last depends on the columns as a view says."""
+        try:
+            with guarded():
+                return self._picked is None or agrees(view, self._picked, self.telling.train.X)
+        except NoProposals:
+            return False
 
     def run(
         self,

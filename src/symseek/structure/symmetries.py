@@ -356,6 +356,8 @@ def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
         gaps = np.sqrt(np.maximum(squares, 0.0)) / lengths(halves * sizes, axis=1)
         if gaps.max() < known.close:
             view = _stretched(known.view, pivots, halves)
+            if not view.columns and view.factor == ONE:  # y varies
+                continue
             yield _Step(float(gaps.max()), len(pivots), int((halves % 2 != 0).sum()), view)
 
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from symseek.engines.interface import Engine
 from symseek.programs import Program
-from symseek.regression.gaps import Gap, find_gap, parts
+from symseek.regression.gaps import Gap, Lines, find_gap, parts
 from symseek.regression.held_out import blocks, folds, held_out_losses, rows_follow_each_other
 from symseek.regression.measure import Measure, fitted_numbers
 from symseek.regression.residual_tests import f_test, worst_signs
@@ -112,6 +112,7 @@ class _Tests:
         counted = np.flatnonzero(measure.data.weights > _NEGLIGIBLE)
         self.data = measure.data.rows(counted).sampled(_MOST, seed=0)
         self.threads, self.engine = threads, engine
+        self._lines = Lines(self.data.X)
         self._gaps: dict[int, Gap | None] = {}
 
     def choice(self, shortest: int) -> Choice:
@@ -237,7 +238,7 @@ class _Tests:
 
     def _gap(self, row: int) -> Gap | None:
         if row not in self._gaps:
-            self._gaps[row] = find_gap(self.programs[row], self.data.X)
+            self._gaps[row] = find_gap(self.programs[row], self._lines)
         return self._gaps[row]
 
     def _gap_is_real(self, row: int) -> bool:

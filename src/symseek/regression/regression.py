@@ -9,6 +9,7 @@ The estimator and the command line are both thin covers of this.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -78,6 +79,7 @@ class Regression:
         weights: Floats | None = None,
         layout: Layout | None = None,
     ) -> None:
+        began = time.perf_counter()
         self.settings = settings = settings or Settings()
         self.target = target
         self.layout = layout
@@ -108,6 +110,7 @@ class Regression:
             ]
         self.search = self.searches[0]  # that runs, or ran last
         self._picked: Program | None = None  # by the last model
+        self._spent = time.perf_counter() - began  # seconds, which count as those of the search
 
     def _scales(self, data: Data) -> Scales:
         columns = len(self.full.variables)
@@ -305,7 +308,10 @@ class Regression:
             if started is not None and self.search is self.searches[0]:
                 started()
 
-        return self.search.run(callback, begin if self.search.iteration == 0 else None)
+        if self.search.iteration:
+            return self.search.run(callback)
+        spent = self._spent if self.search is self.searches[0] else 0.0
+        return self.search.run(callback, begin, spent)
 
     @property
     def _left(self) -> int | None:

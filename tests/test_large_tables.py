@@ -221,7 +221,7 @@ def test_the_first_formulas_are_there_before_structure_is_looked_for() -> None:
 
 
 def test_the_first_line_of_a_large_table_is_shown_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_MANY_ROWS", 100)
+    monkeypatch.setattr(progress, "_LARGE", 100)
     X = np.random.default_rng(0).uniform(1, 3, (200, 2))
     found, out = fit(X, X[:, 0] + 0.1 * np.sin(9 * X[:, 1])), io.StringIO()
     lines: list[str] = []

@@ -405,8 +405,8 @@ def run_together(
 ) -> list[Result]:
     """Run searches side by side, each until its own end; none depends on the others.
 
-    What is to be done `before` the first step may be ended by Ctrl-C as well. It counts as time, and
-    so do the seconds that were `spent` earlier, but there is one step at least.
+    What is to be done `before` the first step may be ended by Ctrl-C as well. It counts as time, as
+    do the seconds that were `spent` earlier, but there is one step at least.
 
     Those that share an engine take their steps in one call to it. Ctrl-C ends all of them with the
     best so far. If a callback raises, its error passes through and each search keeps its state.

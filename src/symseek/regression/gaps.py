@@ -145,7 +145,7 @@ def _neighbours(X: Floats) -> NDArray[np.intp]:
         pairs.append(np.column_stack([order[:-1], order[1:]]))
     every = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
     every = every[(X[every[:, 0]] != X[every[:, 1]]).any(axis=1)]
-    return every[:: max(1, -(-len(every) // _MOST))]
+    return np.asarray(every[:: max(1, -(-len(every) // _MOST))])
 
 
 def find_gap(program: Program, X: Floats | Lines) -> Gap | None:
@@ -211,7 +211,8 @@ def _size(program: Program, X: Floats) -> float:
         if not arguments:
             number = this.value if constant is None else constant
             return math.inf if number is None else abs(number)
-        size = _BOUNDS.get(this.name, lambda *_: math.inf)(*arguments)
+        bound = _BOUNDS.get(this.name)
+        size = math.inf if bound is None else bound(*arguments)
         return size if size < _LARGEST else math.inf
 
     return program.fold(combine)

@@ -125,7 +125,7 @@ def _rows_for_triples(rows: int, columns: int) -> int:
 
 def _powers(places: Floats, degree: int) -> Floats:
     """Polynomials of places [N] up to a degree [N, degree]."""
-    return _standard(legvander(places, degree)[:, 1:])
+    return _standard(np.asarray(legvander(places, degree)[:, 1:], dtype=np.float64))
 
 
 def _alone(places: Floats, counted: Floats, check: Callable[[], None]) -> Floats:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from symseek import InputError, Library, Search
 from symseek.data import Data
@@ -92,6 +96,32 @@ def test_merged_rows_stand_for_those_they_were() -> None:
     assert np.array_equal(merged.X, other.X)
     assert np.array_equal(merged.y, other.y)
     assert merged.weights == pytest.approx(other.weights)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 40), st.integers(1, 4), st.integers(1, 5))
+def test_rows_are_merged_as_by_numpy(seed: int, rows: int, columns: int, values: int) -> None:
+    draw = np.random.default_rng(seed)
+    table = draw.choice([-0.0, 0.0, 1.5, -2.0, 1e-300][:values], (rows, columns + 1))
+    weights = draw.integers(0, 3, rows) + np.eye(rows)[0]
+    data = Data(table[:, :-1], table[:, -1], weights)
+    merged = data.merged()
+    unique, first, same = np.unique(table + 0.0, axis=0, return_index=True, return_inverse=True)
+    summed = np.bincount(same.ravel(), weights)
+    kept = summed > 0
+    found = np.column_stack([merged.X, merged.y])
+    assert found.tobytes() == unique[kept].tobytes()
+    assert np.array_equal(merged.place, first[kept])
+    assert np.array_equal(merged.weights, summed[kept] * (kept.sum() / summed.sum()))
+
+
+def test_a_table_is_merged_with_one_copy_of_it() -> None:
+    X = np.random.default_rng(0).normal(size=(2_000, 30))
+    data = Data(X, X[:, 0], np.ones(2_000))
+    tracemalloc.start()
+    data.merged()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 1.5 * X.nbytes
 
 
 def test_rows_without_weight_are_left_out_when_merged() -> None:

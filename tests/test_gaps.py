@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracle.residual_tests import has_gap
 from symseek.model import full_library
 from symseek.programs import Program
-from symseek.regression.gaps import find_gap
+from symseek.regression.gaps import Lines, find_gap
 
 ONE, TWO = full_library(["x"]), full_library(["a", "b"])
 X = np.array([[1.0], [2.0], [3.0], [5.0], [7.0], [10.0]])
@@ -47,11 +47,16 @@ def test_a_pole_between_rows_is_found(text: str, at: float) -> None:
         "sin(x - 4.2)/(x - 4.2)",
         "tan(0.1*x)",
         "log(x)",
+        "sin(2.0)**x",
         "(x - 2.5)*log((x - 2.5)**2)",
     ],
 )
 def test_what_is_finite_between_the_rows_has_none(text: str) -> None:
     assert find_gap(Program.parse(text, ONE), X) is None
+
+
+def test_one_row_has_no_neighbours() -> None:
+    assert find_gap(Program.parse("1.0/(x - 2.5)", ONE), X[:1]) is None
 
 
 def test_an_undefined_stretch_between_rows_is_found() -> None:
@@ -81,3 +86,22 @@ def test_poles_are_found_as_by_looking_very_closely(place: float, form: str) -> 
     program = Program.parse(form.format(c=place), ONE)
     # A pole at one of the points of the grid would be missed by neither.
     assert (find_gap(program, X) is not None) == has_gap(program, X[:, 0])
+
+
+def test_only_lines_along_named_columns_are_looked_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = full_library([f"x{at}" for at in range(300)])
+    draw = np.random.default_rng(0)
+    rows, sorted_along = draw.uniform(0, 1, (40, 300)), []
+    real = np.lexsort
+
+    def lexsort(keys: np.ndarray) -> np.ndarray:
+        sorted_along.append(len(keys))
+        return real(keys)
+
+    monkeypatch.setattr(np, "lexsort", lexsort)
+    lines = Lines(rows)
+    texts = ("1.0/(x7 - x9)", "x9 + 1.0/(x7 - 0.5)", "sqrt(x7*x9 - 0.3)", "exp(x1)*sin(x2) - 3.0")
+    found = [find_gap(Program.parse(text, wide), lines) for text in texts]
+    assert [each is not None for each in found] == [True, True, True, False]
+    assert all(each.at.shape == (300,) for each in found if each is not None)
+    assert sorted_along == [2]  # once for the first three, and not for what is always defined

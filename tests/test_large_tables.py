@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symseek import Evolution, SymbolicRegressor, presets
+from symseek import Evolution, SymbolicRegressor, loop, presets
 from symseek.algebra.threads import one_blas_thread
 from symseek.data import Data
 from symseek.files.tables import read_table
+from symseek.loop import Stopped
 from symseek.model import Accuracy, full_library
 from symseek.programs import Program
 from symseek.regression import progress, regression
@@ -171,6 +173,35 @@ def test_the_search_leaves_seconds_for_what_comes_after_it() -> None:
     assert found.search.config.max_seconds == pytest.approx(95, abs=0.01)
 
 
+@pytest.mark.parametrize("part", ["merged", "_guessed"])
+def test_what_comes_before_the_search_counts_as_time(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so does what comes before its first step; that step is done in any case."""
+    now = [0.0]
+    clock = SimpleNamespace(perf_counter=lambda: now[0])
+    monkeypatch.setattr(loop, "time", clock)
+    monkeypatch.setattr(regression, "time", clock)
+    owner = Data if part == "merged" else Regression
+    real = getattr(owner, part)
+
+    def slow(*given: Any) -> Any:
+        now[0] += 60.0
+        return real(*given)
+
+    def started() -> None:
+        now[0] += 50.0
+
+    monkeypatch.setattr(owner, part, slow)
+    settings = Settings(max_expressions=None, max_seconds=100, structure=False)
+    found = Regression(WIDE[:200, :2], CROSSED[:200], ["a", "b"], settings)
+    now[0] += 1_000.0  # of the caller's own
+    result = found.run(started=started)
+    assert result.stopped is Stopped.TIME
+    assert len(result.history) == 1
+    assert result.seconds == pytest.approx(110.0)
+
+
 # --- the first formulas
 
 
@@ -190,7 +221,7 @@ def test_the_first_formulas_are_there_before_structure_is_looked_for() -> None:
 
 
 def test_the_first_line_of_a_large_table_is_shown_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_MANY_ROWS", 100)
+    monkeypatch.setattr(progress, "_LARGE", 100)
     X = np.random.default_rng(0).uniform(1, 3, (200, 2))
     found, out = fit(X, X[:, 0] + 0.1 * np.sin(9 * X[:, 1])), io.StringIO()
     lines: list[str] = []

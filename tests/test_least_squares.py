@@ -55,6 +55,24 @@ def test_a_bent_formula_comes_to_its_minimum():
             assert ((moved.evaluate(data.X) - y) ** 2).sum() > fit.squares
 
 
+def test_errors_that_overflow_are_infinite():
+    x = 1e-20 * np.arange(1.0, 9.0)
+    data = Data(x[:, None], 1e145 * np.resize([1.0, -1.0], 8), np.ones(8))
+    fit = LeastSquares.of(Program.parse("1e165*x"), data, (0,))
+    assert fit is not None
+    assert fit.errors[0] == np.inf
+
+
+def test_what_has_no_inverse_is_not_fitted(monkeypatch):
+    def fails(*given):
+        raise np.linalg.LinAlgError("Singular matrix")
+
+    monkeypatch.setattr(np.linalg, "inv", fails)
+    x = np.arange(1.0, 9.0)
+    data = Data(x[:, None], x**2, np.ones(8))
+    assert LeastSquares.of(Program.parse("2.0*x"), data, (0,)) is None
+
+
 def test_a_constant_that_is_held_makes_the_other_more_certain():
     rng = np.random.default_rng(0)
     x = rng.uniform(1, 2, 100)

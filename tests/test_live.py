@@ -26,7 +26,7 @@ def read(name: str, folder: Path = Path()) -> Any:
 
 @pytest.fixture
 def hunt() -> Regression:
-    return search(method="dsr")
+    return search(method="dsr", max_seconds=600.0)
 
 
 def test_a_watcher_sees_how_far_a_search_is(hunt: Regression, monkeypatch: Any) -> None:
@@ -41,6 +41,7 @@ def test_a_watcher_sees_how_far_a_search_is(hunt: Regression, monkeypatch: Any) 
     assert [each["expressions"] for each in seen] == [each.expressions for each in result.history]
     assert {each["state"] for each in seen} == {"searching"}
     assert all(each["most"] == hunt.search.config.max_expressions for each in seen)
+    assert all(each["max_seconds"] == hunt.settings.max_seconds for each in seen)
     assert all(0 < each["share"] <= 1 for each in seen)
     watch.telling()
     assert read(PROGRESS_FILE)["state"] == "telling"

@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
+from pyarrow import parquet
+from pyarrow.lib import ArrowMemoryError
 
 from run_helpers import SHORT, Capture, answer, write_table
 from studio_helpers import serving
+from symseek import _native
 from symseek.data import Data
+from symseek.engines.native import NativeEngine
 from symseek.studio.app import Studio
 
 
@@ -32,6 +37,51 @@ def test_the_command_line_says_what_to_do(
     assert said.err.count("\n") == 1
     for part in ("not enough memory", "--sample-rows", "--features"):
         assert part in said.err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ArrowMemoryError("malloc of size 64 failed"),
+        OSError("error creating thread: Resource temporarily unavailable"),
+    ],
+)
+def test_a_parquet_file_too_large_for_the_memory_is_not_called_damaged(
+    error: Exception, tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*given: Any, **options: Any) -> Any:
+        raise error
+
+    table = tmp_path / "table.parquet"
+    pandas.DataFrame({"x": [1.0, 2.0, 4.0], "y": [1.0, 3.0, 4.0]}).to_parquet(table)
+    monkeypatch.setattr(parquet.ParquetFile, "read_row_group", fails)
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", fails)
+    said = answer(capsys, "fit", table, "--target", "y", *SHORT)
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "not enough memory" in said.err
+    with serving(tmp_path) as studio:
+        status, sentence = studio.refused("/api/tables/table.parquet", method="GET")
+    assert (status, "not enough memory" in sentence) == (507, True)
+
+
+def test_fewer_threads_are_used_where_no_more_can_be_started(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real, asked = _native.Pool, []
+
+    def pool(threads: int) -> Any:
+        asked.append(threads)
+        if threads > most:
+            raise RuntimeError("Resource temporarily unavailable")
+        return real(threads)
+
+    monkeypatch.setattr(_native, "Pool", pool)
+    most = 1
+    NativeEngine(threads=5)
+    assert asked == [5, 2, 1]
+    most = 0
+    with pytest.raises(MemoryError, match="no thread can be started"):
+        NativeEngine(threads=1)
 
 
 def test_the_studio_answers_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

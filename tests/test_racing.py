@@ -26,7 +26,7 @@ from symseek import (
 )
 from symseek.data import Data
 from symseek.evaluation import Grader, data_grader
-from symseek.front import Front
+from symseek.front import Entry, Front
 from symseek.racing import Racer
 from symseek.rewards import ErrorReward, reward_named
 from symseek.runs import checkpoint
@@ -180,6 +180,20 @@ def test_ways_to_write_one_formula_do_not_go_on() -> None:
     assert graded.final is not None
     assert graded.final.tolist()[:2] == [False, False]
     assert not graded.final[3]
+
+
+def test_an_infinite_loss_of_a_row_without_weight_warns_of_nothing() -> None:
+    X = np.linspace(1, 3, 600)[:, None]
+    library = Library(["add", "div", "sub", 1.0], ["x"])
+    weights = np.append(0.0, np.ones(599))
+    search = Search(library, X, X[:, 0] ** 2, SearchConfig(racing=QUICK), weights=weights, seed=1)
+    racer = racer_of(search)
+    rung = racer.rungs[0]
+    zero = np.flatnonzero(rung.data.weights == 0)
+    assert len(zero)
+    undefined = Program.parse("x/(x - 1.0)", library)
+    rung._remember([Entry(undefined, 0.5, 5, 1)])
+    assert undefined in rung._known
 
 
 def test_a_program_undefined_on_one_row_is_invalid_once_all_rows_are_seen() -> None:

@@ -68,13 +68,42 @@ def test_rows_without_weight_do_not_count() -> None:
     assert screened(X, y, weights) == [3]
 
 
-@given(st.integers(0, 2**32), st.integers(3, 6), st.integers(20, 60))
-def test_the_scores_are_those_of_one_product_at_a_time(seed: int, columns: int, rows: int) -> None:
+def checked() -> None:
+    """Nothing to check."""
+
+
+@given(st.integers(0, 2**32), st.integers(3, 6), st.integers(20, 60), st.integers(1, 7))
+def test_the_scores_are_those_of_one_product_at_a_time(
+    seed: int, columns: int, rows: int, block: int
+) -> None:
     draw = np.random.default_rng(seed)
     powers = draw.normal(size=(columns, rows, 2))
     powers[0, :, 1] = 0.0  # of a column with two values
     counted = draw.normal(size=rows)
-    pairs = screening._in_pairs(powers, counted)
+    pairs = screening._in_pairs(powers, counted, checked, block)
     assert np.allclose(pairs, oracle.in_pairs(powers, counted), rtol=1e-9)
-    triples = screening._in_triples(powers[:, :, 0].T, counted)
+    triples = screening._in_triples(powers[:, :, 0].T, counted, checked)
     assert np.allclose(triples, oracle.in_triples(powers[:, :, 0].T, counted), rtol=1e-9)
+
+
+def test_of_five_thousand_columns_those_that_show_most_are_paired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows, columns, work, checks, sizes = 150, 5_000, 5e7, [], []
+    monkeypatch.setattr(screening, "_PAIR_WORK", work)
+    real = screening._scored
+
+    def scored(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        sizes.append((left.shape[1], right.shape[1]))
+        return real(left, right)
+
+    monkeypatch.setattr(screening, "_scored", scored)
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(rows, columns))
+    y = X[:, 3] + X[:, 4_321] + 0.1 * draw.normal(size=rows)
+    places = np.array([screening._places(x) for x in X.T])
+    found = screening._found(places, screening._scores(y), np.ones(rows), lambda: checks.append(1))
+    assert np.flatnonzero(found).tolist() == [3, 4_321]
+    assert sum(rows * a * b for a, b in sizes if a > 1) <= work
+    assert max(a * b for a, b in sizes) < 10 * rows * columns  # what is in memory at a time
+    assert len(checks) > columns

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from symseek import FitConfig, Program, Programs, fit_constants
 from symseek.model import Model
 from symseek.regression.regression import Regression
+from symseek.regression.selection import chosen
 from symseek.regression.settings import Settings
 
 Floats = NDArray[np.float64]
@@ -319,3 +320,13 @@ def test_the_same_pick_with_any_number_of_threads() -> None:
         formulas = [telling.formula(Program.parse(each, telling.full)) for each in texts]
         choices.add(telling.pick(formulas, "auto")[0])
     assert len(choices) == 1
+
+
+def test_where_one_row_has_nearly_all_the_weight_nothing_is_held_out() -> None:
+    x = np.arange(1.0, 61.0)[:, None]
+    y = np.sin(x[:, 0]) + x[:, 0] + np.random.default_rng(0).normal(size=60)
+    weights = np.append(np.full(59, 1e-9), 1.0)
+    regression = Regression(x, y, ["x"], Settings(), weights=weights)
+    front = [Program.parse(each, regression.full) for each in ("60.0", "x", "sin(x) + 0.99*x")]
+    errors = [regression.measure.error(each) for each in front]
+    assert 0 <= chosen(front, errors, regression.measure).row < 3

@@ -86,10 +86,7 @@ class Data:
             raise InputError("all rows that were drawn have weight 0; give weights to more rows")
         weights = weights * (len(chosen) / weights.sum())
         place = None if self.place is None else self.place[chosen]
-        X = np.empty((len(chosen), self.X.shape[1]))  # row after row, however the table lies
-        for at, column in enumerate(self.X.T):
-            X[:, at] = column[chosen]
-        return Data(X, self.y[chosen], weights, place)
+        return Data(_taken(self.X, chosen), self.y[chosen], weights, place)
 
     def counted(self) -> Data:
         """The rows that have a weight; no copy where all have one."""
@@ -101,17 +98,14 @@ class Data:
 
         So a row given twice counts exactly as one of weight 2. Where rows stood is kept beside.
         """
-        table = np.column_stack([self.X, self.y])
-        table[table == 0.0] = 0.0  # -0.0 is 0.0
-        rows, first, same = np.unique(table, axis=0, return_index=True, return_inverse=True)
-        weights = np.bincount(same.ravel(), weights=self.weights, minlength=len(rows))
-        kept = np.flatnonzero(weights > 0)
-        return Data(
-            np.ascontiguousarray(rows[kept, :-1]),
-            np.ascontiguousarray(rows[kept, -1]),
-            weights[kept] * (len(kept) / weights.sum()),
-            first[kept],
-        )
+        first, same = _equal_rows([*self.X.T, self.y])
+        weights = np.bincount(same, weights=self.weights, minlength=len(first))
+        kept = weights > 0
+        first, total = first[kept], weights.sum()
+        y = self.y[first] + 0.0  # -0.0 is 0.0
+        X = _taken(self.X, first)
+        X += 0.0
+        return Data(X, y, weights[kept] * (len(first) / total), first)
 
     def split(self, share: float, seed: int) -> tuple[Data, Data | None]:
         """Training rows, and validation rows drawn at random: a share of all."""
@@ -228,6 +222,39 @@ class Scales:
     def none(cls, columns: int) -> Scales:
         """Everything stays as it is."""
         return cls(np.ones(columns), 1.0)
+
+
+def _taken(X: Floats, chosen: NDArray[np.intp]) -> Floats:
+    """Some rows of X [N, n], row after row in memory, however the table lies."""
+    rows = np.empty((len(chosen), X.shape[1]))
+    for at, column in enumerate(X.T):
+        rows[:, at] = column[chosen]
+    return rows
+
+
+def _equal_rows(columns: Sequence[Floats]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The first of each group of equal rows, and the group of every row [N].
+
+    Groups are in the order of the first column, and where that has equal values of the next.
+
+    >>> first, same = _equal_rows([np.array([2.0, 1.0, 2.0, 1.0]), np.array([5.0, 7.0, 5.0, 6.0])])
+    >>> first.tolist(), same.tolist()
+    ([3, 1, 0], [2, 1, 2, 0])
+    """
+    order = np.argsort(columns[0], kind="stable")
+    values = columns[0][order]
+    begins = np.append(True, values[1:] != values[:-1])  # a group of rows that are equal so far
+    for column in columns[1:]:
+        tied = np.flatnonzero(~(begins & np.append(begins[1:], True)))
+        if not len(tied):
+            break
+        values = column[order[tied]]
+        again = np.lexsort((values, np.cumsum(begins)[tied]))
+        order[tied], values = order[tied[again]], values[again]
+        begins[tied[1:]] |= values[1:] != values[:-1]
+    same = np.empty(len(order), dtype=np.intp)
+    same[order] = np.cumsum(begins) - 1
+    return order[begins], same
 
 
 def _numbers(values: ArrayLike, what: str) -> Floats:

@@ -182,10 +182,10 @@ class LoopState:
 class Clock:
     """The seconds of a search, stage by stage."""
 
-    def __init__(self, state: LoopState) -> None:
+    def __init__(self, state: LoopState, spent: float = 0.0) -> None:
         self.seconds = state.seconds
         self.timings = dict(state.timings)
-        self._last = time.perf_counter()
+        self._last = time.perf_counter() - spent
 
     @property
     def now(self) -> float:
@@ -315,14 +315,17 @@ class Looped:
         raise NotImplementedError
 
     def run(
-        self, callback: Callback | None = None, before: Callable[[], object] | None = None
+        self,
+        callback: Callback | None = None,
+        before: Callable[[], object] | None = None,
+        spent: float = 0.0,
     ) -> Result:
         """Search until a budget is spent, the reward is reached, or the callback returns true.
 
         The callback is asked once an iteration. Ctrl-C ends it with the best so far. If the
         callback raises, its error passes through and the search keeps its state.
         """
-        return run_together([self], [callback], before)[0]
+        return run_together([self], [callback], before, spent)[0]
 
     def tally(self, clock: Clock) -> Tally:
         """The front and the budget, for a step to go on with."""
@@ -411,10 +414,12 @@ def run_together(
     searches: Sequence[Looped],
     callbacks: Sequence[Callback | None] | None = None,
     before: Callable[[], object] | None = None,
+    spent: float = 0.0,
 ) -> list[Result]:
     """Run searches side by side, each until its own end; none depends on the others.
 
-    What is to be done `before` the first step may be ended by Ctrl-C as well.
+    What is to be done `before` the first step may be ended by Ctrl-C as well. It counts as time, as
+    do the seconds that were `spent` earlier, but there is one step at least.
 
     Those that share an engine take their steps in one call to it. Ctrl-C ends all of them with the
     best so far. If a callback raises, its error passes through and each search keeps its state.
@@ -423,14 +428,14 @@ def run_together(
     for search in searches:
         search.interrupted = search.most = None
     runs = [
-        _Run(search, callback, Clock(search.state))
+        _Run(search, callback, Clock(search.state, spent))
         for search, callback in zip(searches, asked, strict=True)
     ]
     try:
         if before is not None:
             before()
         for run in runs:
-            run.clock, run.stopped = Clock(run.search.state), run.search.finished
+            run.stopped = run.search.finished
         while going := [run for run in runs if run.stopped is None]:
             for engine in dict.fromkeys(run.search.engine for run in going):
                 turns = [run for run in going if run.search.engine is engine]

@@ -285,7 +285,8 @@ class Rung:
         """Fit entries of the front to the rows here, as those that race against them are."""
         graded = self.grader(Programs.from_list([each.program for each in entries]))
         losses = self.losses(graded.programs)
-        means = np.cumsum(losses * self._shares, axis=1)[:, -1] * _FAR
+        with np.errstate(all="ignore"):  # NaN, where a loss is infinite and its row weighs nothing
+            means = np.cumsum(losses * self._shares, axis=1)[:, -1] * _FAR
         above = np.where(graded.ok, self.reward(means, means, self.spread), -np.inf)
         above[graded.rewards >= 1 - ROUNDING] = np.inf  # exact: nothing is better
         for entry, row, reward in zip(entries, losses, above.tolist(), strict=True):

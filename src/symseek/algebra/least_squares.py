@@ -65,6 +65,7 @@ class LeastSquares:
         return self.squares / float(self.data.weights.sum())
 
     @classmethod
+    @np.errstate(all="ignore")  # a step that overflows is no better, and errors may be infinite
     def _fitted(
         cls,
         program: Program,
@@ -146,15 +147,16 @@ def _normal(slopes: Floats, residuals: Floats) -> tuple[Floats, Floats, float] |
 
     None where there is no inverse.
     """
-    with np.errstate(all="ignore"):
-        sizes = np.sqrt((slopes**2).sum(axis=0))
+    sizes = np.sqrt((slopes**2).sum(axis=0))
     if not (np.isfinite(sizes).all() and sizes.all()):
         return None
     slopes = slopes / sizes
     matrix = slopes.T @ slopes
-    if np.linalg.cond(matrix) > _WORST_CONDITION:
-        return None
     gradient = slopes.T @ residuals
-    step = -np.linalg.solve(matrix, gradient)
-    inverse = np.linalg.inv(matrix) / np.outer(sizes, sizes)
-    return step / sizes, inverse, -float(step @ gradient)
+    try:
+        if np.linalg.cond(matrix) > _WORST_CONDITION:
+            return None
+        step, inverse = -np.linalg.solve(matrix, gradient), np.linalg.inv(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    return step / sizes, inverse / np.outer(sizes, sizes), -float(step @ gradient)

@@ -112,7 +112,7 @@ class NativeEngine:
 
     def __init__(self, threads: int = 1) -> None:
         check_simd()
-        self._pool = _native.Pool(threads)
+        self._pool = _pool(threads)
         self._known: WeakKeyDictionary[RuleTables, _native.Rules] = WeakKeyDictionary()
 
     def _rules(self, rules: ConstraintSet) -> _native.Rules:
@@ -190,6 +190,17 @@ class NativeEngine:
     def advance(self, turns: Sequence[Turn]) -> list[Any]:
         """One search after another: each already uses all threads."""
         return [turn.take() for turn in turns]
+
+
+def _pool(threads: int) -> _native.Pool:
+    """So many threads, or fewer where the system has no room for them, which changes no result."""
+    while True:
+        try:
+            return _native.Pool(threads)
+        except RuntimeError as error:
+            if threads == 1:
+                raise MemoryError(f"no thread can be started: {error}") from None
+            threads //= 2
 
 
 class NativePolicy:

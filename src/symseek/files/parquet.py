@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -141,7 +143,11 @@ def _file(path: Path) -> Iterator[Any]:
     try:
         with path.open("rb") as file, ParquetFile(file) as table:
             yield table
+    except MemoryError:  # Arrow's own is an ArrowException too
+        raise
     except (ArrowException, OSError) as error:
+        if any(os.strerror(each) in str(error) for each in (errno.EAGAIN, errno.ENOMEM)):
+            raise MemoryError(str(error)) from None  # no thread can be started, for instance
         if isinstance(error, PermissionError):
             raise InputError(f"{path} cannot be read ({error.strerror}); check the file") from None
         reason = " ".join(str(error).split()).rstrip(".")

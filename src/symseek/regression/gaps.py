@@ -8,6 +8,8 @@ its sign on such a line is zero somewhere on it; where a formula is undefined, i
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 
 from symseek.programs import Program
 
-__all__ = ["Gap", "find_gap", "parts"]
+__all__ = ["Gap", "Lines", "find_gap", "parts"]
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +30,29 @@ _SIDE = 3  # rows at least, on either side of a pole that shows in them
 _MOST_OF = 0.75  # of the rows on a side are less far from the median than the one next to the pole
 _HUGE = 100.0  # times the largest value on the rows: what a pole reaches
 _GROWS = 0.01  # the same, for what a value grows by as a pole comes a million times nearer
+_LARGEST = 1e300  # a size that is no overflow, however it is rounded
+
+
+def _finite(bound: float) -> Callable[[float], float]:
+    return lambda a: bound if a < math.inf else math.inf
+
+
+# How large a value is at most, where its arguments are at most so large; no others have a bound.
+_BOUNDS: dict[str, Callable[..., float]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a + b,
+    "mul": lambda a, b: a * b,
+    "neg": lambda a: a,
+    "abs": lambda a: a,
+    "square": lambda a: a * a,
+    "cube": lambda a: a * a * a,
+    "fourth": lambda a: (a * a) * (a * a),
+    "exp": lambda a: math.exp(a) if a < math.log(_LARGEST) else math.inf,
+    "neg_exp": lambda a: math.exp(a) if a < math.log(_LARGEST) else math.inf,
+    "sin": _finite(1.0),
+    "cos": _finite(1.0),
+    "tanh": _finite(1.0),
+}
 
 
 @dataclass(frozen=True)
@@ -92,8 +117,41 @@ def _varies(program: Program) -> bool:
     return bool(np.isin(program.tokens, program.library.variable_ids).any())
 
 
-def find_gap(program: Program, X: Floats) -> Gap | None:
+class Lines:
+    """Rows X [N, n], and the lines between those that are neighbours along a column."""
+
+    def __init__(self, X: Floats) -> None:
+        self.X = X
+        self._known: dict[tuple[int, ...], tuple[Floats, NDArray[np.intp]]] = {}
+
+    def along(self, columns: tuple[int, ...]) -> tuple[Floats, NDArray[np.intp]]:
+        """Some columns of the rows [N, k], and the two rows that each line is between [lines, 2].
+
+        There are no others as far as these columns go.
+        """
+        if columns not in self._known:
+            X = self.X[:, columns]
+            self._known[columns] = X, _neighbours(X)
+        return self._known[columns]
+
+
+def _neighbours(X: Floats) -> NDArray[np.intp]:
+    """Rows of X [N, k] that are neighbours along a column and differ [lines, 2]."""
+    # Among equal values, those with other columns alike come first.
+    rows = np.lexsort(X.T)
+    pairs = []
+    for column in X.T:
+        order = rows[np.argsort(column[rows], kind="stable")]
+        pairs.append(np.column_stack([order[:-1], order[1:]]))
+    every = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
+    every = every[(X[every[:, 0]] != X[every[:, 1]]).any(axis=1)]
+    return np.asarray(every[:: max(1, -(-len(every) // _MOST))])
+
+
+def find_gap(program: Program, X: Floats | Lines) -> Gap | None:
     """A pole or an undefined place between rows X [N, n]; None if there is none.
+
+    To ask about many formulas on the same rows, make their `Lines` once and give those.
 
     >>> from symseek.model import full_library
     >>> program = Program.parse("4.5/(x - 2.27) + x", full_library(["x"]))
@@ -102,34 +160,71 @@ def find_gap(program: Program, X: Floats) -> Gap | None:
     >>> find_gap(program, np.array([[3.0], [4.0]])) is None
     True
     """
-    start, end = _lines(X)
-    if not len(start):
+    between = X if isinstance(X, Lines) else Lines(X)
+    named = _named(program)
+    if not named or _size(program, between.X) < _LARGEST:
         return None
+    rows, lines = between.along(named)
+    if not len(lines):
+        return None
+
+    def gap(line: int, place: Floats, away: Floats | None) -> Gap:
+        at = between.X[lines[line, 0]].copy()
+        at[list(named)] = place
+        return Gap(at, away)
+
+    start, end = rows[lines[:, 0]], rows[lines[:, 1]]
     # At no simple fraction, where sin(x)/x may be asked for its value at 0.
     places = np.array([0.0, *((np.arange(_STEPS) + _OFFSET) / _STEPS), 1.0])
-    points = start[None] + places[:, None, None] * (end - start)[None]  # [steps, lines, n]
-    flat = points.reshape(-1, X.shape[1])
+    points = start[None] + places[:, None, None] * (end - start)[None]  # [steps, lines, k]
+    flat = points.reshape(-1, len(named))
     with np.errstate(all="ignore"):
-        values = program.evaluate(flat)
-        on_rows = np.abs(program.evaluate(X)).max()
+        on_rows = float(np.abs(_values(program, named, rows)).max())
         for denominator in [*_factors(_denominators(program)), *_factors(parts(program, ("log",)))]:
-            found = _pole(program, denominator, points, float(on_rows))
+            found = _pole(program, denominator, named, points, on_rows)
             if found is not None:
-                return Gap(found, denominator.evaluate(X))
-    undefined = np.flatnonzero(~np.isfinite(values))
-    return Gap(flat[undefined[0]], None) if len(undefined) else None
+                return gap(*found, _values(denominator, named, rows))
+        undefined = np.flatnonzero(~np.isfinite(_values(program, named, flat)))
+    return gap(undefined[0] % len(lines), flat[undefined[0]], None) if len(undefined) else None
 
 
-def _lines(X: Floats) -> tuple[Floats, Floats]:
-    """The ends of lines between rows that are neighbours along a column [lines, n]."""
-    pairs = []
-    for column in X.T:
-        # Among equal values, those with other columns alike come first.
-        order = np.lexsort((*X.T, column))
-        pairs.append(np.column_stack([order[:-1], order[1:]]))
-    every = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
-    every = every[:: -(-len(every) // _MOST)]
-    return X[every[:, 0]], X[every[:, 1]]
+def _named(program: Program) -> tuple[int, ...]:
+    """The columns that a formula names."""
+    tokens = program.library.tokens
+    indices = {tokens[each].index for each in program.tokens}
+    return tuple(sorted(each for each in indices if each is not None))
+
+
+def _size(program: Program, X: Floats) -> float:
+    """How large a formula and all in it may be between rows; infinite where there is no telling.
+
+    >>> from symseek.model import full_library
+    >>> texts, X = ("2.0*x - sin(x)", "x + 1.0/x"), np.array([[-1.0], [3.0]])
+    >>> [_size(Program.parse(each, full_library(["x"])), X) for each in texts]
+    [7.0, inf]
+    """
+
+    def combine(token: int, constant: float | None, arguments: list[float]) -> float:
+        this = program.library.tokens[token]
+        if this.index is not None:
+            return float(np.abs(X[:, this.index]).max())
+        if not arguments:
+            number = this.value if constant is None else constant
+            return math.inf if number is None else abs(number)
+        bound = _BOUNDS.get(this.name)
+        size = math.inf if bound is None else bound(*arguments)
+        return size if size < _LARGEST else math.inf
+
+    return program.fold(combine)
+
+
+def _values(program: Program, named: tuple[int, ...], rows: Floats) -> Floats:
+    """The values [N] of a formula where the columns that are named have these values [N, k]."""
+    columns: list[Floats | None] = [None] * len(program.library.variables)
+    for at, column in zip(named, rows.T, strict=True):
+        columns[at] = column
+    values = np.asarray(program.apply(*columns), dtype=np.float64)
+    return values if values.ndim else np.full(len(rows), values)
 
 
 def _denominators(program: Program) -> list[Program]:
@@ -141,7 +236,7 @@ def _denominators(program: Program) -> list[Program]:
         for each in parts(program, ("tan",)):
             found.append(Program._trusted(library, (cosine, *each.tokens), each.constants))
     for name, arguments in _nodes(program):
-        if name == "pow" and len(arguments[1]) == 1 and arguments[1].constants < (0.0,):
+        if name == "pow" and len(arguments[1]) == 1 and () < arguments[1].constants < (0.0,):
             found.append(arguments[0])
     return found
 
@@ -163,11 +258,13 @@ def _factors(waiting: list[Program]) -> list[Program]:
     return found
 
 
-def _pole(program: Program, denominator: Program, points: Floats, usual: float) -> Floats | None:
-    """Where a denominator, or what a logarithm is of, changes its sign and the formula is infinite
-    there; None if nowhere."""
+def _pole(
+    program: Program, denominator: Program, named: tuple[int, ...], points: Floats, usual: float
+) -> tuple[int, Floats] | None:
+    """On which line, and where, a denominator, or what a logarithm is of, changes its sign and the
+    formula is infinite; None if nowhere."""
     steps, lines, columns = points.shape
-    below = denominator.evaluate(points.reshape(-1, columns)).reshape(steps, lines)
+    below = _values(denominator, named, points.reshape(-1, columns)).reshape(steps, lines)
     step, line = np.nonzero((below[1:] > 0) != (below[:-1] > 0))
     if not len(step):
         return None
@@ -176,11 +273,14 @@ def _pole(program: Program, denominator: Program, points: Floats, usual: float) 
     sizes = []
     for halving in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        same = (denominator.evaluate(middle) > 0) == sign
+        same = (_values(denominator, named, middle) > 0) == sign
         low, high = np.where(same[:, None], middle, low), np.where(same[:, None], high, middle)
         if halving in (_HALVINGS // 2, _HALVINGS - 1):
             # Where sin(x)/x is undefined, it is finite next to it.
-            sizes.append(np.fmax(np.abs(program.evaluate(low)), np.abs(program.evaluate(high))))
+            sizes.append(np.fmax(*(np.abs(_values(program, named, each)) for each in (low, high))))
     # A logarithm grows slowly, but it grows.
     infinite = (sizes[1] > _HUGE * usual) | (sizes[1] - sizes[0] > _GROWS * usual)
-    return np.asarray(low[np.argmax(infinite)]) if infinite.any() else None
+    if not infinite.any():
+        return None
+    first = int(np.argmax(infinite))
+    return int(line[first]), low[first]

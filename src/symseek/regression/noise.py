@@ -135,14 +135,14 @@ def _waves(residuals: Floats, inputs: Inputs, weights: Floats) -> Floats:
         return np.zeros(0)
     centred = weights * (residuals - np.average(residuals, weights=weights))
     waves = inputs.waves
-    along = np.hstack(waves)
-    found = np.abs(centred @ along) / _root(centred**2 @ along**2)
+    # One after another: all of them together would be many copies of a wide table.
+    found = np.concatenate([np.abs(centred @ each) / _root(centred**2 @ each**2) for each in waves])
     if not 1 < count <= _MOST_PAIRED:
         return np.asarray(found)
     slow = np.hstack(waves[:_PAIRED])
     sums = slow.T @ (centred[:, None] * slow)
     scales = _root((slow**2).T @ ((centred**2)[:, None] * slow**2))
-    along = np.tile(np.arange(count), _PAIRED)
+    along = np.tile(np.arange(count), _PAIRED)  # which input
     pairs = along[:, None] < along
     return np.concatenate([found, (np.abs(sums) / scales)[pairs]])
 

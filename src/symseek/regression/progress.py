@@ -27,7 +27,7 @@ __all__ = ["run_with_progress"]
 _REDRAW = 0.5  # seconds between two drawings
 _LINE = 5.0  # seconds between two lines
 _SHARE = 9  # the search runs at least this many times as long as it takes to show the front
-_MANY_ROWS = 100_000  # beyond which the first iteration may take long
+_LARGE = 50_000  # numbers in a table, with more of which the first iteration may take long
 _MOST_ROWS = 12  # of the front that are drawn: the last ones, which fit best
 
 Callback = Callable[[Iteration], object]
@@ -116,12 +116,12 @@ def _next_time(began: float, pause: float) -> float:
 
 
 class _PlainDisplay:
-    """A line now and then, with the best formula so far; the first at once if rows are many."""
+    """A line now and then, with the best formula so far; at once for a table of some size."""
 
     def __init__(self, regression: Regression, out: TextIO) -> None:
         self.regression = regression
         self.out = out
-        self.due = 0.0 if len(regression.train.y) > _MANY_ROWS else time.monotonic() + _LINE
+        self.due = 0.0 if regression.train.X.size > _LARGE else time.monotonic() + _LINE
 
     def __call__(self, now: HowFar) -> None:
         if time.monotonic() < self.due:

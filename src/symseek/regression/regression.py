@@ -9,6 +9,7 @@ The estimator and the command line are both thin covers of this.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -40,6 +41,7 @@ from symseek.structure.agreement import agrees
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.guard import guarded
 from symseek.structure.proposals import MOST_ROWS, SHARE, Proposals
+from symseek.structure.view import View
 from symseek.tokens import Library
 
 __all__ = ["Regression", "simple_programs"]
@@ -77,6 +79,7 @@ class Regression:
         weights: Floats | None = None,
         layout: Layout | None = None,
     ) -> None:
+        began = time.perf_counter()
         self.settings = settings = settings or Settings()
         self.target = target
         self.layout = layout
@@ -107,6 +110,7 @@ class Regression:
             ]
         self.search = self.searches[0]  # that runs, or ran last
         self._picked: Program | None = None  # by the last model
+        self._spent = time.perf_counter() - began  # seconds, which count as those of the search
 
     def _scales(self, data: Data) -> Scales:
         columns = len(self.full.variables)
@@ -256,9 +260,15 @@ class Regression:
         view = proposals.found if isinstance(proposals, Proposals) else None
         if view is None or not view.holds_in(self.scales.inputs):
             return None
-        if self._picked is not None and not agrees(view, self._picked, self.telling.train.X):
-            return None
-        return f"as far as the rows show, {view.told(self.target)}"
+        return f"as far as the rows show, {view.told(self.target)}" if self._agrees(view) else None
+
+    def _agrees(self, view: View) -> bool:
+        """Whether the formula that was picked last depends on the columns as a view says."""
+        try:
+            with guarded():
+                return self._picked is None or agrees(view, self._picked, self.telling.train.X)
+        except NoProposals:
+            return False
 
     def run(
         self,
@@ -298,7 +308,10 @@ class Regression:
             if started is not None and self.search is self.searches[0]:
                 started()
 
-        return self.search.run(callback, begin if self.search.iteration == 0 else None)
+        if self.search.iteration:
+            return self.search.run(callback)
+        spent = self._spent if self.search is self.searches[0] else 0.0
+        return self.search.run(callback, begin, spent)
 
     @property
     def _left(self) -> int | None:

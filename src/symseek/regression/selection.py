@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from symseek.engines.interface import Engine
 from symseek.programs import Program
-from symseek.regression.gaps import Gap, find_gap, parts
+from symseek.regression.gaps import Gap, Lines, find_gap, parts
 from symseek.regression.held_out import blocks, folds, held_out_losses, rows_follow_each_other
 from symseek.regression.measure import Measure, fitted_numbers
 from symseek.regression.residual_tests import f_test, worst_signs
@@ -43,6 +43,7 @@ Floats = NDArray[np.float64]
 _WAVES = ("sin", "cos", "tan")
 _MOST = 2_000  # rows that formulas are refitted on
 _NEGLIGIBLE = 1e-3  # a weight, of which the mean is 1
+_FEWEST = 2  # rows that count, with fewer of which none can be held out
 _FEW = 100  # rows at most, for an F test to overrule the description
 _MANY = 50  # rows at least, for held-out rows to shorten the pick
 _UNLIKELY = 0.005  # the chance, for the numbers of a longer formula to mean nothing
@@ -94,6 +95,8 @@ p = 0.004)')
     shortest = measure.elbow(programs, errors)
     if not isinstance(measure.reward, ErrorReward) or measure.exact(programs[shortest]):
         return Choice(shortest)
+    if np.count_nonzero(measure.data.weights > _NEGLIGIBLE) < _FEWEST:
+        return Choice(shortest)
     return _Tests(programs, errors, measure, threads, engine).choice(shortest)
 
 
@@ -117,6 +120,7 @@ class _Tests:
         counted = np.flatnonzero(measure.data.weights > _NEGLIGIBLE)
         self.data = measure.data.rows(counted).sampled(_MOST, seed=0)
         self.threads, self.engine = threads, engine
+        self._lines = Lines(self.data.X)
         self._gaps: dict[int, Gap | None] = {}
 
     def choice(self, shortest: int) -> Choice:
@@ -259,7 +263,7 @@ class _Tests:
 
     def _gap(self, row: int) -> Gap | None:
         if row not in self._gaps:
-            self._gaps[row] = find_gap(self.programs[row], self.data.X)
+            self._gaps[row] = find_gap(self.programs[row], self._lines)
         return self._gaps[row]
 
     def _gap_is_real(self, row: int) -> bool:

@@ -121,7 +121,7 @@ class Live:
             "expressions": self._total("expressions"),
             "most": regression.most_expressions,
             "seconds": round(seconds, 2),
-            "max_seconds": regression.search.config.max_seconds,
+            "max_seconds": regression.settings.search_config().max_seconds,
             "rate": round(self._total("expressions") / max(seconds, 1e-9), 1),
             "share": 0.0,  # None where there is no budget
             "left": None,

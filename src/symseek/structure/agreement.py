@@ -44,6 +44,8 @@ def agrees(view: View, program: Program, X: Floats) -> bool:
     used = {program.library.tokens[each].index for each in program.tokens} - {None}
     if not used <= named:
         return False
+    if not named:  # the view says that y is constant, and so is the formula
+        return True
     X = X[:: -(-len(X) // _ROWS)]
     with np.errstate(all="ignore"):
         slopes = _slopes(view, program, X, sorted(named))  # [N, columns of the view + 1, n]

@@ -9,11 +9,13 @@ ones is found too, until there is nothing new.
 
 Every correlation is compared with what chance makes of a column that does not matter; one in a
 thousand tables of idle columns has a false alarm, however many columns it has. All products of two
-columns are one product of matrices, so this takes a tenth of a second for 30 columns.
+columns are a few products of matrices, so this takes a tenth of a second for 30 columns. Of very
+many columns only those that show most by themselves are looked at in products.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from statistics import NormalDist
 
 import numpy as np
@@ -30,13 +32,23 @@ Floats = NDArray[np.float64]
 _CHANCE = 0.001  # of a false alarm in a whole table
 _DEGREE, _PAIR_DEGREE = 4, 3  # of the polynomials of one column, and of those in products of two
 _STEPS = 16  # steps along a column, which show waves that no such polynomial follows
-_WORK = 2e9  # multiplications that all products of three columns may take
+_PAIR_WORK = 2e10  # multiplications that all products of two columns may take
+_WORK = 2e9  # the same, of three columns
+_BLOCK = 64  # columns whose products with all others are looked at together
 _FEWEST_ROWS = 500  # to look at products of three columns
 _EXPLAINED = 12  # columns, at most, whose effect a surrogate can take away
 
 
-def screened(X: Floats, y: Floats, weights: Floats) -> list[int]:
+def _unlimited() -> None:
+    """The check of what may take its time."""
+
+
+def screened(
+    X: Floats, y: Floats, weights: Floats, check: Callable[[], None] = _unlimited
+) -> list[int]:
     """The columns of X [N, n] that y [N] depends on, in their order.
+
+    `check` is called now and then, and may raise an error to end this.
 
     >>> draw = np.random.default_rng(0)
     >>> X = draw.uniform(-1, 1, (1000, 20))
@@ -44,11 +56,14 @@ def screened(X: Floats, y: Floats, weights: Floats) -> list[int]:
     [3, 11]
     """
     moving = np.flatnonzero(X.min(axis=0) < X.max(axis=0))
-    places = np.column_stack([_places(X[:, at]) for at in moving]) if len(moving) else X[:, :0]
+    places = np.empty((len(moving), len(X)))
+    for own, at in zip(places, moving, strict=True):
+        check()
+        own[:] = _places(X[:, at])
     chosen: set[int] = set()
     left = y
     while left.min() < left.max():
-        found = _found(places, _scores(left), weights)
+        found = _found(places, _scores(left), weights, check)
         new = {int(moving[at]) for at in np.flatnonzero(found)} - chosen
         chosen |= new
         if not new or len(chosen) > _EXPLAINED:
@@ -74,24 +89,31 @@ def _scores(target: Floats) -> Floats:
     return np.array([normal.inv_cdf((1 + each) / 2) for each in values.tolist()])[which.ravel()]
 
 
-def _found(places: Floats, target: Floats, weights: Floats) -> NDArray[np.bool_]:
-    """Which columns [n] show in any of the correlations."""
+def _found(
+    places: Floats, target: Floats, weights: Floats, check: Callable[[], None]
+) -> NDArray[np.bool_]:
+    """Which columns, whose places are [n, N], show in any of the correlations."""
+    columns, rows = places.shape
     middle = mean(target, weights)
     if middle is None:  # no row counts
-        return np.zeros(places.shape[1], dtype=bool)
+        return np.zeros(columns, dtype=bool)
     counted = weights * (target - middle)
-    columns = places.shape[1]
-    triples = _rows_for_triples(len(places), columns)
-    tests = columns * (_DEGREE + _STEPS) + (columns * _PAIR_DEGREE) ** 2 // 2
+    triples = _rows_for_triples(rows, columns)
+    pairs = min(columns, int(np.sqrt(_PAIR_WORK / rows) / _PAIR_DEGREE))
+    tests = columns * (_DEGREE + _STEPS) + (pairs * _PAIR_DEGREE) ** 2 // 2
     tests += columns**3 // 6 if triples else 0
     limit = NormalDist().inv_cdf(1 - _CHANCE / (2 * max(tests, 1)))
-    powers = np.stack([_standard(legvander(each, _DEGREE)[:, 1:]) for each in places.T])
-    found = _alone(places, powers, counted) > limit
-    found |= _in_pairs(powers[:, :, :_PAIR_DEGREE], counted) > limit
+    alone = _alone(places, counted, check)
+    found = alone > limit
+    paired = np.sort(np.argsort(-alone, kind="stable")[:pairs])
+    if not len(paired):
+        return found
+    powers = np.stack([_powers(each, _PAIR_DEGREE) for each in places[paired]])
+    found[paired] |= _in_pairs(powers, counted, check) > limit
     if triples:
         # Rows may be sorted, so these are spread over all of them.
-        rows = np.linspace(0, len(places) - 1, triples).astype(np.intp)
-        found |= _in_triples(powers[:, rows, 0].T, counted[rows]) > limit
+        some = np.linspace(0, rows - 1, triples).astype(np.intp)
+        found[paired] |= _in_triples(powers[:, some, 0].T, counted[some], check) > limit
     return found
 
 
@@ -101,31 +123,47 @@ def _rows_for_triples(rows: int, columns: int) -> int:
     return affordable if affordable >= _FEWEST_ROWS and columns > 2 else 0
 
 
-def _alone(places: Floats, powers: Floats, counted: Floats) -> Floats:
+def _powers(places: Floats, degree: int) -> Floats:
+    """Polynomials of places [N] up to a degree [N, degree]."""
+    return _standard(np.asarray(legvander(places, degree)[:, 1:], dtype=np.float64))
+
+
+def _alone(places: Floats, counted: Floats, check: Callable[[], None]) -> Floats:
     """The largest score [n] of each column by itself."""
-    steps = np.minimum(((places + 1) / 2 * _STEPS).astype(np.intp), _STEPS - 1)
-    best = []
-    for column, polynomials in zip(steps.T, powers, strict=True):
-        step = _standard((column[:, None] == np.arange(_STEPS)).astype(np.float64))
-        best.append(_scored(counted[:, None], np.hstack([polynomials, step])).max())
-    return np.array(best)
+    best = np.zeros(len(places))
+    for at, own in enumerate(places):
+        check()
+        steps = np.minimum(((own + 1) / 2 * _STEPS).astype(np.intp), _STEPS - 1)
+        step = _standard((steps[:, None] == np.arange(_STEPS)).astype(np.float64))
+        best[at] = _scored(counted[:, None], np.hstack([_powers(own, _DEGREE), step])).max()
+    return best
 
 
-def _in_pairs(powers: Floats, counted: Floats) -> Floats:
+def _in_pairs(
+    powers: Floats, counted: Floats, check: Callable[[], None], block: int = _BLOCK
+) -> Floats:
     """The largest score [n] of each column in products with another."""
     columns, rows, degree = powers.shape
+    best = np.zeros(columns)
     table = powers.transpose(1, 0, 2).reshape(rows, columns * degree)
-    scores = _scored(table * counted[:, None], table)
-    by_pair = scores.reshape(columns, degree, columns, degree).max(axis=(1, 3))
-    np.fill_diagonal(by_pair, 0.0)
-    return np.asarray(by_pair.max(axis=1, initial=0.0))
+    for first in range(0, columns, block):
+        check()
+        rest = table[:, first * degree :]
+        scores = _scored(rest[:, : block * degree] * counted[:, None], rest)
+        by_pair = scores.reshape(-1, degree, columns - first, degree).max(axis=(1, 3))
+        np.fill_diagonal(by_pair, 0.0)
+        own, others = best[first : first + block], best[first:]
+        np.maximum(own, by_pair.max(axis=1), out=own)
+        np.maximum(others, by_pair.max(axis=0), out=others)
+    return best
 
 
-def _in_triples(places: Floats, counted: Floats) -> Floats:
+def _in_triples(places: Floats, counted: Floats, check: Callable[[], None]) -> Floats:
     """The largest score [n] of each column in products with two others."""
     columns = places.shape[1]
     best = np.zeros(columns)
     for first in range(columns - 2):
+        check()
         rest = places[:, first + 1 :]
         scores = _scored(rest * (places[:, first] * counted)[:, None], rest)
         np.fill_diagonal(scores, 0.0)

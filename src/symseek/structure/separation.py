@@ -102,6 +102,7 @@ def _functions(
             yield [one, ([function, name], getattr(np, function)(z))]
 
 
+@np.errstate(all="ignore")  # columns may be of any size
 def _taken_apart(
     others: Floats, target: Floats, weights: Floats, functions: list[tuple[Words, Floats]]
 ) -> tuple[tuple[Part, ...], float] | None:

@@ -150,8 +150,7 @@ def _defined_on_all(data: Data, view: View, rows: _Rows) -> _Known | None:
 def _fewest_columns(view: View, rows: _Rows) -> _Known | None:
     """What a view comes to by one step after another."""
     if len(view.columns) > _WIDE:
-        rows.check()
-        kept = screened(rows.data.X, rows.data.y, rows.data.weights)
+        kept = screened(rows.data.X, rows.data.y, rows.data.weights, rows.check)
         view = View(tuple(view.columns[at] for at in kept), view.factor)
         if not kept:
             return None
@@ -356,6 +355,8 @@ def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
         gaps = np.sqrt(np.maximum(squares, 0.0)) / lengths(halves * sizes, axis=1)
         if gaps.max() < known.close:
             view = _stretched(known.view, pivots, halves)
+            if not view.columns and view.factor == ONE:  # y varies
+                continue
             yield _Step(float(gaps.max()), len(pivots), int((halves % 2 != 0).sum()), view)
 
 

@@ -14,8 +14,10 @@ from pyarrow.lib import ArrowMemoryError
 from run_helpers import SHORT, Capture, answer, write_table
 from studio_helpers import serving
 from symseek import _native
+from symseek.algebra import threads
 from symseek.data import Data
 from symseek.engines.native import NativeEngine
+from symseek.runs.folder import FitRequest
 from symseek.studio.app import Studio
 
 
@@ -64,16 +66,31 @@ def test_a_parquet_file_too_large_for_the_memory_is_not_called_damaged(
     assert (status, "not enough memory" in sentence) == (507, True)
 
 
+def test_linear_algebra_has_its_buffers_before_the_table_is_read(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reserved: list[bool] = []
+
+    def read(request: FitRequest) -> Any:
+        assert reserved
+        raise MemoryError
+
+    monkeypatch.setattr(threads, "reserve_buffers", lambda: reserved.append(True))
+    monkeypatch.setattr(FitRequest, "read_table", read)
+    table = write_table(tmp_path / "table.csv")
+    assert answer(capsys, "fit", table, "--target", "y", *SHORT).code == 2
+
+
 def test_fewer_threads_are_used_where_no_more_can_be_started(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     real, asked = _native.Pool, []
 
-    def pool(threads: int) -> Any:
-        asked.append(threads)
-        if threads > most:
+    def pool(count: int) -> Any:
+        asked.append(count)
+        if count > most:
             raise RuntimeError("Resource temporarily unavailable")
-        return real(threads)
+        return real(count)
 
     monkeypatch.setattr(_native, "Pool", pool)
     most = 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["one_blas_thread"]
+__all__ = ["one_blas_thread", "reserve_buffers"]
 
 
 @contextmanager
@@ -26,6 +26,18 @@ def one_blas_thread() -> Iterator[None]:
 
     with ThreadpoolController().limit(limits=1, user_api="blas"):
         yield
+
+
+def reserve_buffers() -> None:
+    """Let OpenBLAS take its memory now, before a table does: if it finds none, it ends the process.
+
+    A smaller product would be computed without buffers.
+    """
+    import numpy as np
+
+    with one_blas_thread():
+        square = np.ones((256, 256))
+        np.linalg.qr(square @ square)
 
 
 def _blas() -> list[dict[str, int]]:

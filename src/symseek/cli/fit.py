@@ -116,6 +116,7 @@ def add_fit(commands: Commands) -> None:
 
 @ended_by_signals()
 def _fit(options: argparse.Namespace) -> int:
+    from symseek.algebra.threads import reserve_buffers
     from symseek.regression.settings import Settings
     from symseek.runs.folder import FitRequest, RunFolder, new_folder
     from symseek.runs.regressions import make_regression
@@ -135,6 +136,7 @@ def _fit(options: argparse.Namespace) -> int:
     )
     if asks_for_many(options):
         return fit_many(options, request)
+    reserve_buffers()
     table = request.read_table()
     request = replace(request, left_out=table.left_out)
     regression = make_regression(table, settings)

@@ -23,6 +23,7 @@ from symseek import (
     SymbolicRegressor,
     Token,
     fit_constants,
+    fit_many,
     rounded,
 )
 from symseek.data import Data
@@ -191,6 +192,79 @@ def test_columns_of_text_are_not_converted(estimator: SymbolicRegressor) -> None
             estimator.predict(inputs)
     with pytest.raises(InputError, match="y has a missing value in row 1"):
         SymbolicRegressor().fit(X, [1.0, pd.NA, *Y[2:]])
+
+
+TEXT = [str(each) for each in Y]
+BATCH = Programs.from_list([PROGRAM])
+QUICK = {"jobs": 1, "max_expressions": 300, "structure": False}
+LONG = pd.DataFrame({"g": 30 * ["u"], "x": X[:, 0], "t": TEXT, "y": Y})
+
+TAKE_Y: dict[str, Callable[[Any], object]] = {
+    "fit": lambda y: SymbolicRegressor().fit(X, y),
+    "fit_many": lambda y: fit_many({"a": (X, y)}, **QUICK),
+    "fit_many of a DataFrame": lambda y: fit_many(
+        LONG.assign(y=y, t=0), target="y", by="g", **QUICK
+    ),
+    "Search": lambda y: Search(LIBRARY, X, y),
+    "fit_constants": lambda y: fit_constants(BATCH, X, y),
+    "rounded": lambda y: rounded(PROGRAM, X, y),
+    "weights": lambda y: Search(LIBRARY, X, Y, weights=y),
+    "sample_weight": lambda y: SymbolicRegressor().fit(X, Y, sample_weight=y),
+}
+TAKE_X: dict[str, Callable[[Any], object]] = {
+    "fit_many": lambda x: fit_many({"a": (x, Y)}, **QUICK),
+    "Search": lambda x: Search(LIBRARY, x, Y),
+    "evaluate": PROGRAM.evaluate,
+    "predict": MODEL.predict,
+}
+NOT_REAL: dict[str, Any] = {
+    "the text": TEXT,
+    "the text 'x'": np.array(["x", *TEXT[1:]], dtype=object),
+    "Complex data not supported": Y + 1j,
+    "the date or time 2024-01-01": pd.date_range("2024-01-01", periods=30),
+    "the date or time 2024": pd.Series(pd.period_range("2024", periods=30, freq="D")),
+    "the date or time 0": pd.Series(pd.to_timedelta(range(30), unit="D"), dtype=object),
+}
+
+
+@pytest.mark.parametrize("wrong", NOT_REAL)
+@pytest.mark.parametrize("takes", TAKE_Y)
+def test_only_numbers_are_taken_for_a_target(takes: str, wrong: str) -> None:
+    with pytest.raises(InputError, match=wrong):
+        TAKE_Y[takes](NOT_REAL[wrong])
+
+
+@pytest.mark.parametrize("takes", TAKE_X)
+def test_only_numbers_are_taken_for_columns(takes: str) -> None:
+    for wrong in (X.astype(str), pd.DataFrame({"x": TEXT}), [[each] for each in TEXT]):
+        with pytest.raises(InputError, match="the text"):
+            TAKE_X[takes](wrong)
+    with pytest.raises(InputError, match="Complex"):
+        TAKE_X[takes](X + 1j)
+
+
+def test_columns_of_text_that_are_not_used_may_stay() -> None:
+    fits = fit_many(LONG, target="y", by="g", features=["x"], **QUICK)
+    assert list(fits) == ["u"]
+    with pytest.raises(InputError, match="column 't' has the text"):
+        fit_many(LONG, target="y", by="g", **QUICK)
+    missing = LONG.assign(x=[None, *X[1:, 0].astype(object)])
+    assert list(fit_many(missing, target="y", by="g", features=["x"], drop_missing=True, **QUICK))
+
+
+def test_scores_and_columns_of_other_tables_are_told_in_a_sentence(
+    estimator: SymbolicRegressor,
+) -> None:
+    with pytest.raises(InputError, match="y has the text"):
+        estimator.score(X, TEXT)
+    for weights in (TEXT, [1, 2], 1j * Y):
+        with pytest.raises(InputError):
+            estimator.score(X, Y, sample_weight=weights)
+    frame = pd.DataFrame({"a": X[:, 0], "b": Y})
+    named = SymbolicRegressor(max_expressions=2, random_state=0).fit(frame, Y)
+    with pytest.raises(InputError, match="feature names should match") as refused:
+        named.predict(frame.rename(columns={"b": "b\x1b[31m"}))
+    assert "\x1b" not in str(refused.value)
 
 
 def test_numbers_in_object_arrays_are_numbers() -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symseek.arguments import real_array, refuse_text
 from symseek.errors import InputError, shown, unknown_name
 from symseek.many.folder import ManyFolder, Workers
 from symseek.many.groups import split_file, split_rows, written_table
@@ -283,6 +284,7 @@ def _groups_of(frame: Any, by: str, many: ManyFolder, drop_missing: bool) -> lis
     names = [name for name in frame.columns if name != by]
     if frame[by].isna().any() and not drop_missing:
         raise InputError(f"column {by!r} has missing values; set `drop_missing`, or fill them in")
+    _refuse_text(frame[names], many.request)
 
     def rows() -> Iterator[tuple[str, Sequence[object]]]:
         for value, part in frame.groupby(by, sort=False, observed=True):
@@ -303,8 +305,8 @@ def _written(named: Iterable[Any], many: ManyFolder) -> Iterator[Table]:
             raise InputError(f"two tables are called {shown(name)}; give each its own name")
         seen.add(name)
         folders = folder_names({name: name}, folders)
-        columns = _columns(X, name)
-        target = np.asarray(y, dtype=np.float64).ravel().tolist()
+        columns = _columns(X, name, many.request)
+        target = real_array(y, f"y of the table {shown(name)}").ravel().tolist()
         if any(len(column) != len(target) for column in columns.values()):
             raise InputError(f"X and y of the table {shown(name)} have different lengths")
         heads = [*columns, many.request.target]
@@ -312,15 +314,24 @@ def _written(named: Iterable[Any], many: ManyFolder) -> Iterator[Table]:
         yield written_table(many.path, name, folders[name], heads, rows)
 
 
-def _columns(X: Any, name: str) -> dict[str, Sequence[object]]:
+def _columns(X: Any, name: str, request: FitRequest) -> dict[str, Sequence[object]]:
     """The columns of X by name: x0, x1, ... where they have none."""
     if hasattr(X, "columns"):
+        _refuse_text(X, request, f" of X of the table {shown(name)}")
         return {str(column): _cells(X[column]) for column in X.columns}
-    values = np.asarray(X, dtype=np.float64)
+    values = real_array(X, f"X of the table {shown(name)}")
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2:
         raise InputError(f"X of the table {shown(name)} has shape {values.shape}; give [N, n]")
     return {f"x{at}": column.tolist() for at, column in enumerate(values.T)}
+
+
+def _refuse_text(frame: Any, request: FitRequest, where: str = "") -> None:
+    """Refuse columns that are used and hold no numbers, although a file of them could be read."""
+    used = {request.target, request.weights, *(request.features or map(str, frame.columns))}
+    for name in frame.columns:
+        if str(name) in used:
+            refuse_text(frame[name], f"column {shown(name)}{where}", missing=True)
 
 
 def _cells(column: Any) -> Sequence[object]:

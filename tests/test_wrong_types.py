@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from enum import EnumMeta
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import symseek
 from symseek import (
     InputError,
+    Length,
     Library,
     PredictionReward,
     Program,
@@ -24,6 +28,7 @@ from symseek import (
     Token,
     fit_constants,
     fit_many,
+    presets,
     rounded,
 )
 from symseek.data import Data
@@ -108,6 +113,67 @@ def refused(call: Callable[[Any], object], value: Any) -> None:
 def test_a_wrong_type_gets_one_sentence(name: str) -> None:
     for value in WRONG:
         refused(CALLS[name], value)
+
+
+# What else a public function or class needs before the argument that is wrong.
+NEEDED: dict[str, dict[str, Any]] = {
+    "ConstraintSet": {"library": LIBRARY, "constraints": [Length(4, 20)]},
+    "Count": {"tokens": "sin"},
+    "Entry": {"program": PROGRAM, "reward": 0.5, "complexity": 3},
+    "Forbid": {"tokens": "sin", "relation": "child", "of": "sin"},
+    "Library": {"names": ["add"], "variables": ["x"]},
+    "NotAll": {"tokens": "const"},
+    "Program": {"library": LIBRARY, "tokens": (LIBRARY.index("x"),)},
+    "Search": {"library": LIBRARY, "X": X, "y": Y},
+    "Token": {"name": "q", "arity": 1},
+    "fit_constants": {"programs": Programs.from_list([PROGRAM]), "X": X, "y": Y},
+    "fit_many": {"tables": {"a": (X, Y)}, "max_expressions": 0},  # refused after all the others
+    "rounded": {"program": PROGRAM, "X": X, "y": Y},
+}
+ODD = [None, 1.5, -1, 10**500, "x", b"x", [], [None], {"a": 1}, object(), int, np.zeros(2), 1j]
+
+
+def arguments(public: Any) -> Iterator[str]:
+    """The parameters for which `NEEDED` has all the others that have no default."""
+    given = [
+        each
+        for each in inspect.signature(public).parameters.values()
+        if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+    ]
+    required = {each.name for each in given if each.default is each.empty}
+    for each in given:
+        if required <= {*NEEDED.get(public.__name__, {}), each.name}:
+            yield each.name
+
+
+@pytest.mark.parametrize("name", sorted({*symseek.__all__} - {"Fits", "InputError"}))
+def test_a_wrong_argument_of_anything_public_gets_one_sentence(name: str) -> None:
+    public = getattr(symseek, name)
+    if callable(public) and not isinstance(public, EnumMeta):
+        for argument in arguments(public):
+            for value in ODD:
+                given = NEEDED.get(name, {}) | {argument: value}
+                refused(lambda given: public(**given), given)
+
+
+@pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
+def test_wrong_arguments_of_methods_get_one_sentence(value: Any) -> None:
+    search = Search(LIBRARY, X, Y)
+    refused(lambda value: search.run(5), value)
+    for call in (
+        search.sample,
+        search.consider,
+        presets.method,
+        LIBRARY.index,
+        LIBRARY.__getitem__,
+    ):
+        refused(call, value)
+    refused(lambda value: Search(LIBRARY, X, Y).raise_budget(value, None), value)
+    refused(lambda value: Search(LIBRARY, X, Y).raise_budget(None, value), value)
+    refused(lambda value: search.sample(5, value), value)
+    refused(lambda value: MODEL.formula().form(value), value)
+    refused(lambda value: MODEL.formula().written(value), value)
+    assert value not in LIBRARY or value == "x"
 
 
 @pytest.mark.parametrize("name", sorted(SymbolicRegressor().get_params()))

@@ -7,6 +7,7 @@ JSON. A flag is no number: `max_length=True` is a mistake.
 from __future__ import annotations
 
 import math
+import sys
 from datetime import date, timedelta
 from numbers import Real
 from typing import Any
@@ -37,6 +38,13 @@ _NUMBER = (*_WHOLE, float, np.floating)
 _TIMES = (date, timedelta, np.datetime64, np.timedelta64)
 
 
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number, and one in double precision."""
+    if not isinstance(value, _NUMBER) or isinstance(value, bool):
+        return False
+    return not isinstance(value, int) or abs(value) <= sys.float_info.max
+
+
 def whole(
     name: str, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf
 ) -> int:
@@ -61,7 +69,7 @@ def number(
     >>> number("`share`", np.float32(0.5), "from 0 to 1", low=0, high=1)
     0.5
     """
-    if not isinstance(value, _NUMBER) or isinstance(value, bool) or not low <= value <= high:
+    if not _is_number(value) or not low <= value <= high:
         raise refused(name, value, wanted)
     return value if isinstance(value, int) else float(value)
 
@@ -187,7 +195,7 @@ def numbers(record: Any, *names: str, optional: tuple[str, ...] = ()) -> None:
         value = getattr(record, name)
         if value is None and name in optional:
             continue
-        if not isinstance(value, _NUMBER) or isinstance(value, bool):
+        if not _is_number(value):
             raise refused(name, value, "a number, or None" if name in optional else "a number")
         object.__setattr__(record, name, value if isinstance(value, int) else float(value))
 

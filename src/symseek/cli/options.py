@@ -243,7 +243,7 @@ def size(text: str) -> int:
     found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kmgt]?b?)\s*", text, re.I | re.ASCII)
     bytes_ = round(float(found[1]) * _UNITS[found[2].lower()[:1]]) if found else 0
     if bytes_ < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 500MB or 4GB")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no size; write it as 500MB or 4GB")
     return bytes_
 
 

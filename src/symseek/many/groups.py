@@ -95,8 +95,11 @@ def _column(source: Delimited | Parquet, by: str) -> int:
         raise error
     if not count:
         hint = suggestion(name, [each for each in source.names if each])
-        raise InputError(f"{source.path} has no column {name!r} for `by`; {hint}")
-    raise InputError(f"{source.path} has {count} columns named {name!r}; rename them, for `by`")
+        raise InputError(f"{source.path} has no column {name_shown(name, quoted=True)} for `by`; {hint}")
+    raise InputError(
+        f"{source.path} has {count} columns named {name_shown(name, quoted=True)}; rename them, for"
+        " `by`"
+    )
 
 
 def _grouped(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from symseek.arguments import real_array, refuse_text
+from symseek.arguments import flag, items, real_array, refuse_text, refused, whole
 from symseek.errors import InputError, shown, unknown_name
 from symseek.many.folder import ManyFolder, Workers
 from symseek.many.groups import split_file, split_rows, written_table
@@ -173,8 +173,20 @@ def fit_many(
     >>> print(fits["sample 3"].best.text)
     3*exp(-1/3*x0)
     """
+    names = {"target": target, "by": by, "weights": weights, "delimiter": delimiter}
+    for name, value in names.items():
+        if not isinstance(value, str | None):
+            raise refused(f"`{name}`", value, "text, or None")
+    flags = {"drop_missing": drop_missing, "overwrite": overwrite, "verbose": verbose}
+    for name, value in {**flags, "report": report is None or report}.items():
+        flag(f"`{name}`", value)
+    if not isinstance(folder, str | os.PathLike | None):
+        raise refused("`folder`", folder, "the name of a folder, or None")
+    jobs = None if jobs is None else whole("`jobs`", jobs, "a whole number of 1 or more", 1)
+    columns = None
+    if features is not None:
+        columns = tuple(map(str, items("`features`", features, "a list of names")))
     chosen = _settings(settings, random_state)
-    columns = None if features is None else tuple(features)
     in_memory, read = _read(tables)
     if in_memory:
         target = target or "y"
@@ -235,7 +247,7 @@ def _read(tables: Any) -> tuple[bool, Any]:
         return False, tables
     if isinstance(tables, Mapping):
         return True, ((name, *_pair(name, each)) for name, each in tables.items())
-    if not isinstance(tables, Iterable):
+    if not isinstance(tables, Iterable) or getattr(tables, "ndim", 1) == 0:
         raise InputError(f"tables is {shown(tables)}; give files, a folder, or (name, X, y) each")
     remaining = iter(tables)
     first = next(remaining, None)

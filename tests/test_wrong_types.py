@@ -380,3 +380,10 @@ def test_what_rounds_to_zero_has_no_sign() -> None:
     assert "-0.0" not in lines[0]
     assert r2_text(-2e-11) == r2_text(-0.0) == "0.0000"
     assert r2_text(-0.01) == "−0.0100"
+
+
+@pytest.mark.parametrize("value", ["9 x " * 1750, "9" * 7000])
+def test_no_sentence_is_longer_than_people_read(value: str) -> None:
+    text = str(InputError(f"there is no file {value}; name another"))
+    assert len(text) <= 1000
+    assert text.endswith("name another")

@@ -37,7 +37,7 @@ QUOTED = 40
 such places and more."""
 
 _NAME = 80  # characters of a name: of a column, say, which is told from others by it
-_SENTENCE = 1_000  # characters: what a message says of a thing comes before it, and what to do, last
+_SENTENCE = 1_000  # characters; what to do comes last, so the middle is left out
 _ENDLESS = re.compile(r"\S{500,}")  # no path or command is so long that people type
 _UNPRINTABLE = re.compile(r"[^ -~]")  # that may be, if it is not ASCII
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.arguments import items, real_array, refused
-from symseek.errors import InputError
+from symseek.errors import InputError, printable
 from symseek.notation import parse, printing, sympy_forms
 from symseek.operators.record import ARGUMENTS, read_formulas_with
 from symseek.tokens import EMPTY, OPERATORS, Kind, Library
@@ -177,7 +177,9 @@ class Program:
         """Readable text that `parse` reads back to this very program."""
         return printing.infix(self)
 
-    __str__ = infix
+    def __str__(self) -> str:
+        """The same for reading: a name cannot move the cursor of a terminal."""
+        return printable(self.infix())
 
     def __repr__(self) -> str:
         return f"Program({self.infix()!r})"

@@ -22,7 +22,7 @@ from symseek.cli.options import (
     say,
 )
 from symseek.cli.output import Output, kept_output, open_closed
-from symseek.errors import OUT_OF_MEMORY, InputError, shown
+from symseek.errors import OUT_OF_MEMORY, InputError, shown, suggestion
 from symseek.version import __version__
 
 __all__ = ["main", "parse_seeds"]
@@ -74,6 +74,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
 
 
+def _refuse_unknown(parser: Parser, commands: Commands, word: str) -> None:
+    """Refuse a first word that is neither a command nor an option of all."""
+    if word in commands.choices or word in ("-h", "--help", "--version"):
+        return
+    if word.startswith("-"):
+        parser.refuse(word)
+    parser.error(f"unknown command {shown(word)}; {suggestion(word, commands.choices)}")
+
+
 def _lost(output: Output) -> int:
     """The exit code of a command that has done its work, but for what a full disk has lost."""
     output.flush()  # it is noticed here, and not at the very end
@@ -88,6 +97,7 @@ def _run(arguments: Sequence[str] | None) -> int:
     if not (sys.argv[1:] if arguments is None else arguments):
         parser.print_help()
         return 0
+    _refuse_unknown(parser, commands, (sys.argv[1:] if arguments is None else arguments)[0])
     options, rest = parser.parse_known_args(arguments)
     if rest:
         options.parser.refuse(rest[0])

@@ -38,7 +38,7 @@ def kept_output() -> Iterator[Output]:
     """Let a command write where that may fail; what has become of its output is yielded."""
     before = sys.stdout, sys.stderr
     output, messages = (Output(each) for each in before)
-    sys.stdout, sys.stderr = output, messages  # type: ignore[assignment]
+    sys.stdout, sys.stderr = output, messages
     try:
         yield output
     finally:

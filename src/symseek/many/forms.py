@@ -89,7 +89,7 @@ def form_of(program: Program) -> Form:
         text = str(_lettered(written, generic.values))
         key = repr(_sum_key(total))
     except undone:  # a part without a value, such as log(-1): the formula as it is
-        key = text = str(program)
+        key = text = program.infix()
     return Form(hashlib.sha256(key.encode()).hexdigest()[:_KEY], text)
 
 

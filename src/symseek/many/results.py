@@ -177,9 +177,9 @@ def fit_many(
     for name, value in names.items():
         if not isinstance(value, str | None):
             raise refused(f"`{name}`", value, "text, or None")
-    flags = {"drop_missing": drop_missing, "overwrite": overwrite, "verbose": verbose}
-    for name, value in {**flags, "report": report is None or report}.items():
-        flag(f"`{name}`", value)
+    switches = {"drop_missing": drop_missing, "overwrite": overwrite, "verbose": verbose}
+    for name, switch in {**switches, "report": report is None or report}.items():
+        flag(f"`{name}`", switch)
     if not isinstance(folder, str | os.PathLike | None):
         raise refused("`folder`", folder, "the name of a folder, or None")
     jobs = None if jobs is None else whole("`jobs`", jobs, "a whole number of 1 or more", 1)

@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -530,3 +531,23 @@ def test_saved_file_is_whole_or_the_old_one(
         write_json(path, [], planned=1, interrupted=True)
     assert path.read_text() == before
     assert os.listdir(tmp_path) == ["runs.json"]
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("fitt data.csv", "unknown command 'fitt'; did you mean 'fit'?"),
+        ("--units", "unknown option '--units'; known: --help, --version"),
+        ("fit data.csv --target y --no-cache", "unknown option '--no-cache'; known: "),
+        ("fit data.csv --target y --max-expressions -1e3", "--max-expressions is -1000; it must"),
+        ("fit data.csv --max-table-size " + "9x" * 150, "is no size; write it as 500MB or 4GB"),
+    ],
+)
+def test_words_that_are_nearly_right(line: str, says: str, capsys, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("x,y\n1,2\n2,3.5\n3,4\n")
+    with suppress(SystemExit):
+        assert main(line.split()) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert len(said) < 300

@@ -80,3 +80,38 @@ def test_results_are_written_before_they_are_printed(
     monkeypatch.setattr(RunFolder, "finish", look)
     assert "y =" in answer(capsys, *FIT, "--quiet").out
     assert said == [""]
+
+
+# --- streams that are closed, or on a full disk
+
+
+def in_shell(line: str) -> subprocess.CompletedProcess[str]:
+    line = f"{sys.executable} -m symseek {line}"
+    return subprocess.run(line, shell=True, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize("end", [">&-", ">&- <&-", ">&- 2>&-"])
+def test_workers_do_without_a_closed_stream(end: str, here: Path) -> None:
+    Path("other.csv").write_bytes(Path("data.csv").read_bytes())
+    options = "--target y --max-expressions 600 --no-structure --no-report --quiet"
+    made = in_shell(f"fit data.csv other.csv {options} --out many {end}")
+    assert (made.returncode, made.stderr) == (0, "")
+    assert Path("many/summary.csv").read_text().count("budget of expressions") == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has it")
+@pytest.mark.parametrize(("end", "code"), [("2>/dev/full", 0), (">/dev/full", 1)])
+def test_a_full_disk_under_the_output_ends_no_search(end: str, code: int, here: Path) -> None:
+    made = in_shell(f"{' '.join(FIT)} {end}")
+    assert made.returncode == code
+    assert sorted(os.listdir("run")) == FILES
+    last = "symseek: cannot write the output: No space left on device"
+    assert made.stderr.splitlines()[-1:] == [last] * code
+    assert ("y =" in made.stdout) == (code == 0)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has it")
+def test_a_help_text_that_is_lost_is_no_success() -> None:
+    made = in_shell("--help >/dev/full")
+    assert made.returncode == 1
+    assert made.stderr.count("\n") == 1

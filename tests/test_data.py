@@ -30,7 +30,8 @@ INF_Y = np.where(np.arange(5) == 2, np.inf, Y)
         (np.ones((5, 2)), Y, "X has 2 columns but the library has 1 input variable"),
         (X, np.column_stack([Y, Y]), "y has shape"),
         (np.ones((5, 1, 1)), Y, "X has shape"),
-        ([["a"], ["b"]], [1, 2], "X must be numbers"),
+        ([["a"], ["b"]], [1, 2], "X has the text 'a' in row 0"),
+        ([[object()], [1]], [1, 2], "X must be numbers"),
         (X, np.full(5, 2.0), "y is constant"),
     ],
 )

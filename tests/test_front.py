@@ -47,3 +47,14 @@ def test_of_equals_the_first_stays() -> None:
     front = Front().updated(Programs.from_list([first]), np.array([0.5]))
     assert front.updated(Programs.from_list([second]), np.array([0.5])) is front
     assert front[0].program == first
+
+
+def test_names_do_not_reach_the_terminal_raw():
+    name = "x\x1b[31m"
+    library = Library(["add"], [name])
+    program = Program.parse(f"`{name}` + `{name}`", library)
+    front = Front().updated(Programs.from_list([program]), np.array([0.5]))
+    for text in (str(program), f"{program}", str(front)):
+        assert "\x1b" not in text
+        assert "\\x1b[31m" in text
+    assert Program.parse(program.infix(), library) == program

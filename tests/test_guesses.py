@@ -128,3 +128,16 @@ def test_a_thousand_guesses_do_not_hold_the_studio(here: Path) -> None:
         assert time.process_time() - began < 20
     assert [each["field"] for each in problems] == ["guesses"]
     assert "characters in all; give at most 20,000" in problems[0]["sentence"]
+
+
+def test_a_very_long_guess_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guesses, "rescaled", None)
+    text = "*".join(f"(a + {k}.5*b)" for k in range(25))
+    regression = Regression(X, Y, ["a", "b"], Settings(guesses=(text,), max_length=1000, **SMALL))
+    (guess,) = guesses.guessed(
+        [text],
+        *(regression.full, regression.library, X, regression.scales),
+        longest=1000,
+    )
+    expected = Program.parse(text, regression.full).evaluate(X) / regression.scales.target
+    assert np.allclose(guess.evaluate(X / regression.scales.inputs), expected)

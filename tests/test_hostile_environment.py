@@ -159,7 +159,7 @@ def test_a_folder_for_temporary_files_is_not_needed(here: Path) -> None:
 def test_output_that_cannot_be_written_is_said(here: Path) -> None:
     with open("/dev/full", "wb") as full:
         done = command("problems", "Nguyen", stdout=full.fileno())
-    assert one_line(done, 1) == "symseek: cannot read or write: No space left on device\n"
+    assert one_line(done, 1) == "symseek: cannot write the output: No space left on device\n"
 
 
 @pytest.mark.parametrize("closed", ["1", "2"])

@@ -13,6 +13,7 @@ from run_helpers import answer
 from spreadsheet import Sheet, letters
 from symseek import InputError, Program, SymbolicRegressor
 from symseek.export import cells_of, to_excel, to_numpy
+from symseek.files.heading import Heading
 from symseek.files.tables import read_table
 from symseek.model import Formula, Layout, Model, full_library
 from symseek.regression.regression import Regression
@@ -222,3 +223,10 @@ def test_the_numpy_function_refuses_a_whole_table() -> None:
     for wrong in (whole, whole[0], whole[:, :1]):
         with pytest.raises(ValueError, match="X needs the columns named above"):
             formula(wrong)
+
+
+@pytest.mark.parametrize("name", ["x\x0cy\x0bz", "x\x85y", "x\u2028y", "a\nb", "\na\r\n\rb\n"])
+def test_only_ends_of_lines_make_a_name_longer_than_a_row(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(f'"{name}",y\n1,2\n2,3.5\n3,4\n'.encode())
+    assert Heading.read(path).first_row == 2

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from enum import EnumMeta
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import symseek
 from symseek import (
     InputError,
+    Length,
     Library,
     PredictionReward,
     Program,
@@ -23,6 +27,8 @@ from symseek import (
     SymbolicRegressor,
     Token,
     fit_constants,
+    fit_many,
+    presets,
     rounded,
 )
 from symseek.data import Data
@@ -109,6 +115,67 @@ def test_a_wrong_type_gets_one_sentence(name: str) -> None:
         refused(CALLS[name], value)
 
 
+# What else a public function or class needs before the argument that is wrong.
+NEEDED: dict[str, dict[str, Any]] = {
+    "ConstraintSet": {"library": LIBRARY, "constraints": [Length(4, 20)]},
+    "Count": {"tokens": "sin"},
+    "Entry": {"program": PROGRAM, "reward": 0.5, "complexity": 3},
+    "Forbid": {"tokens": "sin", "relation": "child", "of": "sin"},
+    "Library": {"names": ["add"], "variables": ["x"]},
+    "NotAll": {"tokens": "const"},
+    "Program": {"library": LIBRARY, "tokens": (LIBRARY.index("x"),)},
+    "Search": {"library": LIBRARY, "X": X, "y": Y},
+    "Token": {"name": "q", "arity": 1},
+    "fit_constants": {"programs": Programs.from_list([PROGRAM]), "X": X, "y": Y},
+    "fit_many": {"tables": {"a": (X, Y)}, "max_expressions": 0},  # refused after all the others
+    "rounded": {"program": PROGRAM, "X": X, "y": Y},
+}
+ODD = [None, 1.5, -1, 10**500, "x", b"x", [], [None], {"a": 1}, object(), int, np.zeros(2), 1j]
+
+
+def arguments(public: Any) -> Iterator[str]:
+    """The parameters for which `NEEDED` has all the others that have no default."""
+    given = [
+        each
+        for each in inspect.signature(public).parameters.values()
+        if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+    ]
+    required = {each.name for each in given if each.default is each.empty}
+    for each in given:
+        if required <= {*NEEDED.get(public.__name__, {}), each.name}:
+            yield each.name
+
+
+@pytest.mark.parametrize("name", sorted({*symseek.__all__} - {"Fits", "InputError"}))
+def test_a_wrong_argument_of_anything_public_gets_one_sentence(name: str) -> None:
+    public = getattr(symseek, name)
+    if callable(public) and not isinstance(public, EnumMeta):
+        for argument in arguments(public):
+            for value in ODD:
+                given = NEEDED.get(name, {}) | {argument: value}
+                refused(lambda given: public(**given), given)
+
+
+@pytest.mark.parametrize("value", ODD, ids=range(len(ODD)))
+def test_wrong_arguments_of_methods_get_one_sentence(value: Any) -> None:
+    search = Search(LIBRARY, X, Y)
+    refused(lambda value: search.run(5), value)
+    for call in (
+        search.sample,
+        search.consider,
+        presets.method,
+        LIBRARY.index,
+        LIBRARY.__getitem__,
+    ):
+        refused(call, value)
+    refused(lambda value: Search(LIBRARY, X, Y).raise_budget(value, None), value)
+    refused(lambda value: Search(LIBRARY, X, Y).raise_budget(None, value), value)
+    refused(lambda value: search.sample(5, value), value)
+    refused(lambda value: MODEL.formula().form(value), value)
+    refused(lambda value: MODEL.formula().written(value), value)
+    assert value not in LIBRARY or value == "x"
+
+
 @pytest.mark.parametrize("name", sorted(SymbolicRegressor().get_params()))
 def test_a_parameter_of_a_wrong_type_gets_one_sentence(name: str) -> None:
     for value in WRONG:
@@ -193,6 +260,79 @@ def test_columns_of_text_are_not_converted(estimator: SymbolicRegressor) -> None
         SymbolicRegressor().fit(X, [1.0, pd.NA, *Y[2:]])
 
 
+TEXT = [str(each) for each in Y]
+BATCH = Programs.from_list([PROGRAM])
+QUICK = {"jobs": 1, "max_expressions": 300, "structure": False}
+LONG = pd.DataFrame({"g": 30 * ["u"], "x": X[:, 0], "t": TEXT, "y": Y})
+
+TAKE_Y: dict[str, Callable[[Any], object]] = {
+    "fit": lambda y: SymbolicRegressor().fit(X, y),
+    "fit_many": lambda y: fit_many({"a": (X, y)}, **QUICK),
+    "fit_many of a DataFrame": lambda y: fit_many(
+        LONG.assign(y=y, t=0), target="y", by="g", **QUICK
+    ),
+    "Search": lambda y: Search(LIBRARY, X, y),
+    "fit_constants": lambda y: fit_constants(BATCH, X, y),
+    "rounded": lambda y: rounded(PROGRAM, X, y),
+    "weights": lambda y: Search(LIBRARY, X, Y, weights=y),
+    "sample_weight": lambda y: SymbolicRegressor().fit(X, Y, sample_weight=y),
+}
+TAKE_X: dict[str, Callable[[Any], object]] = {
+    "fit_many": lambda x: fit_many({"a": (x, Y)}, **QUICK),
+    "Search": lambda x: Search(LIBRARY, x, Y),
+    "evaluate": PROGRAM.evaluate,
+    "predict": MODEL.predict,
+}
+NOT_REAL: dict[str, Any] = {
+    "the text": TEXT,
+    "the text 'x'": np.array(["x", *TEXT[1:]], dtype=object),
+    "Complex data not supported": Y + 1j,
+    "the date or time 2024-01-01": pd.date_range("2024-01-01", periods=30),
+    "the date or time 2024": pd.Series(pd.period_range("2024", periods=30, freq="D")),
+    "the date or time 0": pd.Series(pd.to_timedelta(range(30), unit="D"), dtype=object),
+}
+
+
+@pytest.mark.parametrize("wrong", NOT_REAL)
+@pytest.mark.parametrize("takes", TAKE_Y)
+def test_only_numbers_are_taken_for_a_target(takes: str, wrong: str) -> None:
+    with pytest.raises(InputError, match=wrong):
+        TAKE_Y[takes](NOT_REAL[wrong])
+
+
+@pytest.mark.parametrize("takes", TAKE_X)
+def test_only_numbers_are_taken_for_columns(takes: str) -> None:
+    for wrong in (X.astype(str), pd.DataFrame({"x": TEXT}), [[each] for each in TEXT]):
+        with pytest.raises(InputError, match="the text"):
+            TAKE_X[takes](wrong)
+    with pytest.raises(InputError, match="Complex"):
+        TAKE_X[takes](X + 1j)
+
+
+def test_columns_of_text_that_are_not_used_may_stay() -> None:
+    fits = fit_many(LONG, target="y", by="g", features=["x"], **QUICK)
+    assert list(fits) == ["u"]
+    with pytest.raises(InputError, match="column 't' has the text"):
+        fit_many(LONG, target="y", by="g", **QUICK)
+    missing = LONG.assign(x=[None, *X[1:, 0].astype(object)])
+    assert list(fit_many(missing, target="y", by="g", features=["x"], drop_missing=True, **QUICK))
+
+
+def test_scores_and_columns_of_other_tables_are_told_in_a_sentence(
+    estimator: SymbolicRegressor,
+) -> None:
+    with pytest.raises(InputError, match="y has the text"):
+        estimator.score(X, TEXT)
+    for weights in (TEXT, [1, 2], 1j * Y):
+        with pytest.raises(InputError):
+            estimator.score(X, Y, sample_weight=weights)
+    frame = pd.DataFrame({"a": X[:, 0], "b": Y})
+    named = SymbolicRegressor(max_expressions=2, random_state=0).fit(frame, Y)
+    with pytest.raises(InputError, match="feature names should match") as refused:
+        named.predict(frame.rename(columns={"b": "b\x1b[31m"}))
+    assert "\x1b" not in str(refused.value)
+
+
 def test_numbers_in_object_arrays_are_numbers() -> None:
     model = SymbolicRegressor(max_expressions=2, random_state=0).fit(X.astype(object), list(Y))
     assert model.predict(X.astype(object)).shape == (30,)
@@ -240,3 +380,10 @@ def test_what_rounds_to_zero_has_no_sign() -> None:
     assert "-0.0" not in lines[0]
     assert r2_text(-2e-11) == r2_text(-0.0) == "0.0000"
     assert r2_text(-0.01) == "−0.0100"
+
+
+@pytest.mark.parametrize("value", ["9 x " * 1750, "9" * 7000])
+def test_no_sentence_is_longer_than_people_read(value: str) -> None:
+    text = str(InputError(f"there is no file {value}; name another"))
+    assert len(text) <= 1000
+    assert text.endswith("name another")

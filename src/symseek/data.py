@@ -18,6 +18,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.arguments import real_array
 from symseek.errors import InputError
 
 __all__ = ["FEWEST_ROWS", "LARGEST", "Data", "Scales"]
@@ -52,7 +53,7 @@ class Data:
         >>> Data.checked([[1.0], [2.0]], [[3.0], [4.0]], ["x"]).y  # a column vector is flattened
         array([3., 4.])
         """
-        inputs = _numbers(X, "X")
+        inputs = real_array(X, "X")
         if inputs.ndim == 1 and len(variables) == 1:
             inputs = inputs[:, None]
         if inputs.ndim != 2:
@@ -257,15 +258,8 @@ def _equal_rows(columns: Sequence[Floats]) -> tuple[NDArray[np.intp], NDArray[np
     return order[begins], same
 
 
-def _numbers(values: ArrayLike, what: str) -> Floats:
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{what} must be numbers: {error}") from None
-
-
 def _vector(values: ArrayLike, what: str, rows: int) -> Floats:
-    vector = _numbers(values, what)
+    vector = real_array(values, what)
     if vector.ndim == 2 and vector.shape[1] == 1:
         vector = vector[:, 0]
     if vector.ndim != 1:

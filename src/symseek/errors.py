@@ -37,6 +37,7 @@ QUOTED = 40
 such places and more."""
 
 _NAME = 80  # characters of a name: of a column, say, which is told from others by it
+_SENTENCE = 1_000  # characters; what to do comes last, so the middle is left out
 _ENDLESS = re.compile(r"\S{500,}")  # no path or command is so long that people type
 _UNPRINTABLE = re.compile(r"[^ -~]")  # that may be, if it is not ASCII
 
@@ -61,7 +62,8 @@ def sentence(text: str) -> str:
     >>> len(sentence("could not convert " + 5000 * "9"))
     120
     """
-    return printable(_ENDLESS.sub(lambda word: word[0][: _NAME + 19] + "...", text))
+    text = printable(_ENDLESS.sub(lambda word: word[0][: _NAME + 19] + "...", text))
+    return text if len(text) <= _SENTENCE else f"{text[: _SENTENCE - 305]} ... {text[-300:]}"
 
 
 def printable(text: str) -> str:
@@ -112,7 +114,7 @@ def name_shown(name: str, quoted: bool = False) -> str:
     return printable(name if len(name) <= _NAME else name[: _NAME - 3] + "...")
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def suggestion(name: object, known: Iterable[str]) -> str:
     """Return "did you mean 'sin'?", or the known names when none is near.
 
     >>> suggestion("sinn", ["sin", "cos"])
@@ -121,7 +123,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     'known: sin, cos'
     """
     names = list(known)
-    if len(name) > QUOTED:  # no name is so long, and looking for the nearest would take long
+    if not isinstance(name, str) or len(name) > QUOTED:  # and looking would take long
         name = ""
     if len(names) > _SEARCHED:
         return f"{len(names):,} are known"
@@ -135,7 +137,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f"known: {listed}" + (", ..." if len(names) > _LISTED else "")
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> InputError:
+def unknown_name(what: str, name: object, known: Iterable[str]) -> InputError:
     """Build the error for a name that is not among the known ones (the caller raises it).
 
     >>> print(unknown_name("operator", "sinn", ["sin", "cos"]))

@@ -179,6 +179,8 @@ def fit_constants(
     library = programs.library
     if library.constant_id is None:
         raise InputError("the library has no 'const' token, so there are no constants to fit")
+    if not isinstance(config, FitConfig | None):
+        raise refused("`config`", config, "of the type FitConfig")
     data = Data.checked(X, y, library.variables, weights)
     made = engine_named(engine, threads)
     grader = data_grader(library, data, reward_named(reward), made, config or FitConfig())

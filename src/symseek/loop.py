@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.arguments import whole
+from symseek.arguments import refused, whole
 from symseek.engines.interface import Engine
 from symseek.errors import InputError
 from symseek.evaluation import Graded, Grader
@@ -325,6 +325,8 @@ class Looped:
         The callback is asked once an iteration. Ctrl-C ends it with the best so far. If the
         callback raises, its error passes through and the search keeps its state.
         """
+        if callback is not None and not callable(callback):
+            raise refused("callback", callback, "a function, or None")
         return run_together([self], [callback], before, spent)[0]
 
     def tally(self, clock: Clock) -> Tally:

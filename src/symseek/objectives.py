@@ -7,6 +7,7 @@ functions: `start` gives its state, `select` turns (state, batch, rewards) into 
 
 from __future__ import annotations
 
+import math
 import zlib
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -224,7 +225,7 @@ class PriorityQueue(_Queued):
     def __post_init__(self) -> None:
         super().__post_init__()
         numbers(self, "weight", "epsilon")
-        if not (np.isfinite(self.weight) and self.weight > 0):
+        if not (math.isfinite(self.weight) and self.weight > 0):
             raise InputError(f"the weight of imitation is {self.weight}; it must be above 0")
         _check_share(self.epsilon)
 

@@ -39,8 +39,8 @@ class PolicyConfig:
         wholes(self, "hidden")
         if not 1 <= self.hidden <= 1024:
             raise InputError(f"the policy has {self.hidden} hidden units; use 1 to 1024")
-        if self.start not in STARTS:
-            raise unknown_name("start", str(self.start), STARTS)
+        if not isinstance(self.start, str) or self.start not in STARTS:
+            raise unknown_name("start", self.start, STARTS)
         if self.start == "formulas" and self.hidden < FORMULAS_HIDDEN:
             raise InputError(
                 f"the policy has {self.hidden} hidden units, and start='formulas' needs at least"

@@ -105,6 +105,6 @@ METHODS: dict[str, Callable[..., SearchConfig]] = {
 
 def method(name: str, **changes: Any) -> SearchConfig:
     """The settings of a method by its name."""
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         raise unknown_name("method", name, METHODS)
     return METHODS[name](**changes)

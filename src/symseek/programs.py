@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symseek.arguments import items, refused
-from symseek.errors import InputError
+from symseek.arguments import items, real_array, refused
+from symseek.errors import InputError, printable
 from symseek.notation import parse, printing, sympy_forms
 from symseek.operators.record import ARGUMENTS, read_formulas_with
 from symseek.tokens import EMPTY, OPERATORS, Kind, Library
@@ -163,10 +163,7 @@ class Program:
 
     def evaluate(self, X: ArrayLike) -> NDArray[np.float64]:
         """The values [N] on the rows of X [N, n]; what is undefined comes out as nan or inf."""
-        try:
-            rows = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"X must be rows of numbers: {error}") from None
+        rows = real_array(X, "X")
         wanted = len(self.library.variables)
         if rows.ndim != 2 or rows.shape[1] != wanted:
             raise InputError(
@@ -180,7 +177,9 @@ class Program:
         """Readable text that `parse` reads back to this very program."""
         return printing.infix(self)
 
-    __str__ = infix
+    def __str__(self) -> str:
+        """The same for reading: a name cannot move the cursor of a terminal."""
+        return printable(self.infix())
 
     def __repr__(self) -> str:
         return f"Program({self.infix()!r})"

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arguments import refused
 from symseek.data import Data
 from symseek.errors import InputError, shown, unknown_name
 
@@ -145,7 +146,8 @@ class PredictionReward:
         try:
             inspect.signature(self.function).bind("y", "predictions", "weights")
         except ValueError:  # a function in C does not say what it takes
-            pass
+            if isinstance(self.function, type):
+                raise refused("the reward", self.function, "a function, not a type") from None
         except TypeError as error:
             raise InputError(
                 f"{shown(self.function)} is no reward: it must be a function of the target,"

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symseek.arguments import flags, numbers, refused, wholes
+from symseek.arguments import flags, number, numbers, refused, whole, wholes
 from symseek.constants import FitConfig
 from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constraints
 from symseek.data import Data
@@ -413,8 +413,10 @@ class Search(Looped):
 
     def sample(self, batch: int, iteration: int | None = None) -> Sample:
         """Programs that the policy writes as it is now, as it would in some iteration."""
-        number = self.state.iteration if iteration is None else iteration
-        return self.policy.sample(self.state.weights, self.seed, number, batch)
+        turn = self.state.iteration if iteration is None else iteration
+        batch = whole("`batch`", batch, "a whole number of 1 or more", 1, 2**31 - 1)
+        turn = whole("`iteration`", turn, "a whole number of 0 or more", 0, 2**63 - 1)
+        return self.policy.sample(self.state.weights, self.seed, turn, batch)
 
     def consider(self, programs: Programs) -> Graded:
         """Grade programs from elsewhere, which the front keeps if they are good.
@@ -449,6 +451,10 @@ class Search(Looped):
 
     def raise_budget(self, expressions: int | None, seconds: float | None) -> None:
         """Allow so many more expressions and seconds; None for no limit."""
+        if expressions is not None:
+            expressions = whole("`expressions`", expressions, "a whole number of 0 or more", 0)
+        if seconds is not None:
+            seconds = number("`seconds`", seconds, "a number of 0 or more", 0)
         self.config = replace(
             self.config,
             max_expressions=None if expressions is None else self.state.expressions + expressions,

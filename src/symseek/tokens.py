@@ -152,7 +152,7 @@ class Library:
         """The position of a token, by name; an unknown name is refused with the nearest one."""
         try:
             return self._index[name]
-        except KeyError:
+        except (KeyError, TypeError):  # of what cannot be a key
             raise unknown_name("token", name, self.names) from None
 
     @cached_property
@@ -167,7 +167,7 @@ class Library:
         return iter(self.tokens)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._index
+        return isinstance(name, str) and name in self._index
 
     def __getitem__(self, name: str) -> Token:
         return self.tokens[self.index(name)]

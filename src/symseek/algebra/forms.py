@@ -81,7 +81,7 @@ def written(program: Program, style: str = "best") -> Program:
     >>> print(text(written(Program.parse("4.4e-9*exp(0.14*h*(24.6 - h))", library))))
     6.95137*exp(-((h - 12.3)/2.67261)**2)
     """
-    if style not in STYLES:
+    if not isinstance(style, str) or style not in STYLES:
         raise unknown_name("style", style, STYLES)
     return program if style == "factored" else _written(program, style)
 

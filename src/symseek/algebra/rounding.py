@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symseek.algebra.numbers import Neat, by_chance, distance, neat_numbers
-from symseek.data import Data
+from symseek.arguments import number
+from symseek.data import LARGEST, Data
 from symseek.errors import InputError, shown
 from symseek.notation.printing import infix
 from symseek.notation.sympy_forms import to_sympy
@@ -163,8 +164,8 @@ def _check(program: Program, growth: float) -> None:
     for value in program.constants:
         if not math.isfinite(value):
             raise InputError(f"the constant {value} cannot be rounded; fit the constants first")
-    if not (math.isfinite(growth) and growth >= 0):
-        raise InputError(f"growth is {growth}; give 0, or the part by which the error may grow")
+    wanted = "0, or the part by which the error may grow"
+    number("growth", growth, wanted, 0, LARGEST)
 
 
 def _noise(data: Data) -> float:

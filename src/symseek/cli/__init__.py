@@ -7,7 +7,6 @@ imported, so `--help` and `--version` answer at once.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -22,8 +21,8 @@ from symseek.cli.options import (
     parse_seeds,
     say,
 )
-from symseek.cli.output import drop, kept_output
-from symseek.errors import OUT_OF_MEMORY, InputError, shown
+from symseek.cli.output import Output, kept_output, open_closed
+from symseek.errors import OUT_OF_MEMORY, InputError, shown, suggestion
 from symseek.version import __version__
 
 __all__ = ["main", "parse_seeds"]
@@ -67,8 +66,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0
     """
     _prepare_output()
-    with kept_output():
-        return _run(arguments)
+    with kept_output() as output:
+        try:
+            return _run(arguments) or _lost(output)
+        except SystemExit as end:  # of a help text, say
+            end.code = end.code or _lost(output)
+            raise
+
+
+def _refuse_unknown(parser: Parser, commands: Commands, word: str) -> None:
+    """Refuse a first word that is neither a command nor an option of all."""
+    if word in commands.choices or word in ("-h", "--help", "--version"):
+        return
+    if word.startswith("-"):
+        parser.refuse(word)
+    parser.error(f"unknown command {shown(word)}; {suggestion(word, commands.choices)}")
+
+
+def _lost(output: Output) -> int:
+    """The exit code of a command that has done its work, but for what a full disk has lost."""
+    output.flush()  # it is noticed here, and not at the very end
+    if output.error is None:
+        return 0
+    say(f"cannot write the output: {output.error.strerror or output.error}")
+    return FAILED
 
 
 def _run(arguments: Sequence[str] | None) -> int:
@@ -76,14 +97,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     if not (sys.argv[1:] if arguments is None else arguments):
         parser.print_help()
         return 0
+    _refuse_unknown(parser, commands, (sys.argv[1:] if arguments is None else arguments)[0])
     options, rest = parser.parse_known_args(arguments)
     if rest:
         options.parser.refuse(rest[0])
     command: Callable[[argparse.Namespace], int] = options.command
     try:
-        code = command(options)
-        sys.stdout.flush()  # a full disk is noticed here, and not at the very end
-        return code
+        return command(options)
     except InputError as error:
         say(in_command_line_terms(str(error), options.parser, commands.choices))
         return BAD_INPUT
@@ -93,18 +113,15 @@ def _run(arguments: Sequence[str] | None) -> int:
     except KeyboardInterrupt:
         say("stopped by Ctrl-C")
         return INTERRUPTED
-    except OSError as error:  # such as a full disk under the output
+    except OSError as error:  # such as a full disk
         where = "" if error.filename is None else f" {shown(str(error.filename), 200)}"
         say(f"cannot read or write{where}: {error.strerror or error}")
-        drop(sys.stdout)
         return FAILED
 
 
 def _prepare_output() -> None:
     """Let every name be shown; a column's need not be such that a terminal can show it."""
-    for name in ("stdout", "stderr"):  # closed, as by `>&-`
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115, it is used until the end
+    open_closed()
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
 

@@ -58,9 +58,15 @@ MOST_SEEDS = 1_000_000
 
 # --- the parser
 
+_NEGATIVE = re.compile(r"-(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I | re.ASCII)
+
 
 class Parser(argparse.ArgumentParser):
     """Complains in one sentence, without the wall of usage."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._negative_number_matcher = _NEGATIVE  # argparse takes -1e3 for an option
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{sentence(f'{self.prog}: {message}')} (see `{self.prog} --help`)\n")
@@ -88,13 +94,21 @@ def _near_option(name: str, known: Iterable[str]) -> str:
     "did you mean '--max-seconds'?"
     >>> _near_option("--units", ["--target", "--quiet"])
     'known: --target, --quiet'
+    >>> _near_option("--no-cache", ["--no-scale", "--quiet"])
+    'known: --no-scale'
     """
     options = {option.lstrip("-"): option for option in known}
     word = name.lstrip("-").casefold()
+    if word.startswith("no-"):  # which is like every other that switches something off
+        options = {each: option for each, option in options.items() if each.startswith("no-")}
+        options |= {each[3:]: option for each, option in options.items()}
+        word = word[3:]
     begun = [option for each, option in options.items() if len(word) > 1 and each.startswith(word)]
     near = difflib.get_close_matches(word[:QUOTED], options, n=1, cutoff=0.7)
     meant = begun or [options[each] for each in near]
-    return f"did you mean {meant[0]!r}?" if meant else suggestion("", options.values())
+    return (
+        f"did you mean {meant[0]!r}?" if meant else suggestion("", dict.fromkeys(options.values()))
+    )
 
 
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
@@ -243,7 +257,7 @@ def size(text: str) -> int:
     found = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*([kmgt]?b?)\s*", text, re.I | re.ASCII)
     bytes_ = round(float(found[1]) * _UNITS[found[2].lower()[:1]]) if found else 0
     if bytes_ < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size; write it as 500MB or 4GB")
+        raise argparse.ArgumentTypeError(f"{shown(text)} is no size; write it as 500MB or 4GB")
     return bytes_
 
 

@@ -1,7 +1,8 @@
-"""The output of a command, whose reader may go before it ends: `symseek fit ... | head -1`.
+"""The output of a command, which may go nowhere: to a pipe that someone closes, or to a full disk.
 
-Nobody reads what comes after that, but the command has more to do than to print: it goes on, and
-everything is written that would have been.
+Nobody reads what comes after `symseek fit ... | head -1`, but the command has more to do than to
+print: it goes on, and everything is written that would have been. What a full disk had no room for
+is told of at the end, if it was output and no message.
 """
 
 from __future__ import annotations
@@ -12,20 +13,37 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
-__all__ = ["drop", "kept_output"]
+__all__ = ["Output", "drop", "kept_output", "open_closed"]
+
+
+def open_closed() -> None:
+    """Open a stream that is closed, as by `>&-`, to nowhere; for processes that begin here too."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        try:
+            os.fstat(number)  # what has its number is something else by now
+            number = os.open(os.devnull, os.O_WRONLY)
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            os.set_inheritable(number, True)
+        setattr(sys, name, open(number, "w", closefd=False))  # noqa: SIM115, used until the end
 
 
 @contextmanager
-def kept_output() -> Iterator[None]:
-    """Let a command write to a pipe that someone closes."""
+def kept_output() -> Iterator[Output]:
+    """Let a command write where that may fail; what has become of its output is yielded."""
     before = sys.stdout, sys.stderr
-    streams = [_Output(each) for each in before]
-    sys.stdout, sys.stderr = streams
+    output, messages = (Output(each) for each in before)
+    sys.stdout, sys.stderr = output, messages
     try:
-        yield
+        yield output
     finally:
-        for each in streams:
-            with suppress(OSError, ValueError):  # a full disk was told of, or cannot be
+        for each in (output, messages):
+            with suppress(ValueError):  # such as a stream that is closed
                 each.flush()
         sys.stdout, sys.stderr = before
 
@@ -40,10 +58,11 @@ def drop(stream: Any) -> None:
             os.close(nowhere)
 
 
-class _Output:
-    """A stream; what is written after its reader has gone is dropped."""
+class Output:
+    """A stream; what cannot be written is dropped, and so is all that comes after it."""
 
     def __init__(self, stream: TextIO) -> None:
+        self.error: OSError | None = None  # why something was dropped that someone would have read
         self._stream = stream
 
     def __getattr__(self, name: str) -> Any:
@@ -53,13 +72,18 @@ class _Output:
         """Write some text."""
         try:
             return self._stream.write(text)
-        except BrokenPipeError:
-            drop(self._stream)
+        except OSError as error:
+            self._drop(error)
             return len(text)
 
     def flush(self) -> None:
         """Write what waits."""
         try:
             self._stream.flush()
-        except BrokenPipeError:
-            drop(self._stream)
+        except OSError as error:
+            self._drop(error)
+
+    def _drop(self, error: OSError) -> None:
+        if not isinstance(error, BrokenPipeError):
+            self.error = self.error or error
+        drop(self._stream)

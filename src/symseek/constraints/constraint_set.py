@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arguments import items, refused
 from symseek.constraints.forms import (
     CloseUnfinished,
     Constraint,
@@ -23,7 +24,7 @@ from symseek.constraints.forms import (
     Partial,
 )
 from symseek.constraints.tables import CountTable, RuleTables, Tables
-from symseek.errors import InputError
+from symseek.errors import InputError, shown
 from symseek.programs import Program
 from symseek.tokens import Library
 
@@ -43,14 +44,16 @@ class ConstraintSet:
     """
 
     def __init__(self, library: Library, constraints: Iterable[Constraint | Custom]) -> None:
+        if not isinstance(library, Library):
+            raise refused("library", library, "of the type Library")
         self.library = library
-        self.constraints = tuple(constraints)
+        self.constraints = tuple(items("constraints", constraints, "a list of constraints"))
         for constraint in self.constraints:
             unusable = not isinstance(constraint, Constraint) and not callable(constraint)
             if unusable or isinstance(constraint, type):
                 raise InputError(
-                    f"{constraint!r} is not a constraint: it has neither `narrow` and `violated_by`"
-                    " nor can it be called with unfinished programs"
+                    f"{shown(constraint, 80)} is not a constraint: it has neither `narrow` and"
+                    " `violated_by` nor can it be called with unfinished programs"
                 )
         self.built_in = [each for each in self.constraints if isinstance(each, Constraint)]
         self.custom = [each for each in self.constraints if not isinstance(each, Constraint)]

@@ -8,6 +8,7 @@ written as a Python object that is asked once a step about all unfinished progra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -15,8 +16,9 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.arguments import items, numbers, wholes
 from symseek.constraints.tables import CountTable, Tables
-from symseek.errors import InputError, suggestion
+from symseek.errors import InputError, shown, suggestion, unknown_name
 from symseek.programs import Program
 from symseek.tokens import Library
 
@@ -91,9 +93,9 @@ class Custom(Protocol):
 def _ids(library: Library, names: Sequence[str], where: str) -> list[int]:
     known = set(library.names)
     for name in names:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise InputError(
-                f"{where} names {name!r}, which is not in the library;"
+                f"{where} names {shown(name)}, which is not in the library;"
                 f" {suggestion(name, library.names)}"
             )
     return [library.index(name) for name in names]
@@ -106,7 +108,7 @@ def _mask(library: Library, names: Sequence[str], where: str) -> NDArray[np.bool
 
 
 def _names(names: str | Iterable[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
+    return (names,) if isinstance(names, str) else tuple(items("tokens", names, "names of tokens"))
 
 
 def _refuse_second_limit(tables: Tables) -> None:
@@ -124,6 +126,7 @@ class Length:
     high: int = 30
 
     def __post_init__(self) -> None:
+        wholes(self, "low", "high")
         if self.low < 1:
             raise InputError(f"the minimum length is {self.low}; it must be at least 1")
         if self.high < self.low:
@@ -147,6 +150,7 @@ class CloseUnfinished:
     at: int = 30
 
     def __post_init__(self) -> None:
+        wholes(self, "at")
         if self.at < 1:
             raise InputError(f"CloseUnfinished({self.at}): it must be at least 1")
 
@@ -174,8 +178,8 @@ class Forbid:
     of: tuple[str, ...]
 
     def __init__(self, tokens: str | Iterable[str], relation: str, of: str | Iterable[str]) -> None:
-        if relation not in RELATIONS:
-            raise InputError(f"unknown relation {relation!r}; {suggestion(relation, RELATIONS)}")
+        if not isinstance(relation, str) or relation not in RELATIONS:
+            raise unknown_name("relation", relation, RELATIONS)
         object.__setattr__(self, "tokens", _names(tokens))
         object.__setattr__(self, "relation", relation)
         object.__setattr__(self, "of", _names(of))
@@ -243,6 +247,7 @@ class Count:
         object.__setattr__(self, "tokens", _names(tokens))
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
+        wholes(self, "low", optional=("high",))
         if low < 0 or (high is not None and high < low):
             raise InputError(f"{self}: the bounds must satisfy 0 <= low <= high")
         if max(low, high or 0) > 255:
@@ -360,7 +365,8 @@ class SoftLength:
     scale: float = 5.0
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.location):
+        numbers(self, "location", "scale")
+        if not math.isfinite(self.location):
             raise InputError(f"the location of SoftLength is {self.location}; it must be a number")
         if not self.scale > 0:
             raise InputError(f"the scale of SoftLength is {self.scale}; it must be positive")

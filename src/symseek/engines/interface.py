@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.arguments import whole
+from symseek.arguments import refused, whole
 from symseek.errors import InputError, unknown_name
 from symseek.programs import Programs
 from symseek.tokens import Library
@@ -289,6 +289,8 @@ def engine_named(engine: str | Engine, threads: int = 1) -> Engine:
     'native'
     """
     if not isinstance(engine, str):
+        if isinstance(engine, type) or not hasattr(engine, "evaluator"):
+            raise refused("engine", engine, f"an engine, or one of {', '.join(ENGINES)}")
         return engine
     threads = whole("threads", threads, "from 1 to 1024", 1, 1024)
     if engine not in ENGINES:
@@ -306,6 +308,8 @@ def engine_named(engine: str | Engine, threads: int = 1) -> Engine:
 
 def check_library(library: Library, programs: Programs) -> None:
     """Refuse programs over another library: their token ids mean something else there."""
+    if not hasattr(programs, "lengths"):
+        raise refused("programs", programs, "of the type Programs")
     if programs.library is not library and programs.library != library:
         raise InputError(
             f"the programs are over another library, {programs.library!r},"

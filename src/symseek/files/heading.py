@@ -26,6 +26,7 @@ SCORED_ROWS = 200  # of the sample, for the delimiter
 UNIT_ROWS = 20  # that show which columns have numbers
 
 _SEPARATORS = re.compile(r"[,;|\s]+")
+_LINE_END = re.compile(r"\r\n|\r|\n")  # `splitlines` takes other characters for ends too
 _GAP = re.compile(r"[ \t]{2,}|\t")  # between names that have single blanks in them
 _BRACKETED = re.compile(r"\s*(\[[^]]*\]|\([^)]*\)|[,;|\s]+)+")
 
@@ -92,7 +93,7 @@ class Heading:
             decimal=decimal,
             skipped=(not commented) + bool(units),
             # A name on several lines is in one cell of a spreadsheet.
-            first_row=first - sum(max(0, len(name.splitlines()) - 1) for name in header),
+            first_row=first - sum(len(_LINE_END.findall(name)) for name in header),
             guessed=guessed,
             notes=tuple(notes),
             sample=tuple(rows),

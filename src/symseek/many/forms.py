@@ -97,7 +97,7 @@ def form_of(program: Program) -> Form:
         text = str(_lettered(Writer(library).program(_Generic().sum(total))))
         key = repr(_sum_key(total))
     except undone:  # a part without a value, such as log(-1): the formula as it is
-        key = text = str(program)
+        key = text = program.infix()
     return Form(_hashed(key), text)
 
 

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from symseek.errors import InputError, suggestion
+from symseek.errors import InputError, name_shown, suggestion
 from symseek.files.atomic import write_whole
 from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import Delimited
@@ -98,15 +98,15 @@ def split_file(
 def _column(source: Delimited | Parquet, by: str) -> int:
     """The place of the column that names the groups."""
     name = tidy(by)
-    count = source.names.count(name)
+    count, quoted = source.names.count(name), name_shown(name, quoted=True)
     if count == 1:
         return source.names.index(name)
     if not count and (error := source.misread()):
         raise error
     if not count:
         hint = suggestion(name, [each for each in source.names if each])
-        raise InputError(f"{source.path} has no column {name!r} for `by`; {hint}")
-    raise InputError(f"{source.path} has {count} columns named {name!r}; rename them, for `by`")
+        raise InputError(f"{source.path} has no column {quoted} for `by`; {hint}")
+    raise InputError(f"{source.path} has {count} columns named {quoted}; rename them, for `by`")
 
 
 def _grouped(

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from symseek.arguments import flag, items, real_array, refuse_text, refused
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.cells import is_number
 from symseek.many.folder import ManyFolder, Workers, nothing_left
@@ -180,12 +181,21 @@ def fit_many(
     >>> print(fits["sample 3"].best.text)
     3*exp(-1/3*x0)
     """
+    target, by = (str(name) if isinstance(name, int) else name for name in (target, by))
+    names = {"target": target, "by": by, "weights": weights, "delimiter": delimiter}
+    for name, value in names.items():
+        if not isinstance(value, str | None):
+            raise refused(f"`{name}`", value, "text, or None")
+    switches = {"drop_missing": drop_missing, "overwrite": overwrite, "verbose": verbose}
+    for name, switch in {**switches, "report": report is None or report}.items():
+        flag(f"`{name}`", switch)
+    if not isinstance(folder, str | os.PathLike | None):
+        raise refused("`folder`", folder, "the name of a folder, or None")
+    columns = None
+    if features is not None:
+        columns = tuple(map(str, items("`features`", features, "a list of names")))
     chosen = _settings(settings, random_state)
     Workers.chosen(1, jobs, cluster, n_jobs)
-    if isinstance(features, str):
-        raise InputError(f"features is {shown(features)}; give a list of names")
-    columns = None if features is None else tuple(map(str, features))
-    target, by = (None if name is None else str(name) for name in (target, by))
     in_memory, read = _read(tables)
     if in_memory:
         target = target or "y"
@@ -250,7 +260,7 @@ def _read(tables: Any) -> tuple[bool, Any]:
         if not tables:
             raise _nothing()
         return True, ((name, *_pair(name, each)) for name, each in tables.items())
-    if not isinstance(tables, Iterable):
+    if not isinstance(tables, Iterable) or getattr(tables, "ndim", 1) == 0:
         raise InputError(f"tables is {shown(tables)}; give files, a folder, or (name, X, y) each")
     remaining = iter(tables)
     first = next(remaining, None)
@@ -323,6 +333,7 @@ def _groups_of(frame: Any, by: str, many: ManyFolder, drop_missing: bool) -> lis
         )
     if frame[by].isna().any() and not drop_missing:
         raise InputError(f"column {by!r} has missing values; set `drop_missing`, or fill them in")
+    _refuse_text(frame[names], many.request)
 
     def rows() -> Iterator[tuple[str, Sequence[object]]]:
         for value, part in frame.groupby(by, sort=False, observed=True):
@@ -344,7 +355,7 @@ def _written(named: Iterable[Any], many: ManyFolder) -> Iterator[Table]:
         seen.add(name)
         folders = folder_names({name: name}, folders)
         try:
-            heads, rows = _rows(X, y, shown(name), many.request.target)
+            heads, rows = _rows(X, y, shown(name), many.request)
         except InputError as error:
             data = Path(TABLES, f"{folders[name]}.csv")
             yield Table(name, folders[name], data, "", str(error))
@@ -352,15 +363,18 @@ def _written(named: Iterable[Any], many: ManyFolder) -> Iterator[Table]:
             yield written_table(many.path, name, folders[name], heads, rows)
 
 
-def _rows(X: Any, y: Any, name: str, target: str) -> tuple[list[str], Iterable[Sequence[object]]]:
-    """The names of the columns, x0, x1, ... where X has none, and the rows."""
-    wanted = _numbers(y, f"y of the table {name}").ravel().tolist()
+def _rows(
+    X: Any, y: Any, name: str, request: FitRequest
+) -> tuple[list[str], Iterable[Sequence[object]]]:
+    """The names of the columns, x0, x1 and so on where X has none, and the rows."""
+    wanted = real_array(y, f"y of the table {name}").ravel().tolist()
     columns: dict[str, Sequence[object]]
     if hasattr(X, "set_axis"):
         X = _with_names(X, f"X of the table {name}")
+        _refuse_text(X, request, f" of X of the table {name}")
         columns = {column: _cells(X[column]) for column in X.columns}
     else:
-        values = _numbers(X, f"X of the table {name}")
+        values = real_array(X, f"X of the table {name}")
         values = values[:, None] if values.ndim == 1 else values
         if values.ndim != 2:
             raise InputError(f"X of the table {name} has shape {values.shape}; give [N, n]")
@@ -371,18 +385,15 @@ def _rows(X: Any, y: Any, name: str, target: str) -> tuple[list[str], Iterable[S
                 f"X of the table {name} has {counted(len(column), 'row')} and y {len(wanted):,};"
                 " give as many of both"
             )
-    return [*columns, target], zip(*columns.values(), wanted, strict=True)
+    return [*columns, request.target], zip(*columns.values(), wanted, strict=True)
 
 
-def _numbers(values: Any, what: str) -> NDArray[np.float64]:
-    """Real numbers in double precision."""
-    try:
-        found = np.asarray(values)
-        if not np.iscomplexobj(found):
-            return found.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} is not all numbers; leave out or convert the others") from None
-    raise InputError(f"{what} has complex numbers; give real ones")
+def _refuse_text(frame: Any, request: FitRequest, where: str = "") -> None:
+    """Refuse columns that are used and hold no numbers, although a file of them could be read."""
+    used = {request.target, request.weights, *(request.features or map(str, frame.columns))}
+    for name in frame.columns:
+        if str(name) in used:
+            refuse_text(frame[name], f"column {shown(name)}{where}", missing=True)
 
 
 def _cells(column: Any) -> Sequence[object]:

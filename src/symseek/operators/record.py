@@ -117,6 +117,8 @@ class Token:
             raise InputError(
                 f"token {shown(self.name)} has the formula {shown(self.formula)}; it must be text"
             )
+        if not isinstance(self.kind, Kind):
+            raise InputError(f"the kind {token} is {shown(self.kind)}; it must be a Kind")
         if self.kind is not Kind.OPERATOR:
             self._check_terminal()
         if self.formula is not None:

@@ -15,19 +15,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from symseek.arguments import refused, whole
+from symseek.arguments import real_array, refuse_text, refused, whole
 from symseek.engines.choice import NATIVE, described
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError, sentence, unknown_name
 from symseek.files.roles import roles, with_followed, with_reasons
 from symseek.loop import Result, Stopped
 from symseek.model import Model
-from symseek.regression.parameters import (
-    CONSTRAINTS,
-    check_undefined,
-    is_seed,
-    refuse_text,
-    settings_of,
-)
+from symseek.regression.parameters import CONSTRAINTS, check_undefined, is_seed, settings_of
 from symseek.regression.regression import Regression
 from symseek.regression.settings import WANTED, Settings
 from symseek.search import SearchConfig
@@ -50,6 +44,16 @@ class LeftOutWarning(UserWarning):
 
 class UndefinedWarning(UserWarning):
     """A formula has no value on some of the rows it is to predict."""
+
+
+class _TableError(InputError):
+    """What scikit-learn says about a table: its lines are kept, since its own tests compare them.
+
+    It may quote names of columns.
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(sentence, str(self.args[0]).split("\n")))
 
 
 class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -181,9 +185,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         settings = settings_of(self)
         refuse_text(X, "X")
         refuse_text(y, "y")
-        inputs, outputs = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
-        )
+        options = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2}
+        inputs, outputs = _validated(self, X, y, **options)
         columns = np.asarray(outputs, dtype=np.float64)
         if columns.ndim == 2 and columns.shape[1] == 1:
             columns = column_or_1d(columns, warn=True)
@@ -191,7 +194,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         columns = columns.reshape(len(inputs), -1)
         weights = None
         if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, inputs, dtype=np.float64)
+            weights = _weights(sample_weight, inputs)
         before = getattr(self, "_regressions", []) if self.warm_start else []
         inputs, names = self._quantities(inputs, columns, before)
         if before and not is_seed(self.random_state):
@@ -298,7 +301,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         """The columns of X that were searched in."""
         refuse_text(X, "X")
-        inputs: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        inputs: NDArray[np.float64] = _validated(self, X, reset=False)
         return inputs if len(self._used) == inputs.shape[1] else inputs[:, self._used]
 
     def _tell_undefined(self, wrong: NDArray[np.bool_], row: int | None) -> None:
@@ -326,7 +329,13 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         values = self._values(X)
         values = np.where(np.isfinite(values), values, self.target_means_)
         values = values if self.many_targets_ else values[:, 0]
-        return float(r2_score(y, values, sample_weight=sample_weight))
+        refuse_text(y, "y")
+        if sample_weight is not None:
+            sample_weight = _weights(sample_weight, values)
+        try:
+            return float(r2_score(y, values, sample_weight=sample_weight))
+        except (TypeError, ValueError) as error:
+            raise _TableError(str(error)) from None
 
     def report(
         self,
@@ -354,8 +363,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 raise InputError("a model that was saved has no rows to show; give `X` and `y`")
             inputs, targets = self._table
         else:
-            refuse_text(y, "y")
-            inputs, targets = self._checked(X), np.asarray(y, dtype=np.float64)
+            inputs, targets = self._checked(X), real_array(y, "y")
         settings, left_out = self.get_params(deep=False), self.ignored_columns_
         last = [history[-1] for history in self.history_ if history]
         summary = {
@@ -466,3 +474,20 @@ def _target_names(y: Any, count: int, features: Sequence[str]) -> list[str]:
     if count == 1 and name is not None and name not in features:
         return [str(name)]
     return ["y"] if count == 1 else [f"y{i}" for i in range(count)]
+
+
+def _validated(estimator: SymbolicRegressor, *data: Any, **options: Any) -> Any:
+    """X, or X and y, checked and noted by scikit-learn."""
+    try:
+        return validate_data(estimator, *data, dtype=np.float64, **options)
+    except ValueError as error:
+        raise _TableError(str(error)) from None
+
+
+def _weights(given: ArrayLike, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    weights = real_array(given, "sample_weight")
+    try:
+        checked: NDArray[np.float64] = _check_sample_weight(weights, rows, dtype=np.float64)
+        return checked
+    except ValueError as error:
+        raise _TableError(str(error)) from None

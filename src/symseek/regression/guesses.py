@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.algebra.simplify import rescaled
+from symseek.algebra.writing import Writer
 from symseek.data import Scales
 from symseek.errors import InputError, shown
 from symseek.programs import Program, Programs
@@ -19,9 +20,11 @@ from symseek.tokens import Library
 
 __all__ = ["guessed"]
 
-# A guess may be this many times too long before it is simplified, which takes a time that grows as
-# the square of its length.
+# A guess may be this many times too long before it is simplified. That takes a time that grows as
+# the cube of its length, so long ones are taken as they are, unless they need to be shortened.
 _SHORTENED = 4
+_SIMPLIFIED = 120  # tokens, in any case
+_AT_MOST = 240  # tokens
 
 
 def guessed(
@@ -54,7 +57,7 @@ def guessed(
         try:
             program = Program.parse(guess, full)
             if len(program) <= _SHORTENED * longest:
-                program = _rescaled(program, full, library, X, scales)
+                program = _rescaled(program, full, library, X, scales, longest)
         except InputError as error:
             raise InputError(f"`guesses`: {shown(guess)} cannot be used: {error}") from None
         if len(program) > longest:
@@ -67,10 +70,19 @@ def guessed(
 
 
 def _rescaled(
-    told: Program, full: Library, library: Library, X: NDArray[np.float64], scales: Scales
+    told: Program,
+    full: Library,
+    library: Library,
+    X: NDArray[np.float64],
+    scales: Scales,
+    longest: int,
 ) -> Program:
     """A guess in the units of the search, in its tokens."""
     if not np.isfinite(told.evaluate(X)).all():
         raise InputError("it is undefined on some row")
     rows, units = X / scales.inputs, (1 / scales.inputs).tolist()
-    return Program.parse(str(rescaled(told, full, rows, units, 1 / scales.target)), library)
+    if len(told) > (_SIMPLIFIED if len(told) <= longest else _AT_MOST):
+        here = Writer(full).translated(told, units, 1 / scales.target)
+    else:
+        here = rescaled(told, full, rows, units, 1 / scales.target)
+    return Program.parse(here.infix(), library)

@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import (
 
 from symseek.arguments import refused
 from symseek.data import FEWEST_ROWS
-from symseek.errors import InputError, shown, unknown_name
+from symseek.errors import InputError, unknown_name
 from symseek.regression.settings import MOST_SEEDS, WANTED, Settings, cores
 from symseek.search import SearchConfig
 
@@ -31,7 +31,6 @@ __all__ = [
     "UNDEFINED",
     "check_undefined",
     "is_seed",
-    "refuse_text",
     "settings_of",
 ]
 
@@ -111,37 +110,6 @@ def check_undefined(value: Any) -> None:
         raise refused("`undefined`", value, _WANTED["undefined"])
     if value not in UNDEFINED:
         raise unknown_name("`undefined`", value, UNDEFINED)
-
-
-def refuse_text(values: Any, what: str) -> None:
-    """Refuse text where numbers belong, even text such as "1", which NumPy would convert.
-
-    >>> refuse_text(["1", "2"], "y")
-    Traceback (most recent call last):
-    symseek.errors.InputError: y has the text '1' in row 0; give numbers, as by y.astype(float)
-    """
-    if hasattr(values, "iloc") and hasattr(values, "columns"):  # a DataFrame, a type a column
-        for at, name in enumerate(values.columns):
-            refuse_text(values.iloc[:, at], f"column {shown(name)} of {what}")
-        return
-    if values is None or getattr(getattr(values, "dtype", None), "kind", "O") in "biufc":
-        return  # of no text, whatever else may be wrong
-    try:
-        array = np.asarray(values)
-        rows = np.asarray(values, dtype=object) if array.dtype.kind in "OSUT" else array
-    except (TypeError, ValueError, AttributeError):  # such as rows of different lengths
-        return
-    if not array.ndim:
-        raise refused(what, values, "an array of numbers")
-    for row, cells in enumerate(rows if rows.dtype == object else []):
-        for cell in np.ravel(cells):
-            if isinstance(cell, str | bytes):
-                raise InputError(
-                    f"{what} has the text {shown(cell)} in row {row}; give numbers, as by"
-                    f" {what}.astype(float)"
-                )
-            if type(cell).__name__ == "NAType":  # of pandas, which need not be there
-                raise InputError(f"{what} has a missing value in row {row}; leave out such rows")
 
 
 def is_seed(state: Any) -> bool:

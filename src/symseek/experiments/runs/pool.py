@@ -299,7 +299,8 @@ def _redirect_output(output: str) -> None:
     handle = os.open(output, os.O_WRONLY | os.O_APPEND)
     with suppress(OSError):
         os.unlink(output)
-    sys.stdout.flush()
+    if sys.stdout is not None:  # closed, as by `>&-`
+        sys.stdout.flush()
     for stream in (1, 2):
         os.dup2(handle, stream)
     os.close(handle)

@@ -8,6 +8,8 @@ import os
 import shutil
 import signal
 import socket
+import sqlite3
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +22,7 @@ import symseek
 from run_helpers import FILES, Capture, answer
 from studio_helpers import Served, serving
 from symseek.errors import InputError
+from symseek.experiments import Record, Spec, Store, StoreError
 from symseek.files.records import parse_json
 from symseek.files.regular import read_regular, write_regular
 from symseek.runs import checkpoint
@@ -327,23 +330,191 @@ def test_what_a_watcher_reads_is_bounded(tmp_path: Path) -> None:
     assert (read_progress(path), read_discoveries(path)) == (None, [])
 
 
+# The folder of many fits, and its database.
+
+
+@pytest.fixture
+def many(here: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of one fit, of a table in memory."""
+    shared = tmp_path_factory.getbasetemp() / "shared-many"
+    if not shared.exists():
+        fit_memory(shared)
+    shutil.copytree(shared, "many")
+    return Path("many")
+
+
+def fit_memory(folder: Path) -> None:
+    x = np.linspace(1, 3, 12)
+    few: dict[str, Any] = {"max_expressions": 300, "structure": False}
+    symseek.fit_many({"a": (x, 2 * x)}, folder=folder, jobs=1, report=False, **few)
+
+
+def plant_journal(store: Path, victim: Path) -> None:
+    """A journal that names another, which SQLite deletes after it has restored nothing."""
+    head, name = store.read_bytes()[:100], os.fsencode(victim.absolute())
+    page = int(struct.unpack(">H", head[16:18])[0])
+    magic = bytes.fromhex("d9d505f920a163d7")
+    start = magic + struct.pack(">5I", 0, 1, store.stat().st_size // page, 512, page)
+    last = struct.pack(">I", (1 << 30) // page + 1) + name
+    last += struct.pack(">II", len(name), sum(name)) + magic
+    Path(f"{store}-journal").write_bytes(start.ljust(512, b"\0") + last)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "many"],
+        ["resume", "many", "--quiet"],
+        ["paper", "table1", "--report", "--take", "many/fits.sqlite"],
+        ["paper", "table1", "--report", "--store", "many/fits.sqlite"],
+    ],
+    ids=" ".join,
+)
+def test_a_journal_cannot_have_a_file_deleted(
+    words: list[str], many: Path, victim: Path, capsys: Capture
+) -> None:
+    plant_journal(many / "fits.sqlite", victim)
+    said = answer(capsys, *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "fits.sqlite-journal': it names another file, which would be deleted" in said.err
+    assert victim.exists()
+
+
+@pytest.mark.parametrize("name", ["", "-journal", "-wal", "-shm"])
+def test_a_database_is_not_written_through_a_second_name(
+    name: str, tmp_path: Path, victim: Path
+) -> None:
+    path = tmp_path / "store"
+    Store(path).close()
+    file = Path(f"{path}{name}")
+    file.unlink(missing_ok=True)
+    os.link(victim, file)
+    with pytest.raises(StoreError, match=r"it is another name of a file elsewhere"):
+        Store(path)
+    os.unlink(file)  # the victim is alone again
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_but_files_is_beside_a_database(kind: str, tmp_path: Path, victim: Path) -> None:
+    for name in ("-journal", "-wal", "-shm"):
+        path = tmp_path / f"store{name}-of"
+        Store(path).close()
+        plant(tmp_path, f"{path.name}{name}", kind, victim)
+        for read_only in (False, True):
+            with pytest.raises(StoreError, match="symseek made no such thing, so remove it"):
+                Store(path, read_only=read_only)
+
+
+def test_who_only_reads_a_store_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with Store(path) as store:
+        store.finish(Record(Spec("m", "P", 1)))
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    with Store(path, read_only=True) as store:
+        assert len(store.records()) == 1
+        with pytest.raises(StoreError, match="cannot be opened for writing"):
+            store.claim([Spec("m", "P", 2)])
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert os.listdir(tmp_path) == ["store"]
+
+
+COUNTING = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+SCHEMAS = [
+    f"DROP TABLE about; CREATE VIEW about (name, value) AS {COUNTING} SELECT 'what', i FROM n",
+    "ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS SELECT key, method, problem, seed, status,"
+    " owner, tries, finished, wall, printf('%.*c', 900000000, 'x') AS record FROM r",
+    "CREATE TRIGGER t AFTER INSERT ON owners BEGIN DELETE FROM runs; END",
+    "CREATE VIRTUAL TABLE t USING fts5(a)",
+    "CREATE INDEX other ON runs (method)",
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda text: text[:20])
+@pytest.mark.parametrize("words", [["show", "many"], ["resume", "many", "--quiet"]], ids=" ".join)
+def test_a_database_with_more_than_our_tables_is_refused(
+    schema: str, words: list[str], many: Path, capsys: Capture
+) -> None:
+    planted = sqlite3.connect(many / "fits.sqlite")
+    planted.executescript(schema)
+    planted.close()
+    said = answer(capsys, *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "is not a store of runs but a database " in said.err
+
+
+@pytest.mark.skipif(not hasattr(sqlite3.Connection, "setlimit"), reason="from Python 3.11 on")
+def test_no_value_of_a_database_is_larger_than_any_run_has(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with Store(path) as store:
+        store.finish(Record(Spec("m", "P", 1)))
+    planted = sqlite3.connect(path)
+    planted.execute("UPDATE runs SET record = printf('%.*c', 70000000, 'x')")
+    planted.commit()
+    planted.close()
+    with pytest.raises(StoreError, match="too big"), Store(path, read_only=True) as store:
+        store.records()
+
+
+def test_ctrl_c_ends_what_sqlite_does(tmp_path: Path) -> None:
+    with Store() as store:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt), store._db.errors_in_words():
+            store._db.execute(f"{COUNTING} SELECT count(*) FROM n").fetchall()
+
+
+OWN = ["fits.json", "fits.sqlite", "summary.csv", "summary.html", "tables"]
+
+
+@pytest.mark.parametrize("kind", some_slow(KINDS, "socket", "device"))
+@pytest.mark.parametrize("name", OWN)
+def test_a_folder_of_many_fits_has_only_files(
+    name: str, kind: str, many: Path, victim: Path, capsys: Capture
+) -> None:
+    path = many / name
+    shutil.rmtree(path) if name == "tables" else path.unlink(missing_ok=True)
+    if (name, kind) == ("tables", "folder"):
+        return
+    KINDS[kind](path, victim)
+    table = ["fit", "data.csv", "--target", "y", "--jobs", "1", "--quiet", "--max-expressions"]
+    for words in (["resume", "many", "--quiet"], [*table, "300", "--out", "many", "--force"]):
+        said = answer(capsys, *words)
+        assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+        assert os.path.lexists(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_from_memory_takes_the_place_of_what_is_there(
+    kind: str, many: Path, victim: Path
+) -> None:
+    path = plant(many / "tables", "a.csv", kind, victim)
+    if kind == "folder":
+        with pytest.raises(InputError, match="is a folder, and not a table; remove it"):
+            fit_memory(many)
+        return
+    fit_memory(many)
+    assert path.read_text().startswith('"x0","y"')
+    assert not path.is_symlink()
+
+
 # Who opens files.
 
 OPENING = ("open", "read_text", "read_bytes", "write_text", "write_bytes", "fdopen", "load")
+OPENING += ("write_whole",)
 
 
 def test_only_one_module_opens_files_of_runs() -> None:
-    """Whatever `runs` and `studio` read or write goes through `files.regular`, but for these."""
+    """What `runs`, `many` and `studio` read or write goes through `files.regular`, but for this."""
     source = Path(symseek.__file__).parent
     elsewhere = {  # no files of a run folder
         "studio/app.py": {"self.workspace.table(name).read_bytes", "place.read_bytes"},
         "studio/workspace.py": {"path.read_bytes"},  # a table that is there already
         "studio/formulas.py": {"path.write_bytes"},  # a table in a temporary folder
         "runs/checkpoint.py": {"np.load"},  # of bytes in memory
+        "many/groups.py": {"open"},  # a file in a new folder of its own
         "studio/desktop.py": {"os.open", "open", "webbrowser.open"},  # a page of ours
         "studio/events.py": {"events.open"},
     }
-    for folder in ("runs", "studio"):
+    for folder in ("runs", "many", "studio"):
         for path in sorted((source / folder).rglob("*.py")):
             name = path.relative_to(source).as_posix()
             found = {
@@ -356,5 +527,5 @@ def test_only_one_module_opens_files_of_runs() -> None:
                 for node in ast.walk(ast.parse(path.read_text()))
                 if isinstance(node, ast.Attribute) and node.attr in OPENING[1:-1]
             }
-            allowed = elsewhere.get(name, set()) | {"RunFolder.open"}
+            allowed = elsewhere.get(name, set()) | {"RunFolder.open", "ManyFolder.open"}
             assert found <= allowed, name

@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from symseek.errors import InputError, shown
+from symseek.experiments.runs.database_files import SIDES
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.runner import Listener, Outcome, run
 from symseek.experiments.runs.spec import Spec
 from symseek.experiments.runs.store import Store
-from symseek.files.atomic import write_whole
 from symseek.files.records import Record as Fields
 from symseek.files.records import parse_json
-from symseek.files.regular import read_regular
+from symseek.files.regular import is_there, read_regular, write_regular
 from symseek.many.fit import EXECUTE, UNIMPORTANT, spec_of
 from symseek.many.groups import TABLES
 from symseek.many.line import Line
@@ -41,7 +41,8 @@ __all__ = ["ManyFolder", "Workers"]
 
 FORMAT = 1
 FITS, STORE = "fits.json", "fits.sqlite"
-_OWN = (FITS, STORE, f"{STORE}-journal", TABLES, "summary.csv", "summary.html")
+_STORED = (STORE, *(f"{STORE}{end}" for end in SIDES))
+_OWN = (FITS, *_STORED, "summary.csv", "summary.html")
 _MOST_BYTES = 1 << 28
 _MOST_TABLES = 1_000_000
 _NOUNS = ("file", "group", "table")
@@ -105,7 +106,7 @@ class ManyFolder:
             found = os.listdir(path)
         except OSError as error:
             raise _unwritable(path, error) from None
-        refuse_links(path)
+        refuse_planted(path)
         folder = cls(path, request, (), noun, by)
         if not found:
             return folder
@@ -114,7 +115,8 @@ class ManyFolder:
                 f"{str(path)!r} holds something else than many fits; choose another `folder`"
             )
         if overwrite:
-            (path / STORE).unlink(missing_ok=True)
+            for name in _STORED:
+                (path / name).unlink(missing_ok=True)
             return folder
         before = ManyFolder.open(path)
         if _asked(before) != _asked(folder):
@@ -133,7 +135,7 @@ class ManyFolder:
         ]
         record = {"format": FORMAT, **_asked(self), "noun": self.noun, "tables": listed}
         try:
-            write_whole(self.path / FITS, json.dumps(record, indent=1) + "\n")
+            write_regular(self.path / FITS, json.dumps(record, indent=1) + "\n")
         except OSError as error:
             raise _unwritable(self.path, error) from None
         return folder
@@ -146,7 +148,7 @@ class ManyFolder:
     @classmethod
     def open(cls, path: Path) -> ManyFolder:
         """Read a folder that `save` made; anyone may have written it."""
-        refuse_links(path)
+        refuse_planted(path)
         file = path / FITS
         try:
             record = parse_json(read_regular(file, _MOST_BYTES))
@@ -213,7 +215,7 @@ class ManyFolder:
         """A line for each table, as far as the fits have come."""
         if not (self.path / STORE).exists():
             return [Line.of(table, None) for table in self.tables]
-        with Store(self.path / STORE, create=False) as store:
+        with Store(self.path / STORE, read_only=True) as store:
             return self._lines(store, self.specs(Workers()))
 
     def _lines(self, store: Store, specs: list[Spec]) -> list[Line]:
@@ -240,7 +242,7 @@ class ManyFolder:
             for name, value in self.request.settings.to_dict().items()
             if value != usual[name] or name == "seed"
         }
-        refuse_links(self.path)
+        refuse_planted(self.path)
         reported = {
             each.folder for each in lines if (self.path / each.folder / "report.html").is_file()
         }
@@ -248,7 +250,7 @@ class ManyFolder:
         contents = {"summary.csv": summary_csv(lines), "summary.html": page}
         try:
             for name, content in contents.items():
-                write_whole(self.path / name, content)
+                write_regular(self.path / name, content)
         except OSError as error:
             raise _unwritable(self.path, error) from None
         return [self.path / name for name in contents]
@@ -265,14 +267,26 @@ def _unwritable(path: Path, error: OSError) -> InputError:
     )
 
 
-def refuse_links(path: Path) -> None:
-    """Refuse a folder in which a link stands for one of its own files.
+def refuse_planted(path: Path) -> None:
+    """Refuse a folder in which a link, a pipe or the like stands for one of its own files.
 
-    To write through a link would change a file that is somewhere else.
+    To write through a link would change a file that is somewhere else, and a pipe may have no end.
     """
     for name in _OWN:
-        if (path / name).is_symlink():
-            raise InputError(f"{str(path / name)!r} is a link; remove it, or choose another folder")
+        try:
+            is_there(path / name)
+        except OSError as error:
+            raise _planted(path / name, error.strerror) from None
+    tables = path / TABLES
+    if tables.is_symlink() or (os.path.lexists(tables) and not tables.is_dir()):
+        raise _planted(tables, "it is a link or a file, and not a folder")
+
+
+def _planted(path: Path, why: str | None) -> InputError:
+    return InputError(
+        f"cannot use {str(path)!r}: {why}; symseek made no such thing, so remove it, or choose"
+        " another folder"
+    )
 
 
 def _asked(folder: ManyFolder) -> dict[str, Any]:

@@ -29,7 +29,8 @@ __all__ = [
 _LONGEST = 80  # bytes of a folder's name, so that a number and a file in it have room
 _EMPTY = "table"  # the name of what has no letter
 # What the parent folder holds beside the runs, and names that Windows keeps for devices.
-_TAKEN = {"tables", "fits.json", "fits.sqlite", "summary.csv", "summary.html", "lock"}
+_TAKEN = {"tables", "fits.json", "summary.csv", "summary.html", "lock"}
+_TAKEN |= {f"fits.sqlite{end}" for end in ("", "-journal", "-wal", "-shm")}
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
 

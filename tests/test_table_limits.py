@@ -21,6 +21,7 @@ from symseek.files.delimited import Delimited
 from symseek.files.limits import MOST_TABLE
 from symseek.files.predictions import predictions
 from symseek.files.tables import open_table, read_all, read_inputs, read_table
+from symseek.many.groups import split_file
 from symseek.runs.folder import RunFolder
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -125,6 +126,46 @@ def test_the_pages_of_parquet_count_too(tmp_path: Path) -> None:
     assert path.stat().st_size < 100_000
     with pytest.raises(InputError, match="takes more than 1 MB"):
         read_all(path, max_table_size=10**6)
+
+
+def test_a_long_parquet_table_is_refused_before_it_is_split(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "data.parquet", 100_000)
+    with pytest.raises(InputError, match="takes more than 1 MB"):
+        split_file(path, "a", tmp_path, {}, max_table_size=10**6)
+    with pytest.raises(InputError, match="takes more than 1 MB"):
+        open_table(path, max_table_size=10**6).head(3)
+
+
+def test_a_text_of_parquet_counts_in_every_row(tmp_path: Path) -> None:
+    """It is in the file once."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as writer
+
+    rows, path = 2000, tmp_path / "data.parquet"
+    columns = {"a": np.arange(rows) % 2, "y": np.arange(rows) + 0.5, "note": ["x" * 10_000] * rows}
+    writer.write_table(pyarrow.table(columns), path)
+    for read in (
+        lambda: read_all(path, max_table_size=10**6),
+        lambda: split_file(path, "a", tmp_path, {}, max_table_size=10**6),
+    ):
+        with pytest.raises(InputError, match="takes more than 1 MB"):
+            read()
+    assert read_all(path)["note"][rows - 1] == "x" * 10_000
+    with pytest.raises(InputError, match="column 'note' of .* has 'xxx"):
+        read_table(path, "y")
+
+
+def test_the_values_of_a_list_of_parquet_count(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as writer
+
+    path = tmp_path / "data.parquet"
+    lists = [[1.0] * 100_000] * 3
+    writer.write_table(pyarrow.table({"y": [1.0, 2.0, 3.0], "list": lists}), path)
+    with pytest.raises(InputError, match="takes more than 1 MB"):
+        read_table(path, "y", max_table_size=10**6)
+    with pytest.raises(InputError, match="column 'list' of .* has 'list<"):
+        read_table(path, "y")
 
 
 @pytest.mark.parametrize("suffix", ["", *PACKERS])

@@ -8,12 +8,14 @@ import lzma
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from run_helpers import Capture, answer
 from studio_helpers import Served, serving
+from symseek import fit_many
 from symseek.errors import InputError
 from symseek.files import delimited, limits
 from symseek.files.contents import read_contents
@@ -151,7 +153,7 @@ def test_a_text_of_parquet_counts_in_every_row(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="takes more than 1 MB"):
             read()
     assert read_all(path)["note"][rows - 1] == "x" * 10_000
-    with pytest.raises(InputError, match="column 'note' of .* has 'xxx"):
+    with pytest.raises(InputError, match=r"column 'note' of .* has 'xxx"):
         read_table(path, "y")
 
 
@@ -164,7 +166,7 @@ def test_the_values_of_a_list_of_parquet_count(tmp_path: Path) -> None:
     writer.write_table(pyarrow.table({"y": [1.0, 2.0, 3.0], "list": lists}), path)
     with pytest.raises(InputError, match="takes more than 1 MB"):
         read_table(path, "y", max_table_size=10**6)
-    with pytest.raises(InputError, match="column 'list' of .* has 'list<"):
+    with pytest.raises(InputError, match=r"column 'list' of .* has 'list<"):
         read_table(path, "y")
 
 
@@ -194,6 +196,16 @@ def test_the_commands_have_the_option(folder: Path, capsys: Capture) -> None:
     assert "no size" in answer(capsys, *fit, "--max-table-size", "-3").err
 
 
+def test_many_fits_have_the_limit(here: Path) -> None:
+    Path("large.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
+    few: dict[str, Any] = {"jobs": 1, "max_expressions": 300, "structure": False}
+    fits = fit_many("large.csv.gz", "y", max_table_size=500_000, **few)
+    assert SENTENCE in fits.table.error[0]
+    with pytest.raises(InputError, match=SENTENCE):
+        fit_many("large.csv.gz", "y", by="a", max_table_size=500_000, **few)
+    assert len(fit_many("large.csv.gz", "y", max_table_size=10**7, **few)) == 1
+
+
 def test_a_command_that_was_allowed_more_says_so_when_it_is_repeated(
     here: Path, capsys: Capture
 ) -> None:
@@ -221,6 +233,22 @@ def test_the_studio_has_the_limit_for_all_that_it_reads(
     assert SENTENCE in studio.post("api/question", question)["problems"][0]["sentence"]
     status, sentence = studio.refused("api/runs/run/predict?name=other.csv.gz", data)
     assert (status, SENTENCE in sentence) == (400, True)
+
+
+def test_the_studio_may_be_allowed_less_or_more(here: Path, folder: Path) -> None:
+    (here / "large.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
+    question = {"table": "large.csv.gz", "target": "y"}
+    for size, refused in ((500_000, True), (10**7, False)):
+        with serving(here, max_table_size=size) as served:
+            found = served.post("api/question", question)
+            assert bool(found["problems"]) == refused
+            assert f"--max-table-size {size}" in found["command"]
+            data = (here / "large.csv.gz").read_bytes()
+            answer = served.client.post("api/runs/run/predict?name=o.csv.gz", content=data)
+            assert (SENTENCE in answer.text) == refused
+            if not refused:
+                run = served.post("api/runs", {**question, "settings": {"max_expressions": 300}})
+                assert served.until(run["run"], "finished", "failed")["status"] == "finished"
 
 
 def _at_most(most: int) -> Callable[[Path, int, int], None]:

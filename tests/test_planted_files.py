@@ -322,7 +322,24 @@ def test_show_reads_no_file_of_a_size_that_no_run_has(
         file.truncate(28_000_000)
     said = answer(capsys, "show", "run")
     assert (said.code, said.out) == (2, "")
-    assert "it has 28,000,000 bytes; at most 16,777,216 are read" in said.err
+    most = "4,194,304" if name == "settings.json" else "16,777,216"
+    assert f"it has 28,000,000 bytes; at most {most} are read" in said.err
+
+
+def test_a_run_has_no_more_operators_than_anyone_gives(folder: Path, capsys: Capture) -> None:
+    record = json.loads((folder / "settings.json").read_text())
+    record["settings"]["operators"] += ["add"] * 1000
+    (folder / "settings.json").write_text(json.dumps(record))
+    said = answer(capsys, *COMMANDS["resume"])
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "entries; at most 1,000 are read" in said.err
+
+
+def test_one_of_many_fits_with_damaged_settings_is_begun_again(many: Path) -> None:
+    (many / "fits.sqlite").unlink()
+    (many / "a" / "settings.json").write_text('{"symseek": 1')
+    fit_memory(many)
+    assert RunFolder.open(many / "a").model().best.text == "2*x0"
 
 
 def test_what_a_watcher_reads_is_bounded(tmp_path: Path) -> None:

@@ -95,6 +95,16 @@ def test_a_line_without_end_is_not_read_into_memory(name: str, tmp_path: Path) -
     assert most < 1 << 26
 
 
+def test_wide_rows_are_read_few_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv.gz"
+    head = ",".join(f"c{at}" for at in range(1000))
+    path.write_bytes(gzip.compress(f"{head}\n{'1' + ',2' * 999}\n".encode()))
+    table = Delimited.open(path)
+    rows = [(at, ["1"] * 1000) for at in range(600)]
+    object.__setattr__(table, "rows", lambda: iter(rows))
+    assert [len(portion) for portion in table.portions()] == [262, 262, 76]
+
+
 def parquet(path: Path, rows: int) -> Path:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet as writer

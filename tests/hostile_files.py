@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import io
 import json
 import os
 import random
@@ -201,7 +202,7 @@ class Files:
         if rng.random() < 0.1:
             data = changed_bytes(rng, self.saved)
         else:
-            arrays = checkpoint._arrays(self.saved)
+            arrays = checkpoint._arrays(io.BytesIO(self.saved))
             record = json.loads(arrays.pop("record").tobytes())
             if rng.random() < 0.5:
                 record = changed_json(rng, record)

@@ -92,7 +92,7 @@ def wait_for(look: Callable[[], Any], good: Callable[[Any], bool]) -> Any:
 
 
 @contextmanager
-def serving(folder: Path, **opened: str) -> Iterator[Served]:
+def serving(folder: Path, **opened: Any) -> Iterator[Served]:
     """Serve a folder; its searches are paused in the end."""
     server = Server(Studio(folder, **opened))
     thread = threading.Thread(target=server.run)

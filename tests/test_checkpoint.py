@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -225,7 +227,7 @@ def test_a_long_history_is_a_few_arrays(tmp_path: Path) -> None:
         search = tiny(max_expressions=10 * iterations)
         search.run()
         save(search, tmp_path / "c")
-        sizes[iterations] = len(checkpoint._arrays((tmp_path / "c").read_bytes()))
+        sizes[iterations] = len(checkpoint._arrays(io.BytesIO((tmp_path / "c").read_bytes())))
     assert sizes[50] <= sizes[5] + 20
 
 
@@ -347,7 +349,7 @@ def edited(
     data: bytes, change: Callable[[dict[str, Any], dict[str, NDArray[Any]]], object]
 ) -> bytes:
     """A file with its JSON or arrays changed by someone who knows the format."""
-    arrays = checkpoint._arrays(data)
+    arrays = checkpoint._arrays(io.BytesIO(data))
     record = json.loads(arrays.pop("record").tobytes())
     change(record, arrays)
     return checkpoint._archive(record, arrays)
@@ -384,6 +386,50 @@ def test_programs_that_are_none_are_refused(victim: Victim) -> None:
     for change in (one, batch):
         said = victim.refuses(edited(victim.data, change))
         assert "token 999 at position 0 is not in the library" in said
+
+
+def test_a_small_file_cannot_stand_for_many_values(victim: Victim) -> None:
+    def laugh(record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        """Ten of ten of ten ... of one list."""
+        arrays["index"] = np.zeros(10, np.int64)
+        value: Any = 1
+        for _ in range(12):
+            value = {"list": {"shared": [{"each": [value]}, "index"]}}
+        record["known"] = value
+
+    def again(record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        arrays["long"] = np.zeros(10_000)
+        record["known"] = {"list": {"each": [{"list": {"numbers": "long"}}] * 100_000}}
+
+    def back(record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        arrays["text"] = np.zeros(1000, np.uint8)
+        arrays["lengths"] = np.array([1000, -1000] * 1000)
+        record["known"] = {"list": {"pieces": ["text", "lengths"]}}
+
+    def deep(record: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        for _ in range(100):
+            record["known"] = {"list": {"each": [record["known"]]}}
+
+    more = "stands for more values than a file of its size can hold"
+    for change, why in (
+        (laugh, more),
+        (again, more),
+        (back, "its pieces do not make up a whole"),
+        (deep, "it is nested too deeply"),
+    ):
+        assert why in victim.refuses(edited(victim.data, change))
+
+
+@pytest.mark.parametrize("kind", ["|S0", "<f8", "(1000,)<f8", "<M8[s]"])
+def test_an_array_has_the_bytes_that_it_says(kind: str, victim: Victim) -> None:
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': (400000000,), }}\n"
+    shape = "(400000000, 0)" if kind == "<f8" else "(400000000,)"
+    head = head.replace("(400000000,)", shape)
+    data = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode()
+    path = victim.written(victim.data)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("long.npy", data)
+    assert "is damaged, or not a checkpoint" in victim.refuses(path.read_bytes())
 
 
 OTHERS: dict[str, tuple[Callable[[], Search], str]] = {
@@ -557,7 +603,7 @@ def spelt(value: Any) -> str:
 def test_any_plain_state_comes_back(state: Any) -> None:
     writer = encoding.Encoder(PLAIN, {})
     written = json.loads(json.dumps(writer.value(state)))
-    arrays = checkpoint._arrays(checkpoint._archive({}, writer.arrays))
+    arrays = checkpoint._arrays(io.BytesIO(checkpoint._archive({}, writer.arrays)))
     assert spelt(encoding.Decoder(arrays, PLAIN, {}).value(written)) == spelt(state)
 
 

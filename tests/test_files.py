@@ -714,7 +714,7 @@ def test_the_index_of_a_data_frame_is_not_a_column() -> None:
         (np.array(["2024-01-01"] * 3, "M8[ns]"), "has the date '2024-01-01 00:00:00' in row 0"),
         ([date(2024, 1, 1)] * 3, f"has the date '2024-01-01' in row 0 (the first is 0); {DATES}"),
         (np.array([1, 2, 3], "m8[s]"), "has the date '0:00:01' in row 0"),
-        ([[1], [2], [3]], f"has '[1]' in row 0 (the first is 0), {NOT}{OUT}"),
+        ([[1], [2], [3]], "has 'list<"),  # not read
     ],
 )
 def test_bad_parquet_columns(column: object, sentence: str) -> None:

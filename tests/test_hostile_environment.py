@@ -15,7 +15,7 @@ import pytest
 
 from symseek.cli import main
 from symseek.experiments import Store
-from symseek.experiments.runs.database import StoreError
+from symseek.experiments.runs.database_files import StoreError
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.spec import Spec
 

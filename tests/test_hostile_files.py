@@ -75,7 +75,7 @@ def own(**fields: Any) -> dict[str, Any]:
         ({"row": {"expression": "2.5*x - 1"}}, "'2.5*x - 1', is not its program"),
         ({"row": {"expression": "__import__('os')"}}, "cannot be read"),
         ({"row": {"expression": "\ud800"}}, "which is no text"),
-        ({"row": {"program": "sin " * 20_000 + "x"}}, "has more than 10,000 tokens"),
+        ({"row": {"program": "sin " * 20_000 + "x"}}, "has more than 2,000 tokens"),
         ({"row": {"program": "const(inf)"}}, "constants that are not finite"),
         ({"row": {"program": "1e999"}}, "the number 1e999 is too large"),
         ({"row": {"reward": "0.5"}}, "'reward' of row 0 is '0.5', which is no number"),

@@ -894,10 +894,10 @@ def test_a_table_in_memory_that_cannot_be_read_is_a_line(tmp_path: Path) -> None
     fits = symseek.fit_many(tables, folder=tmp_path / "fits", **options)
     assert list(fits) == ["good"]
     assert [text.partition(";")[0] for text in fits.table["error"]] == [
-        "X of the table 'text' is not all numbers",
+        "X of the table 'text' has the text 'q' in row 0",
         "X of the table 'short' has 12 rows and y 5",
         "X of the table 'deep' has shape (2, 2, 2)",
-        "y of the table 'complex' has complex numbers",
+        "Complex data not supported: y of the table 'complex' has (1+1j) in row 0",
         "X of the table 'twice' has 2 columns named 'a'",
         "",
     ]
@@ -949,7 +949,7 @@ def test_fit_many_of_a_long_frame_is_like_the_command_on_its_file(tmp_path: Path
         ({"tables": ["a.csv", ("b", [1.0], [1.0])], "target": "y"}, "beside files"),
         ({"tables": {"a": ([1.0], [1.0])}, "jobs": "2"}, "jobs is '2'"),
         ({"tables": {"a": ([1.0], [1.0])}, "n_jobs": 0}, "n_jobs is 0"),
-        ({"tables": {"a": ([1.0], [1.0])}, "features": "x0"}, "give a list of names"),
+        ({"tables": {"a": ([1.0], [1.0])}, "features": "x0"}, "it must be a list of names"),
         (
             {"tables": pd.DataFrame([[1, 2, 3]], columns=["g", "y", "y"]), "target": "y"},
             "2 columns named 'y'",

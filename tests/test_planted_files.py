@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import io
 import json
 import os
 import shutil
 import signal
 import socket
+import sqlite3
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +23,7 @@ import symseek
 from run_helpers import FILES, Capture, answer
 from studio_helpers import Served, serving
 from symseek.errors import InputError
+from symseek.experiments import Record, Spec, Store, StoreError
 from symseek.files.records import parse_json
 from symseek.files.regular import read_regular, write_regular
 from symseek.runs import checkpoint
@@ -260,7 +264,7 @@ def odd_arrays(array: np.ndarray) -> Iterator[np.ndarray]:
 def test_no_array_of_a_checkpoint_ends_in_a_traceback(folder: Path, capsys: Capture) -> None:
     """That of a whole run, with all that a run keeps: every array of it, one after another."""
     path, run = folder / "checkpoint", RunFolder.open(folder)
-    arrays = checkpoint._arrays(path.read_bytes())
+    arrays = checkpoint._arrays(io.BytesIO(path.read_bytes()))
     record = json.loads(arrays.pop("record").tobytes())
     regression = make_regression(run.request.read_table(), run.request.settings)
     refused = []
@@ -318,7 +322,38 @@ def test_show_reads_no_file_of_a_size_that_no_run_has(
         file.truncate(28_000_000)
     said = answer(capsys, "show", "run")
     assert (said.code, said.out) == (2, "")
-    assert "it has 28,000,000 bytes; at most 16,777,216 are read" in said.err
+    most = "4,194,304" if name == "settings.json" else "16,777,216"
+    assert f"it has 28,000,000 bytes; at most {most} are read" in said.err
+
+
+@pytest.mark.parametrize(("tokens", "rows"), [(2_001, 1), (1_999, 60)])
+def test_a_front_has_no_longer_formulas_than_a_run_finds(
+    tokens: int, rows: int, folder: Path, capsys: Capture
+) -> None:
+    record = json.loads((folder / "front.json").read_text())
+    formula = record["formulas"][0]
+    program = " ".join(["add"] * (tokens // 2) + ["a"] * (tokens // 2 + 1))
+    record["formulas"] = [{**formula, "program": program, "row": row} for row in range(rows)]
+    (folder / "front.json").write_text(json.dumps({**record, "picked": 0}))
+    said = answer(capsys, "show", "run")
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "more than 2,000 tokens" in said.err or "more than 100,000 tokens" in said.err
+
+
+def test_a_run_has_no_more_operators_than_anyone_gives(folder: Path, capsys: Capture) -> None:
+    record = json.loads((folder / "settings.json").read_text())
+    record["settings"]["operators"] += ["add"] * 1000
+    (folder / "settings.json").write_text(json.dumps(record))
+    said = answer(capsys, *COMMANDS["resume"])
+    assert (said.code, said.err.count("\n")) == (2, 1)
+    assert "entries; at most 1,000 are read" in said.err
+
+
+def test_one_of_many_fits_with_damaged_settings_is_begun_again(many: Path) -> None:
+    (many / "fits.sqlite").unlink()
+    (many / "a" / "settings.json").write_text('{"symseek": 1')
+    fit_memory(many)
+    assert RunFolder.open(many / "a").model().best.text == "2*x0"
 
 
 def test_what_a_watcher_reads_is_bounded(tmp_path: Path) -> None:
@@ -327,23 +362,191 @@ def test_what_a_watcher_reads_is_bounded(tmp_path: Path) -> None:
     assert (read_progress(path), read_discoveries(path)) == (None, [])
 
 
+# The folder of many fits, and its database.
+
+
+@pytest.fixture
+def many(here: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of one fit, of a table in memory."""
+    shared = tmp_path_factory.getbasetemp() / "shared-many"
+    if not shared.exists():
+        fit_memory(shared)
+    shutil.copytree(shared, "many")
+    return Path("many")
+
+
+def fit_memory(folder: Path) -> None:
+    x = np.linspace(1, 3, 12)
+    few: dict[str, Any] = {"max_expressions": 300, "structure": False}
+    symseek.fit_many({"a": (x, 2 * x)}, folder=folder, jobs=1, report=False, **few)
+
+
+def plant_journal(store: Path, victim: Path) -> None:
+    """A journal that names another, which SQLite deletes after it has restored nothing."""
+    head, name = store.read_bytes()[:100], os.fsencode(victim.absolute())
+    page = int(struct.unpack(">H", head[16:18])[0])
+    magic = bytes.fromhex("d9d505f920a163d7")
+    start = magic + struct.pack(">5I", 0, 1, store.stat().st_size // page, 512, page)
+    last = struct.pack(">I", (1 << 30) // page + 1) + name
+    last += struct.pack(">II", len(name), sum(name)) + magic
+    Path(f"{store}-journal").write_bytes(start.ljust(512, b"\0") + last)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["show", "many"],
+        ["resume", "many", "--quiet"],
+        ["paper", "table1", "--report", "--take", "many/fits.sqlite"],
+        ["paper", "table1", "--report", "--store", "many/fits.sqlite"],
+    ],
+    ids=" ".join,
+)
+def test_a_journal_cannot_have_a_file_deleted(
+    words: list[str], many: Path, victim: Path, capsys: Capture
+) -> None:
+    plant_journal(many / "fits.sqlite", victim)
+    said = answer(capsys, *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "fits.sqlite-journal': it names another file, which would be deleted" in said.err
+    assert victim.exists()
+
+
+@pytest.mark.parametrize("name", ["", "-journal", "-wal", "-shm"])
+def test_a_database_is_not_written_through_a_second_name(
+    name: str, tmp_path: Path, victim: Path
+) -> None:
+    path = tmp_path / "store"
+    Store(path).close()
+    file = Path(f"{path}{name}")
+    file.unlink(missing_ok=True)
+    os.link(victim, file)
+    with pytest.raises(StoreError, match=r"it is another name of a file elsewhere"):
+        Store(path)
+    os.unlink(file)  # the victim is alone again
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_but_files_is_beside_a_database(kind: str, tmp_path: Path, victim: Path) -> None:
+    for name in ("-journal", "-wal", "-shm"):
+        path = tmp_path / f"store{name}-of"
+        Store(path).close()
+        plant(tmp_path, f"{path.name}{name}", kind, victim)
+        for read_only in (False, True):
+            with pytest.raises(StoreError, match="symseek made no such thing, so remove it"):
+                Store(path, read_only=read_only)
+
+
+def test_who_only_reads_a_store_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with Store(path) as store:
+        store.finish(Record(Spec("m", "P", 1)))
+    before = path.read_bytes(), path.stat().st_mtime_ns
+    with Store(path, read_only=True) as store:
+        assert len(store.records()) == 1
+        with pytest.raises(StoreError, match="cannot be opened for writing"):
+            store.claim([Spec("m", "P", 2)])
+    assert (path.read_bytes(), path.stat().st_mtime_ns) == before
+    assert os.listdir(tmp_path) == ["store"]
+
+
+COUNTING = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+SCHEMAS = [
+    f"DROP TABLE about; CREATE VIEW about (name, value) AS {COUNTING} SELECT 'what', i FROM n",
+    "ALTER TABLE runs RENAME TO r; CREATE VIEW runs AS SELECT key, method, problem, seed, status,"
+    " owner, tries, finished, wall, printf('%.*c', 900000000, 'x') AS record FROM r",
+    "CREATE TRIGGER t AFTER INSERT ON owners BEGIN DELETE FROM runs; END",
+    "CREATE VIRTUAL TABLE t USING fts5(a)",
+    "CREATE INDEX other ON runs (method)",
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS, ids=lambda text: text[:20])
+@pytest.mark.parametrize("words", [["show", "many"], ["resume", "many", "--quiet"]], ids=" ".join)
+def test_a_database_with_more_than_our_tables_is_refused(
+    schema: str, words: list[str], many: Path, capsys: Capture
+) -> None:
+    planted = sqlite3.connect(many / "fits.sqlite")
+    planted.executescript(schema)
+    planted.close()
+    said = answer(capsys, *words)
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert "is not a store of runs but a database " in said.err
+
+
+@pytest.mark.skipif(not hasattr(sqlite3.Connection, "setlimit"), reason="from Python 3.11 on")
+def test_no_value_of_a_database_is_larger_than_any_run_has(tmp_path: Path) -> None:
+    path = tmp_path / "store"
+    with Store(path) as store:
+        store.finish(Record(Spec("m", "P", 1)))
+    planted = sqlite3.connect(path)
+    planted.execute("UPDATE runs SET record = printf('%.*c', 70000000, 'x')")
+    planted.commit()
+    planted.close()
+    with pytest.raises(StoreError, match="too big"), Store(path, read_only=True) as store:
+        store.records()
+
+
+def test_ctrl_c_ends_what_sqlite_does(tmp_path: Path) -> None:
+    with Store() as store:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(KeyboardInterrupt), store._db.errors_in_words():
+            store._db.execute(f"{COUNTING} SELECT count(*) FROM n").fetchall()
+
+
+OWN = ["fits.json", "fits.sqlite", "summary.csv", "summary.html", "tables"]
+
+
+@pytest.mark.parametrize("kind", some_slow(KINDS, "socket", "device"))
+@pytest.mark.parametrize("name", OWN)
+def test_a_folder_of_many_fits_has_only_files(
+    name: str, kind: str, many: Path, victim: Path, capsys: Capture
+) -> None:
+    path = many / name
+    shutil.rmtree(path) if name == "tables" else path.unlink(missing_ok=True)
+    if (name, kind) == ("tables", "folder"):
+        return
+    KINDS[kind](path, victim)
+    table = ["fit", "data.csv", "--target", "y", "--jobs", "1", "--quiet", "--max-expressions"]
+    for words in (["resume", "many", "--quiet"], [*table, "300", "--out", "many", "--force"]):
+        said = answer(capsys, *words)
+        assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+        assert os.path.lexists(path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_from_memory_takes_the_place_of_what_is_there(
+    kind: str, many: Path, victim: Path
+) -> None:
+    path = plant(many / "tables", "a.csv", kind, victim)
+    if kind == "folder":
+        with pytest.raises(InputError, match="is a folder, and not a table; remove it"):
+            fit_memory(many)
+        return
+    fit_memory(many)
+    assert path.read_text().startswith('"x0","y"')
+    assert not path.is_symlink()
+
+
 # Who opens files.
 
-OPENING = ("open", "read_text", "read_bytes", "write_text", "write_bytes", "fdopen", "load")
+READING, WRITING = ("read_text", "read_bytes"), ("write_text", "write_bytes", "write_whole")
+OPENING = ("open", *READING, *WRITING, "fdopen", "load")
 
 
 def test_only_one_module_opens_files_of_runs() -> None:
-    """Whatever `runs` and `studio` read or write goes through `files.regular`, but for these."""
+    """What `runs`, `many` and `studio` read or write goes through `files.regular`, but for this."""
     source = Path(symseek.__file__).parent
     elsewhere = {  # no files of a run folder
         "studio/app.py": {"self.workspace.table(name).read_bytes", "place.read_bytes"},
         "studio/workspace.py": {"path.read_bytes"},  # a table that is there already
         "studio/formulas.py": {"path.write_bytes"},  # a table in a temporary folder
-        "runs/checkpoint.py": {"np.load"},  # of bytes in memory
+        "runs/checkpoint.py": {"os.fdopen"},  # what `open_regular` has opened
+        "many/groups.py": {"open"},  # a file in a new folder of its own
         "studio/desktop.py": {"os.open", "open", "webbrowser.open"},  # a page of ours
         "studio/events.py": {"events.open"},
     }
-    for folder in ("runs", "studio"):
+    for folder in ("runs", "many", "studio"):
         for path in sorted((source / folder).rglob("*.py")):
             name = path.relative_to(source).as_posix()
             found = {
@@ -356,5 +559,5 @@ def test_only_one_module_opens_files_of_runs() -> None:
                 for node in ast.walk(ast.parse(path.read_text()))
                 if isinstance(node, ast.Attribute) and node.attr in OPENING[1:-1]
             }
-            allowed = elsewhere.get(name, set()) | {"RunFolder.open"}
+            allowed = elsewhere.get(name, set()) | {"RunFolder.open", "ManyFolder.open"}
             assert found <= allowed, name

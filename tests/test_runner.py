@@ -82,7 +82,7 @@ def fake(name: str) -> str:
 
 def kept(path: Path) -> list[dict[str, Any]]:
     """What a store holds, apart from times and provenance."""
-    with Store(path, create=False) as store:
+    with Store(path, read_only=True) as store:
         return [repeatable(record) for record in store.records()]
 
 

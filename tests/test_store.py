@@ -8,6 +8,7 @@ import math
 import os
 import pickle
 import platform
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -176,10 +177,9 @@ def test_what_is_finished_stays_and_is_not_claimed_again(store: Store, path: Pat
     record = steady(SPECS[0])
     store.finish(record, failure(SPECS[1], "Traceback\nOops: x"))
     store.close()
-    with Store(path, create=False) as again:
+    with Store(path, read_only=True) as again:
         assert again.records(SPECS[:1]) == [record]
         assert again.missing(SPECS) == SPECS[2:]
-        assert again.claim(SPECS[:2]) is None
         assert again.counts() == Counts(done=1, failed=1)
         assert again.counts(SPECS) == Counts(done=1, failed=1, missing=4)
         assert [each.last_line for each in again.records(status="failed")] == ["Oops: x"]
@@ -457,7 +457,7 @@ def test_a_path_that_cannot_hold_a_store_is_refused(path: Path) -> None:
     with pytest.raises(StoreError, match="there is no folder"):
         Store(path / "runs.db")
     with pytest.raises(StoreError, match="there is no store"):
-        Store(path, create=False)
+        Store(path, read_only=True)
     assert not path.exists()
 
 
@@ -538,11 +538,27 @@ def test_a_store_that_an_older_version_wrote_is_read(path: Path) -> None:
             (SPECS[1].key,),
         )
     db.close()
-    with Store(path, create=False) as store:
+    with Store(path) as store:
         assert [each.expression for each in store.records()] == ["old"]
         assert store.claim(SPECS) == SPECS[1]  # its process has ended: this one began later
         assert store._db.execute("PRAGMA journal_mode").fetchall() == [("delete",)]
     assert sorted(each.name for each in path.parent.iterdir()) == ["runs.db"]
+
+
+def test_a_transaction_that_was_cut_off_is_undone_for_readers_too(path: Path) -> None:
+    filled(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA cache_size = 1")  # so that pages reach the file before the end
+    other.execute("BEGIN IMMEDIATE")
+    other.execute("UPDATE runs SET record = ?, status = 'failed'", ("x" * 5000,))
+    cut = path.with_name("cut.db")
+    for end in ("", "-journal"):
+        shutil.copy(f"{path}{end}", f"{cut}{end}")
+    other.close()
+    assert cut.read_bytes() != path.read_bytes()
+    for read_only in (True, False):
+        with Store(cut, read_only=read_only) as store:
+            assert store.counts() == Counts(done=200)
 
 
 def test_a_store_in_memory_keeps_runs_as_a_file_does() -> None:

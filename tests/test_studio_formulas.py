@@ -253,4 +253,4 @@ def test_settings_of_a_size_that_no_run_has_are_not_read(studio: Served) -> None
         file.truncate(1 << 25)
     found = studio.get("api/runs/run")
     assert found["status"] == "damaged"
-    assert "33,554,432 bytes; at most 16,777,216 are read" in found["error"]
+    assert "33,554,432 bytes; at most 4,194,304 are read" in found["error"]

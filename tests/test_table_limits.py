@@ -8,12 +8,14 @@ import lzma
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from run_helpers import Capture, answer
 from studio_helpers import Served, serving
+from symseek import fit_many
 from symseek.errors import InputError
 from symseek.files import delimited, limits
 from symseek.files.contents import read_contents
@@ -21,6 +23,7 @@ from symseek.files.delimited import Delimited
 from symseek.files.limits import MOST_TABLE
 from symseek.files.predictions import predictions
 from symseek.files.tables import open_table, read_all, read_inputs, read_table
+from symseek.many.groups import split_file
 from symseek.runs.folder import RunFolder
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -92,6 +95,16 @@ def test_a_line_without_end_is_not_read_into_memory(name: str, tmp_path: Path) -
     assert most < 1 << 26
 
 
+def test_wide_rows_are_read_few_at_a_time(tmp_path: Path) -> None:
+    path = tmp_path / "wide.csv.gz"
+    head = ",".join(f"c{at}" for at in range(1000))
+    path.write_bytes(gzip.compress(f"{head}\n{'1' + ',2' * 999}\n".encode()))
+    table = Delimited.open(path)
+    rows = [(at, ["1"] * 1000) for at in range(600)]
+    object.__setattr__(table, "rows", lambda: iter(rows))
+    assert [len(portion) for portion in table.portions()] == [262, 262, 76]
+
+
 def parquet(path: Path, rows: int) -> Path:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet as writer
@@ -127,6 +140,46 @@ def test_the_pages_of_parquet_count_too(tmp_path: Path) -> None:
         read_all(path, max_table_size=10**6)
 
 
+def test_a_long_parquet_table_is_refused_before_it_is_split(tmp_path: Path) -> None:
+    path = parquet(tmp_path / "data.parquet", 100_000)
+    with pytest.raises(InputError, match="takes more than 1 MB"):
+        split_file(path, "a", tmp_path, {}, max_table_size=10**6)
+    with pytest.raises(InputError, match="takes more than 1 MB"):
+        open_table(path, max_table_size=10**6).head(3)
+
+
+def test_a_text_of_parquet_counts_in_every_row(tmp_path: Path) -> None:
+    """It is in the file once."""
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as writer
+
+    rows, path = 2000, tmp_path / "data.parquet"
+    columns = {"a": np.arange(rows) % 2, "y": np.arange(rows) + 0.5, "note": ["x" * 10_000] * rows}
+    writer.write_table(pyarrow.table(columns), path)
+    for read in (
+        lambda: read_all(path, max_table_size=10**6),
+        lambda: split_file(path, "a", tmp_path, {}, max_table_size=10**6),
+    ):
+        with pytest.raises(InputError, match="takes more than 1 MB"):
+            read()
+    assert read_all(path)["note"][rows - 1] == "x" * 10_000
+    with pytest.raises(InputError, match=r"column 'note' of .* has 'xxx"):
+        read_table(path, "y")
+
+
+def test_the_values_of_a_list_of_parquet_count(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet as writer
+
+    path = tmp_path / "data.parquet"
+    lists = [[1.0] * 100_000] * 3
+    writer.write_table(pyarrow.table({"y": [1.0, 2.0, 3.0], "list": lists}), path)
+    with pytest.raises(InputError, match="takes more than 1 MB"):
+        read_table(path, "y", max_table_size=10**6)
+    with pytest.raises(InputError, match=r"column 'list' of .* has 'list<"):
+        read_table(path, "y")
+
+
 @pytest.mark.parametrize("suffix", ["", *PACKERS])
 def test_the_inflated_size_chooses_the_reader(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"data.csv{suffix}"
@@ -151,6 +204,16 @@ def test_the_commands_have_the_option(folder: Path, capsys: Capture) -> None:
     assert answer(capsys, *fit, "--max-expressions", "300", "--no-structure").code == 0
     assert SENTENCE in answer(capsys, "resume", "new", "--max-table-size", "500kB").err
     assert "no size" in answer(capsys, *fit, "--max-table-size", "-3").err
+
+
+def test_many_fits_have_the_limit(here: Path) -> None:
+    Path("large.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
+    few: dict[str, Any] = {"jobs": 1, "max_expressions": 300, "structure": False}
+    fits = fit_many("large.csv.gz", "y", max_table_size=500_000, **few)
+    assert SENTENCE in fits.table.error[0]
+    with pytest.raises(InputError, match=SENTENCE):
+        fit_many("large.csv.gz", "y", by="a", max_table_size=500_000, **few)
+    assert len(fit_many("large.csv.gz", "y", max_table_size=10**7, **few)) == 1
 
 
 def test_a_command_that_was_allowed_more_says_so_when_it_is_repeated(
@@ -180,6 +243,22 @@ def test_the_studio_has_the_limit_for_all_that_it_reads(
     assert SENTENCE in studio.post("api/question", question)["problems"][0]["sentence"]
     status, sentence = studio.refused("api/runs/run/predict?name=other.csv.gz", data)
     assert (status, SENTENCE in sentence) == (400, True)
+
+
+def test_the_studio_may_be_allowed_less_or_more(here: Path, folder: Path) -> None:
+    (here / "large.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
+    question = {"table": "large.csv.gz", "target": "y"}
+    for size, refused in ((500_000, True), (10**7, False)):
+        with serving(here, max_table_size=size) as served:
+            found = served.post("api/question", question)
+            assert bool(found["problems"]) == refused
+            assert f"--max-table-size {size}" in found["command"]
+            data = (here / "large.csv.gz").read_bytes()
+            answer = served.client.post("api/runs/run/predict?name=o.csv.gz", content=data)
+            assert (SENTENCE in answer.text) == refused
+            if not refused:
+                run = served.post("api/runs", {**question, "settings": {"max_expressions": 300}})
+                assert served.until(run["run"], "finished", "failed")["status"] == "finished"
 
 
 def _at_most(most: int) -> Callable[[Path, int, int], None]:

@@ -99,7 +99,7 @@ def test_predictions_have_codes_written_out_on_a_terminal_only(here: Path) -> No
     """Another program gets the names as they are."""
     library = full_library([f"a{ESCAPE}"])
     program = Program(library, (library.index(f"a{ESCAPE}"),))
-    formula = Formula(program, str(program), 0.5, 0.5, 0.75)
+    formula = Formula(program, program.infix(), 0.5, 0.5, 0.75)
     request = FitRequest(here / "data.csv", "y", None, None, None, Settings())
     RunFolder.create(here / "run", request)
     model = Model(f"y{ESCAPE}", library.variables, (formula,), picked=0)

@@ -265,9 +265,15 @@ BATCH = Programs.from_list([PROGRAM])
 QUICK = {"jobs": 1, "max_expressions": 300, "structure": False}
 LONG = pd.DataFrame({"g": 30 * ["u"], "x": X[:, 0], "t": TEXT, "y": Y})
 
+
+def line_of(tables: dict[str, Any]) -> None:
+    """What the line of a table that cannot be fitted says, raised."""
+    raise InputError(fit_many(tables, **QUICK).table["error"][0])
+
+
 TAKE_Y: dict[str, Callable[[Any], object]] = {
     "fit": lambda y: SymbolicRegressor().fit(X, y),
-    "fit_many": lambda y: fit_many({"a": (X, y)}, **QUICK),
+    "fit_many": lambda y: line_of({"a": (X, y)}),
     "fit_many of a DataFrame": lambda y: fit_many(
         LONG.assign(y=y, t=0), target="y", by="g", **QUICK
     ),
@@ -278,7 +284,7 @@ TAKE_Y: dict[str, Callable[[Any], object]] = {
     "sample_weight": lambda y: SymbolicRegressor().fit(X, Y, sample_weight=y),
 }
 TAKE_X: dict[str, Callable[[Any], object]] = {
-    "fit_many": lambda x: fit_many({"a": (x, Y)}, **QUICK),
+    "fit_many": lambda x: line_of({"a": (x, Y)}),
     "Search": lambda x: Search(LIBRARY, x, Y),
     "evaluate": PROGRAM.evaluate,
     "predict": MODEL.predict,

@@ -335,7 +335,8 @@ _FIELDS = ("format", "target", "features", "operators", "picked", "rule", "formu
 _NEWER = ("row", "rmse", "exact", "seeds")  # which older files lack
 _OPTIONAL = ("layout", "spread", "picked_because")  # that older models lack
 _FORMULA = ("complexity", "reward", "nrmse", "r2", "validation_r2", "expression", "program")
-_MOST_NAMES, _MOST_FORMULAS, _MOST_TOKENS = 100_000, 10_000, 10_000
+_MOST_NAMES, _MOST_FORMULAS = 100_000, 10_000
+_MOST_TOKENS, _MOST_IN_ALL = 2_000, 100_000  # of a formula, of which a search has at most 1,000
 _MOST_WRITTEN = 1_000_000  # tokens of a program, its operators written out by their formulas
 
 
@@ -347,10 +348,13 @@ def _read(record: Record) -> Model:
         for each in record.items("features", _MOST_NAMES)
     ]
     library = full_library(names, own)
-    formulas = tuple(
-        _read_formula(Record.of(f"row {row}", each, _FORMULA, _NEWER), library, row)
+    rows = [
+        Record.of(f"row {row}", each, _FORMULA, _NEWER)
         for row, each in enumerate(record.items("formulas", _MOST_FORMULAS))
-    )
+    ]
+    if sum(each.text("program", 1_000_000).count(" ") + 1 for each in rows) > _MOST_IN_ALL:
+        raise InputError(f"its programs have more than {_MOST_IN_ALL:,} tokens")
+    formulas = tuple(_read_formula(each, library, row) for row, each in enumerate(rows))
     if not formulas:
         raise InputError("it has no formulas")
     picked = record.whole("picked", 0, len(formulas) - 1)

@@ -79,8 +79,8 @@ def run_experiment(
         check(specs, options.cluster is None)
     with ExitStack() as stack:  # whatever may be refused is refused before anything is made
         others = [(path, _runs_of(path)) for path in options.take]
-        create = bool(others) or not options.report
-        store = stack.enter_context(Store(options.store, create=create))
+        read_only = options.report and not others
+        store = stack.enter_context(Store(options.store, read_only=read_only))
         store.records(specs)
         _check_folder(options.out)
         for path, found in others:
@@ -109,7 +109,7 @@ def _runs_of(path: Path) -> list[Record]:
 
     if path.suffix.lower() == ".csv":
         return read_runs(path)
-    with Store(path, create=False) as other:
+    with Store(path, read_only=True) as other:
         return other.records()
 
 

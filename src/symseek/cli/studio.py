@@ -8,7 +8,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
-from symseek.cli.options import Commands, natural, new_command, say
+from symseek.cli.options import Commands, add_max_table_size, natural, new_command, say
 from symseek.errors import InputError
 
 __all__ = ["add_studio"]
@@ -33,6 +33,7 @@ def add_studio(commands: Commands) -> None:
     add("--port", type=natural, default=0, metavar="N", help="where to listen; default: a free one")
     add("--folder", type=Path, metavar="FOLDER", help="where to work; default: here")
     add("--no-browser", action="store_true", help="open no browser, only print the address")
+    add_max_table_size(studio)
     studio.set_defaults(command=_studio)
 
 
@@ -50,7 +51,7 @@ def _studio(options: argparse.Namespace) -> int:
         raise InputError(
             f"the studio needs {package}; run: pip install 'symseek[studio]'"
         ) from None
-    server = Server(Studio(folder, table, run), options.port)
+    server = Server(Studio(folder, table, run, options.max_table_size), options.port)
     ends = "(Ctrl-C ends it; searches are paused and kept)"
     print(f"symseek studio: {server.address}  {ends}", flush=True)
     try:

@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("key", nargs="?", metavar="KEY", help="a run's key, or how it begins")
     options = parser.parse_args(arguments)
     try:
-        with Store(options.store, create=False) as store:
+        with Store(options.store, read_only=True) as store:
             print(_shown(store.record(options.key)) if options.key else _overview(store))
     except InputError as error:
         print(f"symseek: {error}", file=sys.stderr)

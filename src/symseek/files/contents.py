@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 from symseek.files.cells import MISSING, is_number, value_of
-from symseek.files.delimited import ROWS_AT_A_TIME, Delimited
+from symseek.files.delimited import Delimited
 from symseek.files.limits import MOST_TABLE, NUMBER, TooLarge
 from symseek.files.naming import names_identifier
 from symseek.files.parquet import Parquet
@@ -176,8 +175,7 @@ def _delimited(file: Delimited) -> Contents:
     blocks: list[list[Floats]] = [[] for _ in file.names]
     texts: list[tuple[int, str, object] | None] = [None] * len(file.names)
     lines: list[int] = []
-    rows = file.rows()
-    while portion := list(islice(rows, ROWS_AT_A_TIME)):
+    for portion in file.portions():
         for line, record in portion:
             file.refuse_ragged(line, record)
         before = len(lines)

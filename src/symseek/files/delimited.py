@@ -26,10 +26,11 @@ from symseek.files.source import CellError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["ROWS_AT_A_TIME", "Delimited"]
+__all__ = ["Delimited"]
 
 SMALL = 1 << 19  # bytes of a file that is read sooner than pandas is loaded
-ROWS_AT_A_TIME = 1 << 16  # bounds the memory that text takes while it is read
+CELLS_AT_A_TIME = 1 << 18  # bounds the memory that text takes while it is read
+ROWS_AT_A_TIME = 1 << 16  # the same, of few columns
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,13 @@ class Delimited:
             f"{self.path} has only one column when split at {_called(used)}, and its"
             f" name contains {_called(other[0])}; give `delimiter` as {value!r}"
         )
+
+    def portions(self) -> Iterator[list[tuple[int, list[str]]]]:
+        """The rows, as many at a time as take little memory while they are text."""
+        rows = self.rows()
+        count = min(ROWS_AT_A_TIME, max(1, CELLS_AT_A_TIME // len(self.names)))
+        while portion := list(islice(rows, count)):
+            yield portion
 
     def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers [N, k] of some columns; nan where one is missing."""
@@ -163,8 +171,7 @@ class Delimited:
     def _converted(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
         """The numbers record by record; the first that is too long or no number is refused."""
         blocks = [np.empty((0, len(columns)))]
-        rows = self.rows()
-        while portion := list(islice(rows, ROWS_AT_A_TIME)):
+        for portion in self.portions():
             for line, record in portion:
                 self._refuse_text(line, record, columns, cell_error)
             decimal = self.heading.decimal

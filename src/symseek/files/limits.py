@@ -94,12 +94,11 @@ class _Counted(io.RawIOBase):
 def parquet_size(metadata: Any, columns: Sequence[int]) -> int:
     """The bytes that some columns of a Parquet file take: in its pages, or as numbers.
 
-    A page may repeat one value for all its rows, so the rows count too.
+    A page may repeat one value for all its rows, so the rows count too, and so do the values of a
+    row where it has a list of them.
     """
     groups = range(metadata.num_row_groups)
-    pages: int = sum(
-        metadata.row_group(group).column(column).total_uncompressed_size
-        for group in groups
-        for column in columns
-    )
-    return max(pages, int(metadata.num_rows) * len(columns) * NUMBER)
+    parts = [metadata.row_group(group).column(column) for group in groups for column in columns]
+    pages: int = sum(part.total_uncompressed_size for part in parts)
+    values = max(sum(part.num_values for part in parts), metadata.num_rows * len(columns))
+    return max(pages, int(values) * NUMBER)

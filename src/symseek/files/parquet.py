@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Parquet"]
 
 ROWS_AT_A_TIME = 1 << 16  # bounds the memory that pyarrow's own copy takes
+_FEW_ROWS = 16  # to name a text among them; each may be long, and is then in memory once
 
 # How pandas calls an index without a name: it numbers the rows and is not a column.
 _INDEX = re.compile(r"__index_level_\d+__")
@@ -74,26 +75,40 @@ class Parquet:
 
     def frame(self) -> DataFrame:
         """All columns as they are in the file."""
-        self._refuse_large(range(len(self.fields)))
+        from pyarrow import Table
+
         with _file(self.path) as file:
-            frame: DataFrame = file.read(columns=list(self.fields)).to_pandas(ignore_metadata=True)
+            none = file.schema_arrow.empty_table().select(list(self.fields))
+        batches = list(self._batches(ROWS_AT_A_TIME))
+        table = Table.from_batches(batches) if batches else none
+        frame: DataFrame = table.to_pandas(ignore_metadata=True)
+        for name in frame.columns:
+            if frame[name].dtype.name == "category":
+                texts = frame[name].astype(object)
+                frame[name] = texts.where(texts.notna(), None)
         return frame.set_axis(list(self.names), axis="columns")
 
     def head(self, count: int) -> list[list[str]]:
         """The first rows as text; a missing value is an empty one."""
-        with _file(self.path) as file:
-            for batch in file.iter_batches(count, columns=list(self.fields)):
-                columns = [batch.column(at).to_pylist() for at in range(batch.num_columns)]
-                rows = zip(*columns, strict=True)
-                return [["" if cell is None else str(cell) for cell in row] for row in rows]
+        for batch in self._batches(count):
+            rows = zip(*map(_cells, batch.columns), strict=True)
+            return [["" if cell is None else str(cell) for cell in row] for row in rows]
         return []
 
     def rows(self) -> Iterator[tuple[object, ...]]:
         """The rows one by one, each value as Python has it; None where there is none."""
-        with _file(self.path) as file:
-            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=list(self.fields)):
-                columns = [batch.column(at).to_pylist() for at in range(batch.num_columns)]
-                yield from zip(*columns, strict=True)
+        for batch in self._batches(max(1, ROWS_AT_A_TIME // (len(self.fields) or 1))):
+            yield from zip(*map(_cells, batch.columns), strict=True)
+
+    def _batches(self, rows: int) -> Iterator[Any]:
+        """So many rows at a time of all columns, a text that many have in memory once."""
+        self._refuse_large(range(len(self.fields)))
+        size = 0
+        with _file(self.path, texts_once=True) as file:
+            for batch in file.iter_batches(rows, columns=list(self.fields)):
+                size += sum(map(_text_size, batch.columns))
+                refuse_large(self.path, size, self.most)
+                yield batch
 
     def count(self) -> int:
         """How many rows there are."""
@@ -107,8 +122,9 @@ class Parquet:
     def _refuse_large(self, columns: Sequence[int]) -> None:
         """Refuse columns that take more memory than they may, before they are read."""
         with _file(self.path) as file:
-            names = list(file.schema_arrow.names)
-            places = [names.index(self.fields[column]) for column in columns]
+            wanted = {self.fields[column] for column in columns}
+            leaves = [each.name for each in file.schema_arrow for _ in range(_leaves(each.type))]
+            places = [at for at, name in enumerate(leaves) if name in wanted]
             size = parquet_size(file.metadata, places)
         refuse_large(self.path, size, self.most)
 
@@ -117,13 +133,15 @@ class Parquet:
         from pyarrow import types
 
         name = self.fields[column]
-        with _file(self.path) as file:
+        with _file(self.path, texts_once=True) as file:
             kind = file.schema_arrow.field(name).type
             numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
             if any(is_kind(kind) for is_kind in numeric):
                 return
+            if types.is_nested(kind):
+                raise cell_error(column, self.where(0), str(kind))
             row = 0
-            for batch in file.iter_batches(ROWS_AT_A_TIME, columns=[name]):
+            for batch in file.iter_batches(_FEW_ROWS, columns=[name]):
                 for value in batch.column(0):
                     if value.is_valid:
                         raise cell_error(column, self.where(row), value.as_py())
@@ -131,18 +149,23 @@ class Parquet:
 
 
 @contextmanager
-def _file(path: Path) -> Iterator[Any]:
-    """The opened file; an `InputError` says what is wrong with it."""
+def _file(path: Path, texts_once: bool = False) -> Iterator[Any]:
+    """The opened file; an `InputError` says what is wrong with it.
+
+    A text that is in many rows may be in memory once, and not for each of them.
+    """
     try:
         from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
+        from pyarrow.parquet import ParquetFile, read_schema
     except ImportError:
         raise InputError(
             f"reading {path} needs pyarrow; run: pip install pyarrow, or save the table as CSV"
         ) from None
     try:
-        with path.open("rb") as file, ParquetFile(file) as table:
-            yield table
+        with path.open("rb") as file:
+            texts = _texts(read_schema(file)) if texts_once else None
+            with ParquetFile(file, read_dictionary=texts) as table:
+                yield table
     except MemoryError:  # Arrow's own is an ArrowException too
         raise
     except (ArrowException, OSError) as error:
@@ -168,3 +191,39 @@ def _release_memory() -> None:
     import pyarrow
 
     pyarrow.default_memory_pool().release_unused()
+
+
+def _texts(schema: Any) -> list[str]:
+    """The columns of text."""
+    from pyarrow import types
+
+    kinds = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    return [each.name for each in schema if any(is_kind(each.type) for is_kind in kinds)]
+
+
+def _leaves(kind: Any) -> int:
+    """How many columns of the file a column is: a list or a record has some for its parts."""
+    return sum(_leaves(kind.field(at).type) for at in range(kind.num_fields)) or 1
+
+
+def _cells(column: Any) -> list[object]:
+    """The values as Python has them."""
+    from pyarrow import types
+
+    if not types.is_dictionary(column.type):
+        return list(column.to_pylist())
+    texts = column.dictionary.to_pylist()
+    return [None if at is None else texts[at] for at in column.indices.to_pylist()]
+
+
+def _text_size(column: Any) -> int:
+    """The bytes of all texts of a column, were each written by itself."""
+    from pyarrow import compute, types
+
+    if not types.is_dictionary(column.type):
+        return 0
+    kind = column.type.value_type
+    if not (types.is_string(kind) or types.is_binary(kind)):
+        return 0
+    lengths = compute.binary_length(column.dictionary).take(column.indices)
+    return int(compute.sum(lengths).as_py() or 0)

@@ -32,25 +32,26 @@ Place = str | os.PathLike[str]
 _SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def is_there(path: Place) -> bool:
+def is_there(path: Place, shared: bool = True) -> bool:
     """Whether the folder has something of that name, be it a link to nowhere.
 
-    An `OSError` says why it is not a regular file.
+    An `OSError` says why it is not a regular file, or unless it may be `shared`, that it has a
+    second name.
 
     >>> is_there("/dev/null")
     Traceback (most recent call last):
     OSError: [Errno 22] it is a pipe or a device, and not a file
     """
-    return written_at(path) is not None
+    return written_at(path, shared) is not None
 
 
-def written_at(path: Place) -> int | None:
+def written_at(path: Place, shared: bool = True) -> int | None:
     """When a file was last written, in nanoseconds; None if there is none."""
     try:
         found = os.lstat(path)
     except FileNotFoundError:
         return None
-    _refuse_other(found)
+    _refuse_other(found, shared)
     return found.st_mtime_ns
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,8 +96,8 @@ def _begun(folder: Path, request: FitRequest, table: TrainingTable) -> tuple[Reg
     while holder(folder) is not None and time.monotonic() < deadline:
         time.sleep(0.1)
     regression = make_regression(table, request.settings)
-    if holds_run(folder):
-        run = RunFolder.open(folder, request.settings.threads)
+    run = _opened(folder, request.settings.threads)
+    if run is not None:
         run.lock()
         try:
             if run.request.settings == request.settings:
@@ -110,6 +111,13 @@ def _begun(folder: Path, request: FitRequest, table: TrainingTable) -> tuple[Reg
             raise
         run.close()
     return regression, RunFolder.create(folder, request, overwrite=True)
+
+
+def _opened(folder: Path, threads: int) -> RunFolder | None:
+    """The run that is there; one whose settings are damaged is begun again."""
+    with suppress(InputError):
+        return RunFolder.open(folder, threads) if holds_run(folder) else None
+    return None
 
 
 def _searched(spec: Spec, run: RunFolder, regression: Regression, table: TrainingTable) -> Record:

@@ -21,14 +21,15 @@ from typing import Any
 
 from symseek.arguments import whole
 from symseek.errors import InputError, shown
+from symseek.experiments.runs.database_files import SIDES, StoreError
 from symseek.experiments.runs.record import Record
 from symseek.experiments.runs.runner import Listener, Outcome, run
 from symseek.experiments.runs.spec import Spec
-from symseek.experiments.runs.store import Store, StoreError
-from symseek.files.atomic import leftovers, write_whole
+from symseek.experiments.runs.store import Store
+from symseek.files.atomic import leftovers
 from symseek.files.records import Record as Fields
 from symseek.files.records import parse_json
-from symseek.files.regular import read_regular
+from symseek.files.regular import is_there, read_regular, write_regular
 from symseek.many.fit import EXECUTE, UNIMPORTANT, spec_of
 from symseek.many.groups import TABLES, remove_parts
 from symseek.many.line import UNDONE, Line
@@ -42,7 +43,8 @@ __all__ = ["ManyFolder", "Workers", "nothing_left"]
 
 FORMAT = 1
 FITS, STORE = "fits.json", "fits.sqlite"
-_OWN = (FITS, STORE, f"{STORE}-journal", TABLES, "summary.csv", "summary.html")
+_STORED = (STORE, *(f"{STORE}{end}" for end in SIDES))
+_OWN = (FITS, *_STORED, "summary.csv", "summary.html")
 _ANEW = "`fit` the tables again with `overwrite`, or into another `folder`"
 _MOST_BYTES = 1 << 28
 _MOST_TABLES = 1_000_000
@@ -118,7 +120,7 @@ class ManyFolder:
             found = set(os.listdir(path)) - {left.name for left in leftovers(path / FITS)}
         except OSError as error:
             raise _unwritable(path, error) from None
-        refuse_links(path)
+        refuse_planted(path)
         if not found:  # with fits.json from the first moment, a call that is stopped can go on
             return folder.of(())
         if FITS not in found:
@@ -127,7 +129,8 @@ class ManyFolder:
             )
         if overwrite:
             remove_parts(path)
-            (path / STORE).unlink(missing_ok=True)
+            for name in _STORED:
+                (path / name).unlink(missing_ok=True)
             return folder.of(())
         before = ManyFolder.open(path)
         if _asked(before) != _asked(folder):
@@ -144,7 +147,7 @@ class ManyFolder:
         listed = [{**vars(each), "data": str(each.data)} for each in folder.tables]
         record = {"format": FORMAT, **_asked(self), "noun": self.noun, "tables": listed}
         try:
-            write_whole(self.path / FITS, json.dumps(record, indent=1) + "\n")
+            write_regular(self.path / FITS, json.dumps(record, indent=1) + "\n")
         except OSError as error:
             raise _unwritable(self.path, error) from None
         return folder
@@ -161,7 +164,7 @@ class ManyFolder:
     @classmethod
     def open(cls, path: Path) -> ManyFolder:
         """Read a folder that `save` made; anyone may have written it."""
-        refuse_links(path)
+        refuse_planted(path)
         file = path / FITS
         try:
             record = parse_json(read_regular(file, _MOST_BYTES))
@@ -232,14 +235,14 @@ class ManyFolder:
             return [
                 Line(each.name, each.folder, error=each.error or UNDONE) for each in self.tables
             ]
-        with self._store(create=False) as store:
+        with self._store(read_only=True) as store:
             return self._lines(store, self.specs(Workers()))
 
     @contextmanager
-    def _store(self, create: bool = True) -> Iterator[Store]:
+    def _store(self, read_only: bool = False) -> Iterator[Store]:
         """What has been found; if the file is damaged, the error says how to go on."""
         try:
-            with Store(self.path / STORE, create=create) as store:
+            with Store(self.path / STORE, read_only=read_only) as store:
                 yield store
         except StoreError as error:
             if error.temporary:
@@ -282,7 +285,7 @@ class ManyFolder:
             for name, value in self.request.settings.to_dict().items()
             if value != usual[name] or name == "seed"
         }
-        refuse_links(self.path)
+        refuse_planted(self.path)
         reported = {
             each.folder for each in lines if (self.path / each.folder / "report.html").is_file()
         }
@@ -290,7 +293,7 @@ class ManyFolder:
         contents = {"summary.csv": summary_csv(lines), "summary.html": page}
         try:
             for name, content in contents.items():
-                write_whole(self.path / name, content)
+                write_regular(self.path / name, content)
         except OSError as error:
             raise _unwritable(self.path, error) from None
         return [self.path / name for name in contents]
@@ -325,14 +328,26 @@ def _unwritable(path: Path, error: OSError) -> InputError:
     )
 
 
-def refuse_links(path: Path) -> None:
-    """Refuse a folder in which a link stands for one of its own files.
+def refuse_planted(path: Path) -> None:
+    """Refuse a folder in which a link, a pipe or the like stands for one of its own files.
 
-    To write through a link would change a file that is somewhere else.
+    To write through a link would change a file that is somewhere else, and a pipe may have no end.
     """
     for name in _OWN:
-        if (path / name).is_symlink():
-            raise InputError(f"{str(path / name)!r} is a link; remove it, or choose another folder")
+        try:
+            is_there(path / name)
+        except OSError as error:
+            raise _planted(path / name, error.strerror) from None
+    tables = path / TABLES
+    if tables.is_symlink() or (os.path.lexists(tables) and not tables.is_dir()):
+        raise _planted(tables, "it is a link or a file, and not a folder")
+
+
+def _planted(path: Path, why: str | None) -> InputError:
+    return InputError(
+        f"cannot use {str(path)!r}: {why}; symseek made no such thing, so remove it, or choose"
+        " another folder"
+    )
 
 
 def _asked(folder: ManyFolder) -> dict[str, Any]:

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from symseek.errors import InputError, name_shown, suggestion
-from symseek.files.atomic import write_whole
 from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import Delimited
 from symseek.files.heading import tidy
 from symseek.files.limits import MOST_TABLE
 from symseek.files.parquet import Parquet
+from symseek.files.regular import write_regular
 from symseek.files.tables import open_table
 from symseek.many.tables import Table, folder_names
 from symseek.runs.lock import FolderLock, holder
@@ -195,6 +195,7 @@ def remove_parts(parent: Path) -> None:
 def _placed(part: Path, parent: Path, name: str, folder: str, digest: str) -> Table:
     """A written file under its own name: whole, as nobody has seen it before."""
     data = Path(TABLES, f"{folder}.csv")
+    _refuse_folder(parent / data)
     os.replace(part, parent / data)
     return Table(name, folder, data, digest)
 
@@ -206,8 +207,15 @@ def written_table(
     content = _text([columns, *rows])
     data = Path(TABLES, f"{folder}.csv")
     (parent / TABLES).mkdir(exist_ok=True)
-    write_whole(parent / data, content)
+    _refuse_folder(parent / data)
+    write_regular(parent / data, content)
     return Table(name, folder, data, hashlib.sha256(content).hexdigest())
+
+
+def _refuse_folder(place: Path) -> None:
+    """Refuse a folder where a table goes; anything else gives way to the table."""
+    if place.is_dir() and not place.is_symlink():
+        raise InputError(f"{str(place)!r} is a folder, and not a table; remove it")
 
 
 def _text(records: Iterable[Cells]) -> bytes:

@@ -10,7 +10,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from symseek.arguments import flag, items, real_array, refuse_text, refused
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.cells import is_number
+from symseek.files.limits import MOST_TABLE
 from symseek.many.folder import ManyFolder, Workers, nothing_left
 from symseek.many.groups import TABLES, split_file, split_rows, written_table
 from symseek.many.line import Line
@@ -133,6 +134,7 @@ def fit_many(
     weights: str | None = None,
     delimiter: str | None = None,
     drop_missing: bool = False,
+    max_table_size: int = MOST_TABLE,
     jobs: int | None = None,
     cluster: str | None = None,
     folder: Place | None = None,
@@ -158,6 +160,8 @@ def fit_many(
         weights: a column that says how much each row counts.
         delimiter: what is between the columns of text files; found by itself unless given.
         drop_missing: whether to leave out rows with missing values.
+        max_table_size: the most bytes that a compressed table, or Parquet, may take when it is
+            read.
         jobs: how many are fitted at a time, each in a process; by default one for each core.
         cluster: the address of a Ray cluster whose machines share the data and the folder.
         folder: where the runs go. If the folder holds fits with the same settings, those that are
@@ -203,6 +207,7 @@ def fit_many(
         raise InputError("`target` names no column; name the one to find formulas for")
     given = None if in_memory or by is not None else delimiter
     request = FitRequest(Path(), target, columns, weights, given, chosen, drop_missing)
+    request = replace(request, max_table_size=max_table_size)
     noun = "table" if in_memory else "file" if by is None else "group"
     with_report = folder is not None if report is None else report
     with _place(folder) as (path, keep), nothing_left(path):
@@ -318,7 +323,8 @@ def _listed(
         return file_tables(files, many.tables)
     if len(files) > 1:
         raise InputError(f"`by` is for one long table, and {len(files)} are given; give one")
-    return split_file(files[0], by, many.path, many.known, delimiter, drop_missing).tables
+    given = delimiter, drop_missing, request.max_table_size
+    return split_file(files[0], by, many.path, many.known, *given).tables
 
 
 def _groups_of(frame: Any, by: str, many: ManyFolder, drop_missing: bool) -> list[Table]:

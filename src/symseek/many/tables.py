@@ -38,7 +38,8 @@ _BLOCK = 1 << 20  # bytes that are read at a time
 _KINDS = ".csv, .tsv, .txt, .dat, .parquet"
 _EMPTY = "table"  # the name of what has no letter
 # What the parent folder holds beside the runs, and names that Windows keeps for devices.
-_TAKEN = {"tables", "fits.json", "fits.sqlite", "summary.csv", "summary.html", "lock"}
+_TAKEN = {"tables", "fits.json", "summary.csv", "summary.html", "lock"}
+_TAKEN |= {f"fits.sqlite{end}" for end in ("", "-journal", "-wal", "-shm")}
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
 

@@ -16,26 +16,31 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
 import time
 import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from symseek.data import Data
 from symseek.errors import InputError, shown
 from symseek.evaluation import Graded
 from symseek.evolution import Population
 from symseek.files.records import parse_json, plain_text
-from symseek.files.regular import read_regular, write_regular
+from symseek.files.regular import open_regular, write_regular
 from symseek.front import Entry, Front
 from symseek.loop import Iteration
 from symseek.objectives import Queue
 from symseek.policy import AdamState
 from symseek.runs.encoding import (
+    MOST_PARTS,
+    PLAIN,
     Decoder,
     Encoder,
     UnknownType,
@@ -92,10 +97,10 @@ def restore(search: Search, path: Place) -> None:
     It must have the library, data, reward, constraints, seed and settings of the saved one; only
     its budgets, threads and engine may differ. A search whose file is refused stays as it was.
     """
-    record, arrays = _opened(Path(path))
+    record, arrays, size = _opened(Path(path))
     _refuse_other_setup(record["setup"], _setup(search), path)
     try:
-        decoder = Decoder(arrays, search.library, _classes(search))
+        decoder = Decoder(arrays, search.library, _classes(search), MOST_PARTS + 2 * size)
         state, known = decoder.value(record["state"]), decoder.value(record["known"])
         check_state(search, state, known)
     except _ODD as error:
@@ -112,7 +117,7 @@ def restore(search: Search, path: Place) -> None:
 
 def engine_of(path: Place) -> str:
     """The engine of the search that was saved."""
-    record, _ = _opened(Path(path))
+    record, _, _ = _opened(Path(path))
     return plain_text(record.get("engine", "native"), "the engine", 100)
 
 
@@ -243,7 +248,7 @@ def _refuse_other_setup(saved: dict[str, Any], here: dict[str, str], path: Place
 
 def _classes(search: Search) -> dict[str, type[Any]]:
     """The classes that a file may name: some of ours and the objective's own."""
-    own = dataclasses_in(search.config.objective.start())
+    own = map(type, dataclasses_in(search.config.objective.start()))
     ours = (AdamState, Entry, Front, Graded, Iteration, Population, Queue, SearchState)
     return {class_name(each): each for each in (*own, *ours)}
 
@@ -280,17 +285,19 @@ def _archive(record: dict[str, Any], arrays: dict[str, Any]) -> bytes:
     return file.getvalue()
 
 
-def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The JSON and the arrays of a file that is whole and of this format."""
+def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any], int]:
+    """The JSON and the arrays of a file that is whole and of this format, and its bytes."""
     try:
-        data = read_regular(path, _MOST_BYTES)
+        descriptor = open_regular(path)
     except FileNotFoundError:
         raise InputError(f"there is no checkpoint {str(path)!r}") from None
     except OSError as error:
         why = error.strerror
         raise InputError(f"the checkpoint {str(path)!r} cannot be read: {why}") from None
     try:
-        arrays = _arrays(data)
+        with os.fdopen(descriptor, "rb") as file:
+            size = os.fstat(descriptor).st_size
+            arrays = _arrays(file)
         record = parse_json(arrays.pop(_RECORD).tobytes(), _MOST_VALUES)
         version = plain_text(record["symseek"], "the version", 100), record["format"]
         if not isinstance(record["setup"], dict) or not {"state", "known"} <= set(record):
@@ -306,16 +313,36 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             f" {shown(version[1])}, and this version reads format {FORMAT}; remove it to start"
             " again"
         )
-    return record, arrays
+    return record, arrays, size
 
 
-def _arrays(data: bytes) -> dict[str, Any]:
-    """The arrays of an archive, after a look at its checksums."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        # Nothing is compressed, so that a small file cannot become a large one.
-        if any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist()):
+def _arrays(file: BinaryIO) -> dict[str, Any]:
+    """The arrays of an archive, with a look at its checksums."""
+    most = min(file.seek(0, os.SEEK_END), _MOST_BYTES)
+    with zipfile.ZipFile(file) as archive:
+        entries = archive.infolist()
+        # Nothing is compressed or there twice: a small file cannot become a large one.
+        if any(each.compress_type != zipfile.ZIP_STORED for each in entries):
             raise ValueError("an array is compressed")
-        if archive.testzip() is not None:
-            raise ValueError("a checksum is wrong")
-    with np.load(io.BytesIO(data), allow_pickle=False) as loaded:
-        return dict(loaded)
+        if sum(each.file_size for each in entries) > most:
+            raise ValueError("its arrays are larger than the file")
+        return {
+            each.filename.removesuffix(".npy"): _array(archive.read(each), most) for each in entries
+        }
+
+
+def _array(data: bytes, most: int) -> NDArray[Any]:
+    """The array in a file of NumPy's, if it has as many bytes as it should."""
+    file = io.BytesIO(data)
+    if npy.read_magic(file) != (1, 0):
+        raise ValueError("an array is in another format")
+    shape, _, kind = npy.read_array_header_1_0(file)
+    size = kind.itemsize * math.prod(shape)
+    # An array without numbers may be long, which counts when it becomes a list.
+    if kind.kind not in PLAIN or not kind.itemsize or size != len(data) - file.tell():
+        raise ValueError("an array is not what its size says")
+    if max(shape, default=0) > most:
+        raise ValueError("an array of nothing is long")
+    file.seek(0)
+    array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
+    return array

@@ -8,7 +8,7 @@ becomes a few arrays. Dataclasses are known by name from a table that the caller
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -18,9 +18,20 @@ from numpy.typing import NDArray
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
-__all__ = ["Decoder", "Encoder", "UnknownType", "class_name", "dataclasses_in", "printed"]
+__all__ = [
+    "PLAIN",
+    "Decoder",
+    "Encoder",
+    "UnknownType",
+    "class_name",
+    "dataclasses_in",
+    "parts",
+    "printed",
+]
 
 PLAIN = "biufcSU"  # kinds of arrays that are nothing but their bytes
+MOST_PARTS = 1_000_000  # of a value, beside what its file has bytes for
+_DEEPEST = 32  # sequences in one another; a search has 8
 
 
 def printed(value: object) -> str:
@@ -32,18 +43,28 @@ class UnknownType(Exception):
     """A value that a file cannot hold."""
 
 
-def dataclasses_in(value: object) -> Iterator[type[Any]]:
-    """The classes of all dataclasses in a value."""
-    inside: Iterable[object] = ()
-    if isinstance(value, tuple | list):
-        inside = value
-    elif isinstance(value, dict):
-        inside = value.values()
-    elif is_dataclass(value) and not isinstance(value, Program | Programs | type):
-        yield type(value)
-        inside = [getattr(value, each.name) for each in fields(value)]
-    for each in inside:
-        yield from dataclasses_in(each)
+def parts(value: object) -> Iterator[object]:
+    """A value and all that it holds; what it holds twice comes twice."""
+    waiting: list[Any] = [value]
+    while waiting:
+        this = waiting.pop()
+        yield this
+        if isinstance(this, tuple | list):
+            waiting.extend(this)
+        elif isinstance(this, dict):
+            waiting.extend(this.values())
+        elif _is_open(this):
+            waiting.extend(getattr(this, each.name) for each in fields(this))
+
+
+def dataclasses_in(value: object) -> Iterator[Any]:
+    """All dataclasses in a value, itself among them."""
+    return (each for each in parts(value) if _is_open(each))
+
+
+def _is_open(value: Any) -> bool:
+    """Whether it is a dataclass that is written field by field."""
+    return is_dataclass(value) and not isinstance(value, Program | Programs | type)
 
 
 def class_name(cls: type[Any]) -> str:
@@ -133,17 +154,26 @@ class Encoder:
 
 
 class Decoder:
-    """Turns what `Encoder` made into values again."""
+    """Turns what `Encoder` made into values again.
+
+    A few bytes may stand for many values, as each may be referred to many times. So there is a
+    limit to the `size` of all together: bytes of arrays, and parts of other values.
+    """
 
     def __init__(
-        self, arrays: dict[str, NDArray[Any]], library: Library, classes: dict[str, type[Any]]
+        self,
+        arrays: dict[str, NDArray[Any]],
+        library: Library,
+        classes: dict[str, type[Any]],
+        size: int = MOST_PARTS,
     ) -> None:
         self.arrays = arrays
         self.library = library
         self.classes = classes
+        self._left, self._depth = size, 0
         self._values: dict[str, Callable[[Any], Any]] = {
             "array": lambda of: arrays[of],
-            "scalar": lambda of: arrays[of][()],
+            "scalar": lambda of: self._array(of)[()],
             "list": self.sequence,
             "tuple": lambda of: tuple(self.sequence(of)),
             "dict": lambda of: dict(zip(*map(self.sequence, of), strict=True)),
@@ -152,8 +182,8 @@ class Decoder:
             "object": lambda of: self.sequence(of)[0],
         }
         self._sequences: dict[str, Callable[[Any], list[Any]]] = {
-            "numbers": lambda of: arrays[of].tolist(),
-            "rows": lambda of: list(map(tuple, arrays[of].tolist())),
+            "numbers": lambda of: self._array(of).tolist(),
+            "rows": lambda of: list(map(tuple, self._array(of).tolist())),
             "pieces": self._pieces,
             "shared": self._shared,
             "columns": self._columns,
@@ -170,17 +200,39 @@ class Decoder:
     def sequence(self, written: dict[str, Any]) -> list[Any]:
         """Several values."""
         ((what, of),) = written.items()
-        return self._sequences[what](of)
+        if self._depth == _DEEPEST:
+            raise ValueError("it is nested too deeply")
+        self._depth += 1
+        values = self._sequences[what](of)
+        self._depth -= 1
+        self._spend(len(values))
+        return values
+
+    def _array(self, name: str) -> NDArray[Any]:
+        """An array that is to be copied."""
+        array = self.arrays[name]
+        self._spend(array.nbytes)
+        return array
+
+    def _spend(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise ValueError("it stands for more values than a file of its size can hold")
 
     def _pieces(self, of: list[str]) -> list[Any]:
-        joined, lengths = (self.arrays[each] for each in of)
+        joined, lengths = map(self._array, of)
+        if (lengths < 0).any() or lengths.sum() != len(joined):
+            raise ValueError("its pieces do not make up a whole")
         ends = np.cumsum(lengths).tolist()
         whole = joined.tobytes() if joined.dtype == np.uint8 else joined
         return [whole[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
     def _shared(self, of: list[Any]) -> list[Any]:
         distinct = self.sequence(of[0])
-        return [distinct[place] for place in self.arrays[of[1]].tolist()]
+        sizes = [sum(1 for _ in parts(each)) for each in distinct]
+        places = self._array(of[1]).tolist()
+        self._spend(sum(sizes[place] for place in places))
+        return [distinct[place] for place in places]
 
     def _columns(self, of: list[Any]) -> list[Any]:
         name, *columns = of
@@ -194,4 +246,4 @@ class Decoder:
 
     def _programs(self, of: list[str]) -> Programs:
         """A batch, each program checked."""
-        return Programs(self.library, *(self.arrays[each] for each in of))
+        return Programs(self.library, *map(self._array, of))

@@ -47,7 +47,7 @@ from symseek.version import __version__
 __all__ = ["MOST_FRONT", "FitRequest", "RunFolder", "holds_run", "new_folder"]
 
 FORMAT = 1  # of settings.json
-_MOST_SETTINGS = 1 << 24  # bytes of it
+_MOST_SETTINGS = 1 << 22  # bytes of it
 _FIRST = 1 << 20  # bytes of it in which the word symseek stands
 MOST_FRONT = 1 << 24  # bytes of front.json, which has some thousands
 # In the order in which they are written.

@@ -16,6 +16,7 @@ __all__ = ["read_request", "read_settings"]
 
 _FIELDS = ("format", "symseek", "data", "target", "features", "weights", "delimiter", "settings")
 _MOST_NAMES = 100_000
+_MOST_OPERATORS = 1000  # numbers among them
 
 
 def read_request(written: dict[str, Any]) -> dict[str, Any]:
@@ -51,6 +52,10 @@ def read_settings(written: Any, threads: int) -> Settings:
         if name not in known:
             raise unknown_name("setting", name, known)
         read = tuple(value) if isinstance(value, list) else value
+        if name == "operators" and isinstance(value, list) and len(value) > _MOST_OPERATORS:
+            raise InputError(
+                f"`operators` has {len(value):,} entries; at most {_MOST_OPERATORS:,} are read"
+            )
         check_type(read, str if name == "reward" else hints[name], f"`{name}`")
         for each in read if isinstance(read, tuple) else (read,):
             if isinstance(each, str):

@@ -7,8 +7,7 @@ search relies on: counts, the shapes of arrays that belong together, and numbers
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from itertools import pairwise
 from typing import Any, get_type_hints
 
@@ -17,7 +16,8 @@ import numpy as np
 from symseek.files.conforming import check_type
 from symseek.front import Entry
 from symseek.loop import QUANTILES, Iteration
-from symseek.programs import Program, Programs
+from symseek.programs import Programs
+from symseek.runs.encoding import dataclasses_in
 from symseek.search import Search, SearchState
 
 __all__ = ["check_state"]
@@ -40,7 +40,7 @@ def check_state(search: Search, state: Any, known: Any) -> None:
     steps = [(each.complexity, each.reward) for each in state.front.entries]
     if any(a >= c or b >= d for (a, b), (c, d) in pairwise(steps)):
         raise ValueError("the front does not rise")
-    for part in _parts(state):
+    for part in dataclasses_in(state):
         _check_part(part, len(search.library))
     _check_known(search, known)
 
@@ -63,20 +63,6 @@ def _check_policy(search: Search, state: SearchState) -> None:
     rates = (adam.beta1, adam.beta2, adam.epsilon)
     if adam.steps < 0 or (adam.variance < 0).any() or not all(0.0 <= each < 1.0 for each in rates):
         raise ValueError("the moments of the gradient are none")
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """The dataclasses in a value, itself among them."""
-    waiting = [value]
-    while waiting:
-        this = waiting.pop()
-        if isinstance(this, (tuple, list)):
-            waiting.extend(this)
-        elif isinstance(this, dict):
-            waiting.extend(this.values())
-        elif is_dataclass(this) and not isinstance(this, (Program, Programs, type)):
-            yield this
-            waiting.extend(getattr(this, each.name) for each in fields(this))
 
 
 def _check_part(part: Any, tokens: int) -> None:

@@ -22,6 +22,7 @@ from starlette.routing import Route
 
 from symseek.cli.settings import CHANGEABLE, option_words
 from symseek.errors import OUT_OF_MEMORY, InputError, shown, unknown_name
+from symseek.files import limits
 from symseek.files.contents import Contents, read_contents
 from symseek.files.records import Record, parse_json
 from symseek.files.regular import read_regular
@@ -58,14 +59,21 @@ TYPES = {
 class Studio:
     """The studio of one folder; `table` and `run` are what it was opened with."""
 
-    def __init__(self, folder: Path, table: str | None = None, run: str | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        table: str | None = None,
+        run: str | None = None,
+        max_table_size: int = limits.MOST_TABLE,
+    ) -> None:
+        self.max_table_size = max_table_size  # of whatever is read here, or by a search
         self.workspace = Workspace(folder, () if run is None else (run,))
         self.opened = {"table": table, "run": run}
         self.searches = Searches(self.workspace.folder)
         self.runs = Runs(self.workspace, self.searches)
         self.events = Events(self.runs, self.searches)
-        self.contents: FileCache[Contents] = FileCache(read_contents, most=4)
-        self.formulas = Formulas(self.runs, self.contents)
+        self.contents: FileCache[Contents] = FileCache(self._read_contents, most=4)
+        self.formulas = Formulas(self.runs, self.contents, max_table_size)
         self.previews: FileCache[dict[str, Any]] = FileCache(self._read_preview, most=50)
 
     def app(self, token: str, port: int) -> Guard:
@@ -196,6 +204,9 @@ class Studio:
     def _preview(self, name: str, delimiter: str | None) -> dict[str, Any]:
         return self.previews(self.workspace.table(name), delimiter)
 
+    def _read_contents(self, path: Path, delimiter: str | None = None) -> Contents:
+        return read_contents(path, delimiter, self.max_table_size)
+
     def _read_preview(self, path: Path, delimiter: str | None) -> dict[str, Any]:
         try:
             return preview(self.contents(path, delimiter), self.workspace.folder)
@@ -213,7 +224,9 @@ class Studio:
     def _consider(self, body: Any) -> Considered:
         question = Question.read(body)
         path = self.workspace.table(question.table)
-        return consider(question, path, lambda: self.contents(path, question.delimiter))
+        return consider(
+            question, path, lambda: self.contents(path, question.delimiter), self.max_table_size
+        )
 
     async def start(self, request: Request) -> Response:
         """Start a search."""
@@ -268,7 +281,13 @@ class Studio:
             raise Refused(400, problems[0]["sentence"])
         self.runs.readable(run)
         words = [word for name, value in given.items() for word in option_words(name, value)]
-        self.searches.start(run, ["resume", str(path), *words, "--quiet"])
+        self.searches.start(run, ["resume", str(path), *words, *self._limit(), "--quiet"])
+
+    def _limit(self) -> list[str]:
+        """The limit of tables, for a search."""
+        if self.max_table_size == limits.MOST_TABLE:
+            return []
+        return ["--max-table-size", str(self.max_table_size)]
 
     async def snapshot(self, request: Request) -> Response:
         """Everything about a run."""

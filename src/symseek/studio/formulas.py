@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 from symseek.export import cells_of, export, latex_table
+from symseek.files.limits import MOST_TABLE
 from symseek.files.predictions import predictions
 from symseek.files.regular import write_regular
 from symseek.files.tables import TrainingTable, training_table
@@ -54,6 +55,7 @@ class Formulas:
 
     runs: Runs
     read: Reader
+    max_table_size: int = MOST_TABLE  # of new rows
 
     # --- through the data
 
@@ -139,7 +141,10 @@ class Formulas:
             path = Path(folder, name)
             path.write_bytes(data)
             try:
-                found = predictions(model, row, path, drop_missing=drop_missing)
+                most = self.max_table_size
+                found = predictions(
+                    model, row, path, drop_missing=drop_missing, max_table_size=most
+                )
             except InputError as error:
                 raise InputError(str(error).replace(f"{folder}{os.sep}", "")) from None
         text = found.frame.to_csv(index=False)

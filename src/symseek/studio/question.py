@@ -17,6 +17,7 @@ from symseek.cli.settings import fit_words, option_words
 from symseek.engines.choice import NATIVE
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.contents import Contents
+from symseek.files.limits import MOST_TABLE
 from symseek.files.records import Record, plain_text
 from symseek.files.tables import TrainingTable, column_error, training_table
 from symseek.regression.guesses import guessed
@@ -92,7 +93,12 @@ def _text(record: Record, name: str) -> str | None:
     return record.text(name, 10_000) if record.fields[name] else None
 
 
-def consider(question: Question, path: Path, read: Callable[[], Contents]) -> Considered:
+def consider(
+    question: Question,
+    path: Path,
+    read: Callable[[], Contents],
+    max_table_size: int = MOST_TABLE,
+) -> Considered:
     """Check a question; `read` gives the table, or says what is wrong with it."""
     folder = path.parent
     settings, problems = read_settings(question.settings, folder)
@@ -115,9 +121,10 @@ def consider(question: Question, path: Path, read: Callable[[], Contents]) -> Co
             field = _field(question, contents.names, str(error))
             problems.append(_problem(field, error, folder))
     threads = option_words("threads", settings.threads) if "threads" in question.settings else []
+    asked = replace(_request(question, path, settings), max_table_size=max_table_size)
     return Considered(
-        command=shell_words(fit_words(_request(question, _shown(path), settings)) + threads),
-        words=fit_words(_request(question, path, settings))[1:] + threads,
+        command=shell_words(fit_words(replace(asked, data=_shown(path))) + threads),
+        words=fit_words(asked)[1:] + threads,
         problems=problems,
         rows=rows,
         notes=notes,

@@ -3,23 +3,31 @@
 What is wrong with the file, from another kind of file to a full disk, is said in one sentence.
 A transaction has the file to itself, is whole or not there at all, and is on the disk when it ends.
 SQLite's rollback journal is used, as its faster log does not work where machines share a folder.
+
+Anyone may have made the file: it is used only if all that is in it are the tables of a store.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import sqlite3
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
-from symseek.errors import InputError
+from symseek.experiments.runs.database_files import StoreError, copy_database, refuse_planted
 from symseek.version import __version__
 
-__all__ = ["Database", "StoreError"]
+__all__ = ["Database"]
 
 FORMAT = 1  # raise it when a change makes old stores unreadable
 PATIENCE = 10.0  # seconds to wait while another process writes
+_LONGEST = 1 << 26  # bytes of a value or a row
+_STEPS = 100_000  # of SQLite, after which Python looks for Ctrl-C
 
 _SCHEMA = (
     "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
@@ -51,16 +59,10 @@ _SCHEMA = (
 )
 
 
-class StoreError(InputError):
-    """The store cannot be used: one sentence says why, and what to do."""
-
-    def __init__(self, sentence: str, temporary: bool = False) -> None:
-        super().__init__(sentence)
-        self.temporary = temporary  # whether it may pass: a full disk, a locked file
-
-
 class Database:
     """The open database: a file, or in memory where the path is None.
+
+    Who is to read only has a copy, and changes nothing beside the file.
 
     >>> database = Database(None)
     >>> with database.writing():
@@ -70,21 +72,29 @@ class Database:
     >>> database.close()
     """
 
-    def __init__(self, path: Path | None, create: bool = True) -> None:
+    def __init__(self, path: Path | None, read_only: bool = False) -> None:
         self.path = path
-        self._refuse_path(create)
+        self._copied: tempfile.TemporaryDirectory[str] | None = None
+        self._refuse_path(read_only)
+        place: Path | str = ":memory:" if path is None else self._safe_place(path, read_only)
         with self.errors_in_words():
-            self._connection = sqlite3.connect(
-                path or ":memory:", timeout=PATIENCE, isolation_level=None
-            )
+            self._connection = sqlite3.connect(place, timeout=PATIENCE, isolation_level=None)
         self.execute = self._connection.execute
         self.executemany = self._connection.executemany
-        self.close = self._connection.close
         try:
+            self._guard()
             self._open_patiently()
+            if read_only:
+                self.execute("PRAGMA query_only = ON")
         except BaseException:
             self.close()
             raise
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+        if self._copied is not None:
+            self._copied.cleanup()
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -111,6 +121,8 @@ class Database:
 
     def _sentence(self, why: str) -> StoreError:
         name = repr(str(self.path))
+        if why == "interrupted":  # by Ctrl-C, which SQLite cannot pass on
+            raise KeyboardInterrupt
         if "not a database" in why:
             return self._not_a_store("a file of another kind")
         if "malformed" in why or "no such" in why or "corrupt" in why:
@@ -136,15 +148,38 @@ class Database:
 
     # --- checks on opening
 
-    def _refuse_path(self, create: bool) -> None:
+    def _refuse_path(self, read_only: bool) -> None:
         if self.path is None:
             return
         if self.path.is_dir():
             raise StoreError(f"the store {str(self.path)!r} is a folder; name a file in it")
-        if not create and not self.path.exists():
+        if read_only and not self.path.exists():
             raise StoreError(f"there is no store {str(self.path)!r}")
         if not self.path.parent.is_dir():
             raise StoreError(f"there is no folder {str(self.path.parent)!r} to keep a store in")
+
+    def _safe_place(self, path: Path, read_only: bool) -> Path:
+        """The file that SQLite may open: the store itself, or a copy to read."""
+        file = Path(os.path.realpath(path))  # the store that the user names may be a link
+        refuse_planted(file, shared=read_only)
+        if not read_only:
+            return file
+        self._copied = tempfile.TemporaryDirectory(prefix="symseek-")
+        try:
+            return copy_database(file, Path(self._copied.name))
+        except OSError as error:
+            raise StoreError(
+                f"the store {str(path)!r} cannot be read: {error.strerror or error}"
+            ) from None
+
+    def _guard(self) -> None:
+        """Trust nothing that the file says about itself."""
+        with self.errors_in_words():
+            for setting in ("trusted_schema = OFF", "cell_size_check = ON", "mmap_size = 0"):
+                self.execute(f"PRAGMA {setting}").fetchall()
+        if hasattr(self._connection, "setlimit"):  # from Python 3.11 on
+            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST)
+        self._connection.set_progress_handler(lambda: 0, _STEPS)
 
     def _open_patiently(self) -> None:
         """Wait for another process that is making the file: SQLite does not do so by itself."""
@@ -161,16 +196,19 @@ class Database:
         """Check that the file is a store of this format, or make it one."""
         with self.errors_in_words():
             tables = self._tables()
-            if tables and "about" not in tables:
+            if tables and not set(tables) >= {each for each in _made() if each[1] == "about"}:
                 raise self._not_a_store("a database of something else")
-            self.execute("PRAGMA journal_mode = DELETE")  # older versions left another one
         if not tables:
             self._create()
         self._refuse_other_format()
+        with self.errors_in_words():
+            if self._tables() != _made():
+                raise self._not_a_store("a database with other tables, views or triggers")
+            self.execute("PRAGMA journal_mode = DELETE")  # older versions left another one
         self._refuse_damage()
 
-    def _tables(self) -> set[str]:
-        return {name for (name,) in self.execute("SELECT name FROM sqlite_master")}
+    def _tables(self) -> list[tuple[str, ...]]:
+        return _contents(self._connection)
 
     def _create(self) -> None:
         with self.writing():
@@ -183,19 +221,15 @@ class Database:
 
     def _refuse_other_format(self) -> None:
         with self.errors_in_words():
-            try:
-                about = dict(self.execute("SELECT name, value FROM about"))
-            except sqlite3.OperationalError as error:
-                if "no such column" not in str(error):
-                    raise
-                about = {}
+            names = "('what', 'format', 'symseek')"
+            about = dict(self.execute(f"SELECT name, value FROM about WHERE name IN {names}"))
         if about.get("what") != "symseek runs":
             raise self._not_a_store("a database of something else")
         if about.get("format") != str(FORMAT):
+            found, version = (str(about.get(name))[:20] for name in ("format", "symseek"))
             raise StoreError(
-                f"the store {str(self.path)!r} has format {about.get('format')}, by symseek"
-                f" {about.get('symseek')}, and this version reads format {FORMAT}; use that"
-                " version, or name a new store"
+                f"the store {str(self.path)!r} has format {found}, by symseek {version}, and this"
+                f" version reads format {FORMAT}; use that version, or name a new store"
             )
 
     def _refuse_damage(self) -> None:
@@ -215,3 +249,25 @@ class Database:
             f"the store {str(self.path)!r} is damaged ({' '.join(why.split())}); put a copy in its"
             " place, or name a new file to run everything again"
         )
+
+
+def _contents(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+    """The tables, indices and whatever else there is, and how each was made."""
+    rows = connection.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_master")
+    found = (tuple(map(str, row)) for row in rows.fetchmany(100))
+    return sorted((*names, _without_comments(sql)) for *names, sql in found)
+
+
+def _without_comments(sql: str) -> str:
+    return re.sub(r"(\s|--[^\n]*)+", " ", sql, flags=re.ASCII).strip()
+
+
+@cache
+def _made() -> list[tuple[str, ...]]:
+    """What there is in a store."""
+    connection = sqlite3.connect(":memory:")
+    for statement in _SCHEMA:
+        connection.execute(statement)
+    found = _contents(connection)
+    connection.close()
+    return found

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from symseek.errors import InputError, shown
-from symseek.experiments.runs.database import Database, StoreError
+from symseek.experiments.runs.database import Database
+from symseek.experiments.runs.database_files import StoreError
 from symseek.experiments.runs.owner import Owner
 from symseek.experiments.runs.record import Record, Status
 from symseek.experiments.runs.spec import Spec
@@ -58,7 +59,7 @@ class Counts:
 
 
 class Store:
-    """The runs in a file, which is made if it is not there (unless `create` is False).
+    """The runs in a file, which is made if it is not there; one that is `read_only` stays as it is.
 
     Without a path they are in memory. Use it in a `with`, or `close` it: that gives back what it
     has claimed and not finished.
@@ -77,13 +78,13 @@ class Store:
         self,
         path: str | os.PathLike[str] | None = None,
         *,
-        create: bool = True,
+        read_only: bool = False,
         owner: Owner | None = None,
     ) -> None:
         self.path = None if path is None else Path(path)
         self.owner = owner or Owner.this_process()
         self._registered = False  # whether the owner has its row
-        self._db = Database(self.path, create)
+        self._db = Database(self.path, read_only)
 
     def __enter__(self) -> Store:
         return self

@@ -508,8 +508,14 @@ def test_advice_works_when_it_is_followed(
     assert len(followed().y) >= 3
 
 
-# Advice about the machine rather than the table, each with a test of its own in test_files.py.
-ABOUT_THE_MACHINE = ("pip install", "check the file", "whole Parquet file", "is for text tables")
+# Advice about the machine rather than the table, each with a test of its own.
+ABOUT_THE_MACHINE = (
+    "pip install",
+    "check the file",
+    "check the link",
+    "whole Parquet file",
+    "is for text tables",
+)
 
 
 def test_every_advice_is_followed_here() -> None:

@@ -146,7 +146,7 @@ def test_deep_formulas_are_written_or_refused(text: str) -> None:
     X = np.linspace(0.5, 1.0, 5)[:, None]
     assert len(program.tree().splitlines()) == len(program)
     assert program.latex()
-    assert Program.parse(str(program), library) == program
+    assert Program.parse(program.infix(), library) == program
     assert Program.from_preorder(program.preorder(), library) == program
     assert len(simplified(program, library, X)) > 0
     assert len(reductions(program, library)) >= 0

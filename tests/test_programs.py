@@ -220,7 +220,7 @@ def test_every_program_can_be_drawn_and_typeset(program):
 def test_infinite_constants_read_back(value):
     library = Library(["add", "const"], ["x"])
     program = Program(library, (0, 1, 2), (value,))
-    assert Program.parse(str(program), library) == program
+    assert Program.parse(program.infix(), library) == program
     assert Program.from_preorder(program.preorder(), library) == program
 
 
@@ -424,7 +424,7 @@ def test_a_custom_operator_prints_and_reads():
     program = Program.parse("`max of`(x, nothing) + nothing()", library)
     assert str(program) == "`max of`(x, nothing) + nothing"
     assert program.preorder() == "add `max of` x nothing nothing"
-    assert Program.parse(str(program), library) == program
+    assert Program.parse(program.infix(), library) == program
 
 
 def test_a_named_number_prints_by_name():

@@ -358,7 +358,7 @@ def test_a_program_is_itself(data):
     library = data.draw(libraries(composed=False))
     program = data.draw(programs(library, max_length=10))
     assert equivalent(program, program, time_limit=0.0).answer != "no"
-    text = str(program)
+    text = program.infix()
     assert equivalent(program, text, library.variables, time_limit=0.0).answer != "no"
 
 

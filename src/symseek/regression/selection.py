@@ -393,7 +393,7 @@ def logarithmic_gain(losses: Floats, others: Floats, fold: NDArray[np.intp]) -> 
 def _over_its_error(differences: Floats) -> float:
     largest = float(np.abs(differences).max(initial=0.0))
     if 0 < largest < math.inf:  # whose squares may overflow
-        differences = differences / 2.0 ** math.frexp(largest)[1]
+        differences = np.ldexp(differences, -math.frexp(largest)[1])
     error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
     mean = float(differences.mean())
     return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0

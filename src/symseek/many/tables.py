@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from symseek.errors import InputError, shown
+from symseek.experiments.runs.database_files import SIDES
 from symseek.files.tables import names_table
 
 __all__ = [
@@ -39,7 +40,7 @@ _KINDS = ".csv, .tsv, .txt, .dat, .parquet"
 _EMPTY = "table"  # the name of what has no letter
 # What the parent folder holds beside the runs, and names that Windows keeps for devices.
 _TAKEN = {"tables", "fits.json", "summary.csv", "summary.html", "lock"}
-_TAKEN |= {f"fits.sqlite{end}" for end in ("", "-journal", "-wal", "-shm")}
+_TAKEN |= {f"fits.sqlite{end}" for end in ("", *SIDES)}
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
 

@@ -232,10 +232,15 @@ class _Tests:
         with np.errstate(all="ignore"):
             phases = [wave.evaluate(self.data.X) for wave in waves]
         phases = [each for each in phases if np.isfinite(each).all()]
-        without, with_it = self._losses[smooth], self._losses[row]
-        if _next_to_nothing(without, with_it):
-            return all(self._shows(phase, smooth, row) for phase in phases)
-        gain, wanted = squared_gain(without, with_it, self._groups), _WAVE_PAYS
+        pair = self._losses[smooth], self._losses[row]
+        if not (_next_to_nothing(*pair) or self._gains(smooth, row, phases, tried)):
+            return False
+        return all(self._shows(phase, smooth, row) for phase in phases)
+
+    def _gains(self, smooth: int, row: int, phases: list[Floats], tried: int) -> bool:
+        """Whether a row with waves predicts held-out rows better by enough standard errors."""
+        wanted = _WAVE_PAYS
+        gain = squared_gain(self._losses[smooth], self._losses[row], self._groups)
         if self._follow:
             periods = min((np.ptp(each) / (2 * math.pi) for each in phases), default=0.0)
             if periods < _FEWEST_PERIODS:
@@ -244,9 +249,7 @@ class _Tests:
                 gain = self._gain(smooth, row)
             else:
                 wanted = _WAVE_IN_TIME
-        if gain <= _shared(wanted, tried):
-            return False
-        return all(self._shows(phase, smooth, row) for phase in phases)
+        return gain > _shared(wanted, tried)
 
     def _shows(self, phase: Floats, smooth: int, row: int) -> bool:
         """Whether the rows show a wave of this phase, or it pays on blocks of the phase."""

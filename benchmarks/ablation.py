@@ -36,12 +36,12 @@ from symseek import (
     RiskSeeking,
     SearchConfig,
     presets,
-    problems,
 )
-from symseek.experiments.runs.provenance import commit
-from symseek.experiments.srbench.grading import form
-from symseek.experiments.srbench.protocol import NAMES, Split
-from symseek.problems import Box, Problem, Uniform
+from symseek.jobs.provenance import commit
+from symseek.lab import problems
+from symseek.lab.problems import Box, Problem, Uniform
+from symseek.lab.srbench.grading import form
+from symseek.lab.srbench.protocol import NAMES, Split
 from symseek.regression.regression import _UNSIMPLIFIED, Regression
 from symseek.regression.settings import Settings
 from symseek.structure.proposals import Proposals

@@ -19,7 +19,8 @@ import statistics
 from dataclasses import replace
 
 import others
-from symseek import Search, presets, problems
+from symseek import Search, presets
+from symseek.lab import problems
 
 PROBLEMS = ("Nguyen-4", "Nguyen-5", "Nguyen-8", "Nguyen-12")
 BARS = {"Nguyen-4": 1.0, "Nguyen-5": 1.5}  # times pyoperon's rate, one thread

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from symseek import Search, presets, problems
+from symseek import Search, presets
+from symseek.lab import problems
 
 FOUND = 1e-6  # NMSE on the test points
 TINY = 1e-9  # mean squared error, over the variance, at which a peer stops

@@ -17,8 +17,9 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from symseek import Search, presets, problems
-from symseek.experiments.runs.judge import Judge, StopAtRecovery
+from symseek import Search, presets
+from symseek.lab import problems
+from symseek.lab.trials.judge import Judge, StopAtRecovery
 
 _SHUFFLES = 20_000
 

@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binomtest
 
-from symseek import Library, PolicyConfig, Search, presets, problems
+from symseek import Library, PolicyConfig, Search, presets
+from symseek.lab import problems
 from symseek.policy import STARTS
 
 PROBLEMS = "Nguyen,Nguyen-altered,Nguyen-c,Jin"

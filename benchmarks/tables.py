@@ -31,9 +31,10 @@ import numpy as np
 
 import operon
 import others
-from symseek import Program, problems
-from symseek.experiments.runs.provenance import commit, hardware
-from symseek.experiments.runs.refit import refitted, relative_error
+from symseek import Program
+from symseek.jobs.provenance import commit, hardware
+from symseek.lab import problems
+from symseek.lab.trials.refit import refitted, relative_error
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 

@@ -14,9 +14,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from symseek import Search, presets, problems
+from symseek import Search, presets
 from symseek.engines.interface import Evaluator
 from symseek.evaluation import Graded
+from symseek.lab import problems
 from symseek.programs import Programs
 
 

@@ -50,8 +50,8 @@ from symseek.cli.options import (
     positive,
 )
 from symseek.errors import InputError, unknown_name
-from symseek.experiments.runs.provenance import commit, hardware
 from symseek.files.atomic import write_whole
+from symseek.jobs.provenance import commit, hardware
 from symseek.loop import Iteration, Stopped
 from symseek.model import full_library
 from symseek.notation.printing import infix

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from symseek import Search, presets, problems
+from symseek import Search, presets
 from symseek.algebra.simplify import simplified
-from symseek.cli import main as symseek
-from symseek.experiments.runs.judge import judged
+from symseek.command import main as symseek
+from symseek.lab import problems
+from symseek.lab.trials.judge import judged
 from symseek.loop import Iteration
 from symseek.model import full_library
 from symseek.notation.printing import infix

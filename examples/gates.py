@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 import symseek
 from symseek import Evolution, Forbid, Length, Library, Program, Programs, Search, Token, presets
 from symseek.cli.options import Parser, check_writable, parse_seeds, positive
-from symseek.experiments.runs.provenance import commit, hardware
 from symseek.files.atomic import write_whole
+from symseek.jobs.provenance import commit, hardware
 
 # --- the problems
 

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from symseek.experiments import Record, Snapshot, Spec, Store, run
-from symseek.experiments.runs.perform import report
+from symseek.jobs.perform import report
+from symseek.lab import Record, Snapshot, Spec, Store, run
 
 # What depends on the machine and the moment, and not on the run.
 CHANGING = ("seconds", "wall", "started_at", "commit", "hardware", "symseek")
@@ -109,7 +109,7 @@ def log(word: str, spec: Spec) -> None:
 
 def main(store: str, log: str, jobs: str, runs: str, sleep: str) -> None:
     """Run them, and show how it goes."""
-    from symseek.experiments.progress import Progress
+    from symseek.jobs.progress import Progress
 
     os.environ["FAKE_LOG"] = log
     with Store(store) as opened, Progress(opened, out=sys.stdout) as progress:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from symseek import Library, Search, SearchConfig
-from symseek.cli import main as command
+from symseek.command import main as command
 from symseek.errors import InputError
 from symseek.export import TARGETS, export, latex_table
 from symseek.policy import PolicyConfig

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symseek.cli import main
+from symseek.command import main
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest
@@ -89,7 +89,7 @@ PATIENCE = 120
 CHILD = """
 import os, signal, sys, time
 from symseek.runs import folder as runs, recorder
-from symseek.cli import main
+from symseek.command import main
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # shells make it deaf in the background
 fsync, slowness = os.fsync, float(sys.argv[2])

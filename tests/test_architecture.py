@@ -160,7 +160,7 @@ def error_texts(source: str) -> list[str]:
 def test_errors_of_the_library_do_not_speak_of_the_command_line() -> None:
     """They name parameters, which the command line shows as its options."""
     command_line = re.compile(r"(?<!\S)--[a-z]|symseek [a-z]+`")
-    paths = [path for path in SOURCE.rglob("*.py") if path.parent.name != "cli"]
+    paths = [path for path in SOURCE.rglob("*.py") if path.parent.name not in ("cli", "commands")]
     texts = [text for path in paths for text in error_texts(path.read_text())]
     assert len(texts) > 100
     assert [text for text in texts if command_line.search(text)] == []
@@ -176,7 +176,7 @@ def test_a_fit_of_a_small_table_loads_nothing_heavy(tmp_path: Path) -> None:
         ["resume", "run", "--max-expressions", "3000"],
         ["export", "run", "--to", "latex"],
     ):
-        assert loaded(f"from symseek.cli import main; main({words})", tmp_path) == []
+        assert loaded(f"from symseek.command import main; main({words})", tmp_path) == []
     assert (tmp_path / "run" / "report.html").stat().st_size > 1000
 
 
@@ -184,8 +184,8 @@ def test_a_fit_of_a_small_table_loads_nothing_heavy(tmp_path: Path) -> None:
     "statement",
     [
         "import symseek",
-        "from symseek.cli import main; main(['--version'])",
-        "from symseek.cli import main; main(['fit', '--help'])",
+        "from symseek.command import main; main(['--version'])",
+        "from symseek.command import main; main(['fit', '--help'])",
     ],
 )
 def test_a_first_import_loads_nothing_heavy(statement: str) -> None:

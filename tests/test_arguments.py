@@ -27,8 +27,8 @@ from symseek import (
     SymbolicRegressor,
     VanillaPolicyGradient,
 )
-from symseek.baselines import GeneticProgramming, GPConfig
 from symseek.evolution import Evolution
+from symseek.lab.baselines import GeneticProgramming, GPConfig
 from symseek.policy import PolicyConfig
 
 X = np.random.default_rng(0).uniform(0.5, 2, (12, 1))

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 
 import symseek.recovery.equivalence
-from symseek import InputError, Program, problems
-from symseek.experiments import Record, Snapshot, Spec
-from symseek.experiments.bench.specs import bench_specs, command
-from symseek.experiments.bench.summary import average_recovery, summarise, write_json
-from symseek.experiments.runs import execute as execute_module
-from symseek.experiments.runs.execute import execute
-from symseek.experiments.runs.judge import (
+from symseek import InputError, Program
+from symseek.jobs.perform import perform
+from symseek.lab import Record, Snapshot, Spec, problems
+from symseek.lab.bench.specs import bench_specs, command
+from symseek.lab.bench.summary import average_recovery, summarise, write_json
+from symseek.lab.trials import execute as execute_module
+from symseek.lab.trials.execute import execute
+from symseek.lab.trials.judge import (
     CONSTANT_TOLERANCE,
     Judge,
     StopAtRecovery,
@@ -26,8 +27,7 @@ from symseek.experiments.runs.judge import (
     judged,
     judged_form,
 )
-from symseek.experiments.runs.perform import perform
-from symseek.experiments.runs.refit import superfluous
+from symseek.lab.trials.refit import superfluous
 from symseek.model import full_library
 
 

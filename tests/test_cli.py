@@ -17,13 +17,12 @@ from pathlib import Path
 import pytest
 
 from fake_experiments import repeatable
-from symseek import problems
-from symseek.cli import main, parse_seeds
-from symseek.cli.bench import show_problems
-from symseek.experiments import Counts, Outcome, Record, Snapshot, Spec, Store, run
-from symseek.experiments.bench.display import BenchProgress
-from symseek.experiments.bench.specs import bench_specs
-from symseek.experiments.bench.summary import write_json
+from symseek.command import main, parse_seeds
+from symseek.lab import Counts, Outcome, Record, Snapshot, Spec, Store, problems, run
+from symseek.lab.bench.display import BenchProgress
+from symseek.lab.bench.specs import bench_specs
+from symseek.lab.bench.summary import write_json
+from symseek.lab.commands.bench import show_problems
 from symseek.rewards import REWARDS
 from symseek.tokens import OPERATORS
 
@@ -275,7 +274,7 @@ def test_a_broken_run_fails_alone() -> None:
 HEARING = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from symseek.cli import main
+from symseek.command import main
 sys.exit(main(sys.argv[1:]))
 """
 

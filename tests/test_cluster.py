@@ -15,9 +15,9 @@ import pytest
 
 from fake_experiments import repeatable, some_specs
 from symseek import InputError
-from symseek.experiments import Counts, Listener, Outcome, Record, Spec, Store, run
-from symseek.experiments.runs.cluster import RayPool
-from symseek.experiments.runs.runner import drive
+from symseek.jobs.cluster import RayPool
+from symseek.jobs.runner import drive
+from symseek.lab import Counts, Listener, Outcome, Record, Spec, Store, run
 
 
 def test_without_ray_one_sentence_says_what_to_install(

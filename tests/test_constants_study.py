@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from symseek import problems
-from symseek.experiments import Record, Spec
-from symseek.experiments.paper.catalogue import experiment
+from symseek.lab import Record, Spec, problems
+from symseek.lab.paper.catalogue import experiment
 
 STUDY = experiment("constants")
 MILLION = 1_000_000
@@ -81,7 +80,7 @@ def test_jin_has_the_seeds_that_the_paper_took() -> None:
 
 
 def test_protected_runs_have_protected_operators() -> None:
-    from symseek.experiments.runs.plan import Plan
+    from symseek.lab.trials.plan import Plan
 
     spec = Spec("dsr", "Jin-1", 0, {"max_expressions": 4000, "protected": True})
     library = Plan.of(spec).library(problems.load("Jin-1"))

@@ -19,7 +19,6 @@ from symseek import (
     SearchConfig,
     paper_constraints,
     presets,
-    problems,
 )
 from symseek.data import Data
 from symseek.engines.cuda.breeding import CudaBreeder
@@ -27,8 +26,9 @@ from symseek.engines.cuda.device import GpuDevice
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.policy import PolicyKernels
 from symseek.engines.cuda.rules import device_rules
-from symseek.engines.cuda.runs import Runs
 from symseek.engines.native import NativeEngine
+from symseek.lab import problems
+from symseek.lab.gpu.searches import Searches
 from symseek.policy import PolicyWeights
 from symseek.rewards import reward_named
 from symseek.structure import solving
@@ -92,7 +92,7 @@ def searched(engine: CudaEngine, name: str, config: SearchConfig, slots: int) ->
     library = problem.library()
     rules = ConstraintSet(library, paper_constraints(constants=config.max_constants))
     reward, found = reward_named("inverse_nrmse"), {}
-    runs = Runs(engine, library, rules, config, reward, [table], slots, curve=True)
+    runs = Searches(engine, library, rules, config, reward, [table], slots, curve=True)
     seeds = {runs.start(seed, 0): seed for seed in range(slots)}
     while runs.busy:
         for standing in runs.advance(10):

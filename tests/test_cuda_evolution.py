@@ -28,19 +28,19 @@ from symseek import (
     evolution,
     paper_constraints,
     presets,
-    problems,
 )
 from symseek.data import Data
-from symseek.engines.cuda import evolving
 from symseek.engines.cuda.breeding import LONGEST
 from symseek.engines.cuda.engine import CudaEngine
-from symseek.engines.cuda.evolving import evolution_source, span
-from symseek.engines.cuda.limits import most_constants, why_not
-from symseek.engines.cuda.proposed import Proposed
 from symseek.engines.cuda.rules import device_rules
-from symseek.engines.cuda.runs import Runs
 from symseek.evolution import RECENT
-from symseek.experiments.runs.execute import proposals_for
+from symseek.lab import problems
+from symseek.lab.gpu import evolving
+from symseek.lab.gpu.evolving import evolution_source, span
+from symseek.lab.gpu.limits import most_constants, why_not
+from symseek.lab.gpu.proposed import Proposed
+from symseek.lab.gpu.searches import Searches
+from symseek.lab.trials.execute import proposals_for
 from symseek.objectives import WholeQueue
 from symseek.racing import Racing
 from symseek.rewards import reward_named
@@ -79,12 +79,14 @@ def made(
     slots: int,
     on: CudaEngine | None = None,
     **more: Any,
-) -> Runs:
+) -> Searches:
     rules = ConstraintSet(library, constraints())
-    return Runs(on or engine(), library, rules, settings, REWARD, tables, slots, curve=True, **more)
+    return Searches(
+        on or engine(), library, rules, settings, REWARD, tables, slots, curve=True, **more
+    )
 
 
-def finished(runs: Runs) -> dict[int, Any]:
+def finished(runs: Searches) -> dict[int, Any]:
     """What all searches have found, by slot."""
     results = {}
     while runs.busy:

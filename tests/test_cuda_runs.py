@@ -19,15 +19,15 @@ from symseek import (
     SearchConfig,
     paper_constraints,
     presets,
-    problems,
 )
 from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
-from symseek.engines.cuda.learning import LearningKernels, Rule
-from symseek.engines.cuda.limits import why_not
 from symseek.engines.cuda.policy import PolicyKernels
 from symseek.engines.cuda.rules import device_rules
-from symseek.engines.cuda.runs import Runs
+from symseek.lab import problems
+from symseek.lab.gpu.learning import LearningKernels, Rule
+from symseek.lab.gpu.limits import why_not
+from symseek.lab.gpu.searches import Searches
 from symseek.objectives import Novelty, RiskSeeking
 from symseek.rewards import reward_named
 
@@ -57,13 +57,13 @@ def rules() -> ConstraintSet:
     return ConstraintSet(LIBRARY, paper_constraints(4, 12))
 
 
-def made(settings: SearchConfig, slots: int, **more: Any) -> Runs:
+def made(settings: SearchConfig, slots: int, **more: Any) -> Searches:
     tables = [table(name) for name in PROBLEMS]
     reward = reward_named("inverse_nrmse")
-    return Runs(engine(), LIBRARY, rules(), settings, reward, tables, slots, **more)
+    return Searches(engine(), LIBRARY, rules(), settings, reward, tables, slots, **more)
 
 
-def finished(runs: Runs) -> dict[int, Any]:
+def finished(runs: Searches) -> dict[int, Any]:
     """The fronts and notes of all searches, by slot."""
     results = {}
     while runs.busy:
@@ -199,7 +199,7 @@ def test_constants_are_fitted_on_the_device() -> None:
     allowed = ConstraintSet(library, given)
     settings = config("dsr", iterations=3)
     reward = reward_named("inverse_nrmse")
-    runs = Runs(engine(), library, allowed, settings, reward, [rows], 1, curve=True)
+    runs = Searches(engine(), library, allowed, settings, reward, [rows], 1, curve=True)
     runs.start(0, 0)
     front, stats = finished(runs)[0]
     want = Search(library, rows.X, rows.y, settings, constraints=given, seed=0).run()

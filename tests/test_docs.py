@@ -27,7 +27,7 @@ from typing import Any
 import pytest
 
 import symseek
-from symseek.cli import main
+from symseek.command import main
 from symseek.runs.folder import RunFolder
 from symseek.tokens import CONST, OPERATORS
 
@@ -333,9 +333,9 @@ def commands_shown() -> list[list[str]]:
 
 def test_every_command_on_the_pages_is_one() -> None:
     """Commands and options that are shown, run or not, are those that there are."""
-    from symseek import cli
+    from symseek import command
 
-    _, commands = cli._parsers()
+    _, commands = command._parsers()
     seen = set()
     for words in commands_shown():
         if words[0].startswith("-"):

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from run_helpers import Capture, answer
 from symseek import Library, Search, SearchConfig, Stopped, SymbolicRegressor
-from symseek.engines.cuda.limits import why_not
-from symseek.experiments.runs.spec import Spec
-from symseek.experiments.srbench.execute import METHOD, settings_of
+from symseek.jobs.spec import Spec
+from symseek.lab.gpu.limits import why_not
+from symseek.lab.srbench.execute import METHOD, settings_of
 from symseek.regression.progress import SearchProgress
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings

@@ -23,7 +23,7 @@ from fake_gpu import (
 )
 from run_helpers import Capture, answer, write_table
 from symseek import InputError, SymbolicRegressor
-from symseek.cli import main
+from symseek.command import main
 from symseek.engines import choice
 from symseek.engines.cuda.device import GpuDevice, gpu_count
 from symseek.engines.faults import DeviceFault, faults_told

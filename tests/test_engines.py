@@ -31,10 +31,10 @@ from symseek import (
     fit_constants,
     paper_constraints,
     presets,
-    problems,
 )
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.interface import ENGINES, PAIRS, Engine, engine_named, register
+from symseek.lab import problems
 from symseek.loop import run_together
 from symseek.policy import AdamState
 

@@ -22,10 +22,10 @@ from symseek import (
     Stopped,
     VanillaPolicyGradient,
     presets,
-    problems,
 )
 from symseek.evaluation import Graded
 from symseek.evolution import Evolution, Population, fittest
+from symseek.lab import problems
 
 X = np.random.default_rng(0).uniform(-1, 1, (20, 1))
 HARD = np.sin(X[:, 0] ** 2) * np.cos(X[:, 0]) - 1 + np.exp(X[:, 0]) / 3

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from fake_experiments import repeatable
-from symseek import InputError, problems
+from symseek import InputError
 from symseek.constraints import CloseUnfinished
-from symseek.experiments import Spec
-from symseek.experiments.runs.execute import execute, training_data
-from symseek.experiments.runs.perform import perform
-from symseek.experiments.runs.plan import ABLATIONS, HYPERPARAMETERS, Plan, gp_config, search_config
-from symseek.experiments.runs.training_curve import (
+from symseek.jobs.perform import perform
+from symseek.lab import Spec, problems
+from symseek.lab.trials.execute import execute, training_data
+from symseek.lab.trials.plan import ABLATIONS, HYPERPARAMETERS, Plan, gp_config, search_config
+from symseek.lab.trials.training_curve import (
     DISTRIBUTIONS,
     POINTS,
     SAMPLE,

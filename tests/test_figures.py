@@ -16,11 +16,11 @@ import scipy.stats
 from matplotlib.figure import Figure
 
 from symseek import InputError
-from symseek.experiments import figures
-from symseek.experiments.figures import shared
-from symseek.experiments.paper import measures, published
-from symseek.experiments.paper.recovery_tables import METHODS as ALL_METHODS
-from symseek.experiments.runs.plan import ABLATIONS
+from symseek.lab import figures
+from symseek.lab.figures import shared
+from symseek.lab.paper import measures, published
+from symseek.lab.paper.recovery_tables import METHODS as ALL_METHODS
+from symseek.lab.trials.plan import ABLATIONS
 
 pytestmark = pytest.mark.usefixtures("no_trace_of_drawing")
 
@@ -84,7 +84,7 @@ def noise_rows(levels: tuple[float, ...] = (0.0, 0.05, 0.1)) -> list[dict[str, A
 
 
 def test_importing_figures_leaves_matplotlib_and_scipy_alone() -> None:
-    code = "import sys, symseek.experiments.figures; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, symseek.lab.figures; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -18,7 +18,7 @@ from symseek import SymbolicRegressor
 from symseek.algebra.forms import text, written
 from symseek.algebra.reading import reading_cost
 from symseek.algebra.simplify import reductions
-from symseek.cli import main
+from symseek.command import main
 from symseek.errors import InputError
 from symseek.export import latex_table, to_latex
 from symseek.model import Formula, Model, full_library

@@ -30,7 +30,7 @@ from symseek import (
     paper_constraints,
     presets,
 )
-from symseek.baselines import GeneticProgramming, GPConfig
+from symseek.lab.baselines import GeneticProgramming, GPConfig
 
 STORED = Path(__file__).parent / "golden" / "runs.json"
 

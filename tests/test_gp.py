@@ -30,11 +30,11 @@ from symseek import (
     Stopped,
     fit_constants,
     paper_constraints,
-    problems,
 )
-from symseek.baselines import GeneticProgramming, GPConfig
-from symseek.baselines.trees import Operators, Tree
 from symseek.evaluation import Graded
+from symseek.lab import problems
+from symseek.lab.baselines import GeneticProgramming, GPConfig
+from symseek.lab.baselines.trees import Operators, Tree
 
 X = np.random.default_rng(0).uniform(-1, 1, (20, 1))
 HARD = np.sin(X[:, 0] ** 2) * np.cos(X[:, 0]) - 1 + np.exp(X[:, 0]) / 3
@@ -462,9 +462,9 @@ def test_bad_input_is_refused() -> None:
 def test_deap_is_imported_when_used_and_asked_for_when_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    code = "import sys, symseek.baselines; sys.exit('deap' in sys.modules)"
+    code = "import sys, symseek.lab.baselines; sys.exit('deap' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     monkeypatch.setitem(sys.modules, "deap", None)
-    monkeypatch.delitem(sys.modules, "symseek.baselines.trees")
+    monkeypatch.delitem(sys.modules, "symseek.lab.baselines.trees")
     with pytest.raises(InputError, match=r"pip install 'symseek\[gp\]'"):
         evolution()

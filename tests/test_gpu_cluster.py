@@ -19,12 +19,12 @@ from fake_experiments import repeatable
 from fake_gpu import CUDARuntimeError, fake_cupy
 from symseek import InputError
 from symseek.engines.cuda.engine import CudaEngine
-from symseek.experiments import Counts, Listener, Outcome, Record, Spec, Store, run
-from symseek.experiments.runs import gpu_cluster
-from symseek.experiments.runs.gpu import GpuPool
-from symseek.experiments.runs.gpu_cluster import RayGpuPool
-from symseek.experiments.runs.perform import EXECUTE
-from symseek.experiments.runs.runner import drive
+from symseek.jobs.runner import drive
+from symseek.lab import Counts, Listener, Outcome, Record, Spec, Store, run
+from symseek.lab.gpu import cluster as gpu_cluster
+from symseek.lab.gpu.cluster import RayGpuPool
+from symseek.lab.gpu.pool import GpuPool
+from symseek.lab.trials.execute import EXECUTE
 
 pytestmark = host_device.needs_compiler
 

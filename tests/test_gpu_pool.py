@@ -19,13 +19,13 @@ from fake_gpu import FailingDevice, SmallDevice, use_device
 from run_helpers import Capture, answer
 from symseek import InputError
 from symseek.engines.cuda.engine import CudaEngine
-from symseek.experiments import Counts, Listener, Outcome, Record, Spec, Store, run
-from symseek.experiments.runs import gpu, kinds
-from symseek.experiments.runs.execute import execute
-from symseek.experiments.runs.gpu import GpuPool
-from symseek.experiments.runs.perform import EXECUTE
-from symseek.experiments.runs.plan import on_engine
-from symseek.experiments.runs.runner import drive
+from symseek.jobs.runner import drive
+from symseek.lab import Counts, Listener, Outcome, Record, Spec, Store, run
+from symseek.lab.gpu import kinds
+from symseek.lab.gpu import pool as gpu
+from symseek.lab.gpu.pool import GpuPool
+from symseek.lab.trials.execute import EXECUTE, execute
+from symseek.lab.trials.plan import on_engine
 from symseek.structure.proposals import Proposals
 
 pytestmark = host_device.needs_compiler
@@ -221,7 +221,7 @@ def test_ctrl_c_in_a_run_of_the_host_is_no_failure(monkeypatch: pytest.MonkeyPat
     def interrupted(_: Spec) -> Record:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("symseek.experiments.runs.execute.execute", interrupted)
+    monkeypatch.setattr("symseek.lab.trials.execute.execute", interrupted)
     with Store() as store:
         outcome = drive([spec(0, halfway=True)], store, pool, Listener())
         assert outcome.interrupted

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from symseek.cli import main
-from symseek.experiments import Store
-from symseek.experiments.runs.database_files import StoreError
-from symseek.experiments.runs.record import Record
-from symseek.experiments.runs.spec import Spec
+from symseek.command import main
+from symseek.jobs.database_files import StoreError
+from symseek.jobs.record import Record
+from symseek.jobs.spec import Spec
+from symseek.lab import Store
 
 Done = subprocess.CompletedProcess
 ROWS = "a,b,y\n" + "\n".join(f"{i / 7},{i % 5},{(i / 7) ** 2 + 0.5 * (i % 5)}" for i in range(30))
@@ -257,7 +257,7 @@ def test_odd_owners_in_a_store_get_a_sentence(values: tuple[object, ...], store:
 def test_a_store_with_nonsense_leaves_no_folder(
     way: str, store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from symseek.experiments.paper.catalogue import experiment
+    from symseek.lab.paper.catalogue import experiment
 
     spec = experiment("table1").specs(range(1), True)[0]
     with Store(store) as opened:

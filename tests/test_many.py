@@ -24,13 +24,13 @@ from hypothesis import strategies as st
 
 import symseek
 from symseek import InputError, Program
-from symseek.cli import main
-from symseek.experiments import Listener, Record, Spec, Store
-from symseek.experiments.runs.perform import Terminated, perform
-from symseek.experiments.runs.pool import ProcessPool
-from symseek.experiments.runs.record import Snapshot
-from symseek.experiments.runs.runner import drive, run
+from symseek.command import main
 from symseek.files.tables import read_table
+from symseek.jobs.perform import Terminated, perform
+from symseek.jobs.pool import ProcessPool
+from symseek.jobs.record import Snapshot
+from symseek.jobs.runner import drive, run
+from symseek.lab import Listener, Record, Spec, Store
 from symseek.many import groups
 from symseek.many.fit import EXECUTE, execute
 from symseek.many.folder import ManyFolder, Workers
@@ -401,7 +401,7 @@ def test_a_pool_that_is_lost_leaves_the_summary_of_what_is_done(
         def gone(self, timeout: float) -> Any:
             raise InputError("the cluster has gone")
 
-    monkeypatch.setattr("symseek.experiments.runs.runner.ProcessPool", Leaves)
+    monkeypatch.setattr("symseek.jobs.runner.ProcessPool", Leaves)
     words = ["fit", str(tmp_path / "data"), "--target", "y", "--jobs", "1", "--out", str(out)]
     assert main([*words, *QUICK]) == 2
     assert sorted(row["error"] for row in summary(out).values()) == ["", UNDONE]

@@ -14,17 +14,17 @@ from typing import Any
 import pytest
 
 from symseek import InputError
-from symseek.cli import main
-from symseek.experiments import Record, Spec, Store
-from symseek.experiments.paper import published
-from symseek.experiments.paper.catalogue import EXPERIMENTS, experiment
-from symseek.experiments.paper.grids import combinations
-from symseek.experiments.paper.literature import worst_harmonic_error
-from symseek.experiments.paper.measures import recovery_table, significance_table
-from symseek.experiments.paper.report import Request, selected, write_report
-from symseek.experiments.paper.tables import ResultTable, to_csv, to_latex, to_markdown
-from symseek.experiments.runs.csv_file import runs_csv
-from symseek.experiments.runs.plan import Plan, on_engine
+from symseek.command import main
+from symseek.lab import Record, Spec, Store
+from symseek.lab.paper import published
+from symseek.lab.paper.catalogue import EXPERIMENTS, experiment
+from symseek.lab.paper.grids import combinations
+from symseek.lab.paper.literature import worst_harmonic_error
+from symseek.lab.paper.measures import recovery_table, significance_table
+from symseek.lab.paper.report import Request, selected, write_report
+from symseek.lab.paper.tables import ResultTable, to_csv, to_latex, to_markdown
+from symseek.lab.trials.csv_file import runs_csv
+from symseek.lab.trials.plan import Plan, on_engine
 
 SEEDS = range(2)
 
@@ -48,8 +48,8 @@ def store(folder: Path) -> Iterator[Store]:
 
 def in_process(name: str, store: Store) -> list[Record]:
     """The runs that the command does, without starting processes."""
-    from symseek.experiments.runs.execute import execute
-    from symseek.experiments.runs.perform import perform
+    from symseek.jobs.perform import perform
+    from symseek.lab.trials.execute import execute
 
     specs = selected(EXPERIMENTS[name], Request(name, SEEDS, quick=True))
     for spec in store.missing(specs):
@@ -261,7 +261,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is(
     assert refused(tmp_path, "table1", "--report", "--cluster", "auto")
     capsys.readouterr()
     monkeypatch.setitem(sys.modules, "deap", None)  # importing it fails
-    monkeypatch.delitem(sys.modules, "symseek.baselines.trees", raising=False)
+    monkeypatch.delitem(sys.modules, "symseek.lab.baselines.trees", raising=False)
     assert refused(tmp_path, "table1")
     assert "needs DEAP" in capsys.readouterr().err
 

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from symseek.experiments import Record, Spec, figures
-from symseek.experiments.paper import published
-from symseek.experiments.paper.catalogue import experiment
-from symseek.experiments.paper.experiment import Report
-from symseek.experiments.paper.grids import chosen
-from symseek.experiments.paper.literature import log_error
-from symseek.experiments.paper.measures import (
+from symseek.lab import Record, Spec, figures
+from symseek.lab.paper import published
+from symseek.lab.paper.catalogue import experiment
+from symseek.lab.paper.experiment import Report
+from symseek.lab.paper.grids import chosen
+from symseek.lab.paper.literature import log_error
+from symseek.lab.paper.measures import (
     INCOMPLETE,
     error_table,
     recovery_table,
     significance_table,
 )
-from symseek.experiments.paper.statistics import median, wilson
-from symseek.experiments.paper.tables import ResultTable
+from symseek.lab.paper.statistics import median, wilson
+from symseek.lab.paper.tables import ResultTable
 
 NGUYEN = list(published.RECOVERY.rows)
 

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from symseek import problems
 from symseek.errors import InputError
-from symseek.problems import Evenly, Uniform
+from symseek.lab import problems
+from symseek.lab.problems import Evenly, Uniform
 
 sin, cos, exp, log, sqrt = np.sin, np.cos, np.exp, np.log, np.sqrt
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import symseek
-from symseek.experiments.runs import provenance
+from symseek.jobs import provenance
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 

@@ -8,12 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from symseek import problems
-from symseek.baselines.gp import GPConfig
-from symseek.experiments.paper import published
-from symseek.experiments.paper.published import LABELS, METHODS, PublishedTable
-from symseek.experiments.paper.statistics import p_value
-from symseek.problems.table import PROBLEMS
+from symseek.lab import problems
+from symseek.lab.baselines.gp import GPConfig
+from symseek.lab.paper import published
+from symseek.lab.paper.published import LABELS, METHODS, PublishedTable
+from symseek.lab.paper.statistics import p_value
+from symseek.lab.problems.table import PROBLEMS
 from symseek.search import SearchConfig
 
 RATES = (published.RECOVERY, published.ALTERED, published.CONSTANTS)

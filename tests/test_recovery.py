@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import symseek.recovery.proof
 from strategies import libraries, programs
-from symseek import problems
 from symseek.errors import InputError
+from symseek.lab import problems
 from symseek.programs import Program
 from symseek.recovery.adjust import loosen, polish
 from symseek.recovery.equivalence import Recovery, equivalent

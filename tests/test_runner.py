@@ -18,7 +18,14 @@ import pytest
 
 from fake_experiments import repeatable, some_specs
 from symseek import InputError
-from symseek.experiments import (
+from symseek.jobs import pool as pool_module
+from symseek.jobs import runner as runner_module
+from symseek.jobs.owner import start_of
+from symseek.jobs.perform import perform
+from symseek.jobs.pool import Event, ProcessPool
+from symseek.jobs.progress import Progress
+from symseek.jobs.runner import drive
+from symseek.lab import (
     Counts,
     Listener,
     Outcome,
@@ -29,15 +36,8 @@ from symseek.experiments import (
     StoreError,
     run,
 )
-from symseek.experiments.paper.runtimes import RUNTIMES
-from symseek.experiments.progress import Progress
-from symseek.experiments.runs import pool as pool_module
-from symseek.experiments.runs import runner as runner_module
-from symseek.experiments.runs.execute import execute
-from symseek.experiments.runs.owner import start_of
-from symseek.experiments.runs.perform import perform
-from symseek.experiments.runs.pool import Event, ProcessPool
-from symseek.experiments.runs.runner import drive
+from symseek.lab.paper.runtimes import RUNTIMES
+from symseek.lab.trials.execute import execute
 
 PATIENCE = 60.0  # seconds that any of these may take on a busy machine
 posix = pytest.mark.skipif(os.name != "posix", reason="sends POSIX signals")
@@ -483,7 +483,7 @@ def test_plain_lines_name_each_run_and_how_to_see_an_error(store: Store) -> None
         progress.finished(failed)
         progress.trouble("the disk is full")
         progress.summary(Outcome(Counts(4, 1, 0, 1), 2, [failed], interrupted=True))
-    see = f"see: python -m symseek.experiments {store.path} {failed.spec.short}"
+    see = f"see: python -m symseek.lab {store.path} {failed.spec.short}"
     assert out.getvalue().splitlines() == [
         "3 runs to do of 6 (3 done), 1 in other processes",
         "4/6  m0 on P-0, seed 0: recovered in 1:30, 3:00 left",
@@ -544,7 +544,7 @@ def test_a_terminal_gets_a_bar_and_what_is_running(
     after = out.getvalue()[len(shown) :]
     assert "ValueError: [bold]bad" in after
     assert "2 of 21 runs done, 1 failed, 18 left" in after
-    assert "and 5 more: python -m symseek.experiments" in after
+    assert "and 5 more: python -m symseek.lab" in after
 
 
 # --- real runs

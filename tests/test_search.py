@@ -25,8 +25,8 @@ from symseek import (
     Token,
     VanillaPolicyGradient,
     presets,
-    problems,
 )
+from symseek.lab import problems
 
 LIBRARY = Library(["add", "sub", "mul", "div", "sin", "cos", "exp", "log"], variables=["x"])
 X = np.random.default_rng(0).uniform(-1, 1, (20, 1))

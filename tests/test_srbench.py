@@ -15,18 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import srbench_rule as oracle
-from symseek import InputError, Program, problems
-from symseek.cli import main
-from symseek.experiments import Record, Spec, Store, figures
-from symseek.experiments.paper.report import selected
-from symseek.experiments.runs.csv_file import read_runs
-from symseek.experiments.srbench import symbolic
-from symseek.experiments.srbench.execute import METHOD, check, execute, settings_of
-from symseek.experiments.srbench.experiment import Asked, experiment
-from symseek.experiments.srbench.grading import form, graded
-from symseek.experiments.srbench.protocol import LEVELS, NAMES, split
-from symseek.experiments.srbench.published import SYSTEMS
-from symseek.experiments.srbench.symbolic import Told, told
+from symseek import InputError, Program
+from symseek.command import main
+from symseek.lab import Record, Spec, Store, figures, problems
+from symseek.lab.paper.report import selected
+from symseek.lab.srbench import symbolic
+from symseek.lab.srbench.execute import METHOD, check, execute, settings_of
+from symseek.lab.srbench.experiment import Asked, experiment
+from symseek.lab.srbench.grading import form, graded
+from symseek.lab.srbench.protocol import LEVELS, NAMES, split
+from symseek.lab.srbench.published import SYSTEMS
+from symseek.lab.srbench.symbolic import Told, told
+from symseek.lab.trials.csv_file import read_runs
 from symseek.model import full_library
 from symseek.regression.settings import Settings
 

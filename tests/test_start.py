@@ -24,11 +24,11 @@ from symseek import (
     presets,
 )
 from symseek.engines.interface import Policy, engine_named
+from symseek.lab.start.grammar import Formulas
+from symseek.lab.start.train import LIBRARY, batch_of, trained
 from symseek.policy import FORMULAS_HIDDEN, PolicyWeights
 from symseek.start import first_weights
-from symseek.start.grammar import Formulas
 from symseek.start.roles import ROLES, Table, _shipped, read, role_of, write
-from symseek.start.train import LIBRARY, batch_of, trained
 
 FORMULAS = PolicyConfig(start="formulas")
 LENGTH = Length(1, 30)

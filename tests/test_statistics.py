@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symseek import InputError
-from symseek.experiments.paper import statistics
+from symseek.lab.paper import statistics
 
 COUNTS = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
@@ -141,5 +141,5 @@ def test_what_else_is_refused() -> None:
 
 
 def test_scipy_is_imported_only_when_used() -> None:
-    code = "import sys, symseek.experiments.paper.catalogue; sys.exit('scipy.stats' in sys.modules)"
+    code = "import sys, symseek.lab.paper.catalogue; sys.exit('scipy.stats' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

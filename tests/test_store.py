@@ -31,11 +31,11 @@ from hypothesis.stateful import (
 
 from fake_experiments import some_specs, steady
 from symseek import InputError
-from symseek.experiments import Counts, Record, Spec, Store, StoreError
-from symseek.experiments.__main__ import main as show
-from symseek.experiments.runs import database
-from symseek.experiments.runs.owner import STALE, Owner, start_of
-from symseek.experiments.runs.perform import failure
+from symseek.jobs import database
+from symseek.jobs.owner import STALE, Owner, start_of
+from symseek.jobs.perform import failure
+from symseek.lab import Counts, Record, Spec, Store, StoreError
+from symseek.lab.__main__ import main as show
 
 SPECS = some_specs(6)
 
@@ -64,7 +64,7 @@ def store(path: Path) -> Iterator[Store]:
 def test_a_key_is_the_same_in_every_process() -> None:
     spec = Spec("dsr", "Nguyen-5", 3, {"b": [1, {"z": None, "a": 0.1}], "a": "é"})
     code = (
-        "from symseek.experiments import Spec;"
+        "from symseek.lab import Spec;"
         "print(Spec('dsr', 'Nguyen-5', 3, {'a': 'é', 'b': (1, {'a': 0.1, 'z': None})}).key)"
     )
     printed = subprocess.run(
@@ -571,7 +571,7 @@ def test_a_store_in_memory_keeps_runs_as_a_file_does() -> None:
         assert other.counts() == Counts()
 
 
-# --- python -m symseek.experiments
+# --- python -m symseek.lab
 
 
 def test_failed_runs_are_shown_with_their_errors(

@@ -183,7 +183,7 @@ def test_the_token_stands_in_no_list_of_processes(tmp_path: Path) -> None:
 SLOW = """
 import sys, time
 from symseek.studio.app import Studio
-from symseek.cli import main
+from symseek.command import main
 
 def compute(self):  # a computation of a minute, which nothing can interrupt
     print("computing", file=sys.stderr, flush=True)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from symseek import problems
 from symseek.errors import InputError
-from symseek.problems import Box, Problem, Trajectories, strogatz
+from symseek.lab import problems
+from symseek.lab.problems import Box, Problem, Trajectories, strogatz
 from symseek.regression.settings import Settings
 
 FEYNMAN, STROGATZ = problems.suite("Feynman"), problems.suite("Strogatz")

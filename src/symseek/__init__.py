@@ -14,8 +14,8 @@ The top level is Algorithm 1 of the paper; start reading at `search.Search.step`
 - `model`: the formulas of a fit, one of them picked
 
 Everything around it is a folder: `engines` (the arithmetic), `notation`, `algebra`, `recovery`,
-`regression` (a user's table), `many` (many of them), `files`, `runs`, `export`, `report`, `cli`,
-`problems`, `baselines`, `experiments`. docs/map.md has the picture.
+`regression` (a user's table), `many` (many of them), `files`, `runs`, `jobs`, `export`, `report`,
+`studio`, `cli`; `lab` has what reproduces papers. docs/map.md has the picture.
 """
 
 from __future__ import annotations

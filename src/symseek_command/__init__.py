@@ -15,7 +15,7 @@ __all__ = ["main"]
 def main() -> int:
     """Run the command line and return the exit code."""
     try:
-        from symseek.cli import main as command
+        from symseek.command import main as command
 
         return command()
     except BaseException as error:

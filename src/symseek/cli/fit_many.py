@@ -98,7 +98,7 @@ def _check(options: argparse.Namespace, request: FitRequest) -> None:
 
     Workers.chosen(1, options.jobs, options.cluster, getattr(options, "threads", None))
     if options.cluster is not None:
-        from symseek.experiments.runs.cluster import connected
+        from symseek.jobs.cluster import connected
 
         connected(options.cluster)
     if options.by is None:

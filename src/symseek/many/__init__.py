@@ -9,5 +9,5 @@
 - `progress`: what is shown meanwhile
 - `results`: `symseek.fit_many`, and what it returns
 
-The workers, and what keeps track of them, are those of `symseek.experiments.runs`.
+The workers, and what keeps track of them, are those of `symseek.jobs`.
 """

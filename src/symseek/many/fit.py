@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from symseek.errors import InputError
-from symseek.experiments.runs.perform import report
-from symseek.experiments.runs.record import Record, Snapshot
-from symseek.experiments.runs.spec import Spec
 from symseek.files.limits import MOST_TABLE
 from symseek.files.tables import TrainingTable
+from symseek.jobs.perform import report
+from symseek.jobs.record import Record, Snapshot
+from symseek.jobs.spec import Spec
 from symseek.loop import Iteration, Stopped
 from symseek.many.line import record_of
 from symseek.regression.regression import Regression

@@ -21,15 +21,15 @@ from typing import Any
 
 from symseek.arguments import whole
 from symseek.errors import InputError, shown
-from symseek.experiments.runs.database_files import SIDES, StoreError
-from symseek.experiments.runs.record import Record
-from symseek.experiments.runs.runner import Listener, Outcome, run
-from symseek.experiments.runs.spec import Spec
-from symseek.experiments.runs.store import Store
 from symseek.files.atomic import leftovers
 from symseek.files.records import Record as Fields
 from symseek.files.records import parse_json
 from symseek.files.regular import is_there, read_regular, write_regular
+from symseek.jobs.database_files import SIDES, StoreError
+from symseek.jobs.record import Record
+from symseek.jobs.runner import Listener, Outcome, run
+from symseek.jobs.spec import Spec
+from symseek.jobs.store import Store
 from symseek.many.fit import EXECUTE, UNIMPORTANT, spec_of
 from symseek.many.groups import TABLES, remove_parts
 from symseek.many.line import UNDONE, Line
@@ -226,7 +226,7 @@ class ManyFolder:
                 progress = ManyProgress(names, store, specs, in_words=in_words)
                 listener = stack.enter_context(progress)
             who = workers.jobs, workers.cluster
-            outcome = run(specs, store, *who, listener, EXECUTE, retry_failed=True)
+            outcome = run(specs, store, EXECUTE, *who, listener, retry_failed=True)
             return outcome, self._lines(store, specs)
 
     def lines(self) -> list[Line]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.experiments.runs.record import Record
-from symseek.experiments.runs.spec import Spec
 from symseek.files.tables import TrainingTable
+from symseek.jobs.record import Record
+from symseek.jobs.spec import Spec
 from symseek.loop import Result
 from symseek.many.forms import Form, form_of
 from symseek.many.tables import Table

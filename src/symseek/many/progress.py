@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
 from symseek.errors import printable
-from symseek.experiments.progress import Progress
-from symseek.experiments.runs.record import Record
-from symseek.experiments.runs.spec import Spec
-from symseek.experiments.runs.store import Store
+from symseek.jobs.progress import Progress
+from symseek.jobs.record import Record
+from symseek.jobs.spec import Spec
+from symseek.jobs.store import Store
 from symseek.report.text import clock, counted, shortened
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from symseek.errors import InputError, shown
-from symseek.experiments.runs.database_files import SIDES
 from symseek.files.tables import names_table
+from symseek.jobs.database_files import SIDES
 
 __all__ = [
     "Table",

@@ -104,5 +104,5 @@ class CudaEngine:
         return pair(self.device, values, candidates, target, weights, allowed)
 
     def advance(self, turns: Sequence[Turn]) -> list[Any]:
-        """One search after another; `symseek.engines.cuda.runs` does many at once."""
+        """One search after another; `symseek.lab.gpu.searches` does many at once."""
         return [turn.take() for turn in turns]

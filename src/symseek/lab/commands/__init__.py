@@ -1,0 +1,1 @@
+"""The commands for benchmarks and the paper's experiments, a module for each."""

@@ -1,0 +1,118 @@
+"""`symseek paper`: the paper's tables and figures, run here, with the paper's numbers beside."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from symseek.cli.options import Commands, add_workers, names, new_command, parse_seeds, positive
+from symseek.lab.commands.stored import add_store, run_experiment
+
+if TYPE_CHECKING:
+    from symseek.lab.paper.experiment import Experiment
+
+__all__ = ["add_paper"]
+
+DESCRIPTION = """\
+Run an experiment of the paper and write its tables and figure, the paper's figures beside ours.
+
+Without a name, the experiments are listed. Every finished run is kept in the store, and is not done
+again by this experiment or another. Ctrl-C loses only the runs in progress.
+The report is Markdown, each table also CSV and LaTeX, the figure SVG and PNG.
+"""
+
+EXAMPLES = """\
+examples:
+  symseek paper
+  symseek paper table1 --seeds 2 --quick
+  symseek paper table1 --seeds 100 --jobs 2
+  symseek paper grid-dsr --seeds 3 --max-expressions 200000 --jobs 2
+  symseek paper noise --seeds 10 --only dsr,gp --cluster auto
+  symseek paper table1 --seeds 100 --engine cuda
+  symseek paper table1 --seeds 100 --take other-machine.sqlite --report
+"""
+
+
+def add_paper(commands: Commands) -> None:
+    """The command `paper`."""
+    paper = new_command(
+        commands,
+        "paper",
+        "run the paper's experiments",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+    )
+    add = paper.add_argument
+    add("experiment", nargs="?", metavar="NAME", help="which one; without, they are listed")
+    add(
+        "--seeds",
+        type=parse_seeds,
+        metavar="N|LIST",
+        help="how many seeds, counted from 0 (10), or which ones (3,5,8-10); default: the paper's",
+    )
+    add_workers(paper)
+    add("--cluster", metavar="ADDRESS", help="a Ray cluster to run on instead: auto, host:6379")
+    add(
+        "--only",
+        type=_methods,
+        default=[],
+        metavar="METHODS",
+        help="run these methods only: dsr,gp",
+    )
+    add(
+        "--problems",
+        type=names,
+        default=[],
+        metavar="NAMES",
+        help="run these problems or suites only: Jin-2,Nguyen-c",
+    )
+    add(
+        "--max-expressions",
+        type=positive,
+        metavar="N",
+        help="budget of every run in graded expressions, for a smaller protocol than the paper's",
+    )
+    add("--quick", action="store_true", help="tiny budgets and few problems, to try it out")
+    add_store(paper, out=Path("results"))
+    paper.set_defaults(command=_paper)
+
+
+def _methods(text: str) -> list[str]:
+    found = names(text)
+    if not found:
+        raise argparse.ArgumentTypeError("it names no method; give some, as in dsr,gp")
+    return found
+
+
+def _paper(options: argparse.Namespace) -> int:
+    from symseek.lab.paper.catalogue import EXPERIMENTS, experiment
+    from symseek.lab.paper.report import Request
+    from symseek.lab.trials.plan import check
+
+    if options.experiment is None:
+        _list(list(EXPERIMENTS.values()))
+        return 0
+    wanted = experiment(options.experiment)
+    seeds = options.seeds or range(wanted.seeds)
+    request = Request(
+        wanted.name,
+        seeds,
+        options.quick,
+        tuple(options.only),
+        tuple(options.problems),
+        options.max_expressions,
+        options.engine,
+    )
+    return run_experiment(wanted, request, options, check=check)
+
+
+def _list(experiments: list[Experiment]) -> None:
+    """Print the name, the sentence and the size of each."""
+    width = max(len(each.name) for each in experiments)
+    for each in experiments:
+        # Nearly everywhere every seed has the same runs.
+        first, last = (len(each.specs([seed], False)) for seed in (0, each.seeds - 1))
+        same = first == last
+        runs = each.seeds * first if same else len(each.specs(range(each.seeds), False))
+        print(f"{each.name:<{width}}  {each.what} ({each.source}; {runs:,} runs.)")

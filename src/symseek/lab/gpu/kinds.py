@@ -1,0 +1,75 @@
+"""Which runs can advance together on a device: those that are alike in all but data and seed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import lru_cache
+
+from symseek.constraints import ConstraintSet, paper_constraints
+from symseek.data import Data
+from symseek.jobs.spec import Spec, canonical
+from symseek.lab import problems
+from symseek.lab.gpu.limits import why_not
+from symseek.lab.trials.execute import proposals_for, training_data
+from symseek.lab.trials.judge import Judge, StopAtRecovery
+from symseek.lab.trials.plan import Plan, search_config
+from symseek.rewards import reward_named
+
+__all__ = ["Kind", "data_of", "kind_of", "table_of"]
+
+_METHODS = ("dsr", "pqt", "pqt-whole", "vpg", "hybrid")
+_NEVER = 2.0  # more than any reward
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Runs that can advance together: alike in all but problem data and seed."""
+
+    library: str
+    shape: tuple[int, int]  # rows and columns
+    method: str
+    settings: str
+    asks: float
+
+
+def kind_of(spec: Spec) -> Kind | None:
+    """With which runs this one can advance; None if with none."""
+    return _kind(spec.method, spec.problem, canonical(dict(spec.settings)))
+
+
+@lru_cache(maxsize=1024)
+def _kind(method: str, problem_name: str, settings_text: str) -> Kind | None:
+    spec = Spec(method, problem_name, 0, json.loads(settings_text))
+    plan = Plan.of(spec)
+    if spec.method not in _METHODS or plan.distribution or plan.halfway:
+        return None
+    problem, config = problems.load(spec.problem), search_config(spec.method, plan)
+    library = plan.library(problem)
+    given = plan.constraints() or paper_constraints(constants=config.max_constants)
+    data, reward = data_of(*table_of(spec)), reward_named(plan.reward)
+    if why_not(config, reward, ConstraintSet(library, given), len(data.y)) is not None:
+        return None
+    options = {"reward": plan.reward, "threads": plan.threads}
+    proposals = proposals_for(spec.method, library, data, config, options)
+    if proposals is not None and proposals.searches:
+        return None  # there is another search in every iteration
+    asks = _NEVER
+    if plan.early_stop:
+        asks = 1 - StopAtRecovery(Judge(problem)).allowed
+    settings = canonical({**spec.settings, "noise": 0.0})
+    return Kind(repr(library), data.X.shape, spec.method, settings, asks)
+
+
+def table_of(spec: Spec) -> tuple[str, int, float]:
+    """What the rows of a run depend on: problem, how many more points, noise."""
+    plan = Plan.of(spec)
+    return spec.problem, plan.data_factor, plan.noise
+
+
+@lru_cache(maxsize=256)
+def data_of(problem: str, factor: int, noise: float) -> Data:
+    """The rows of such a table."""
+    found = problems.load(problem)
+    rows = training_data(found, Plan(1, data_factor=factor, noise=noise, early_stop=False))
+    return Data.checked(rows.X_train, rows.y_train, found.variables)

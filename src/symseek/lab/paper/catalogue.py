@@ -1,0 +1,38 @@
+"""Every experiment of the paper that can be run here, by name, in the paper's order.
+
+To add an experiment, add it to the `EXPERIMENTS` of its module; a new module is named here.
+"""
+
+from __future__ import annotations
+
+from symseek.errors import unknown_name
+from symseek.lab.paper import (
+    constants,
+    details,
+    grids,
+    literature,
+    recovery_tables,
+    runtimes,
+    studies,
+    training,
+)
+from symseek.lab.paper.experiment import Experiment
+
+__all__ = ["EXPERIMENTS", "experiment"]
+
+MODULES = (recovery_tables, literature, constants, details, runtimes, studies, training, grids)
+
+EXPERIMENTS: dict[str, Experiment] = {
+    each.name: each for module in MODULES for each in module.EXPERIMENTS
+}
+
+
+def experiment(name: str) -> Experiment:
+    """The experiment of that name.
+
+    >>> experiment("table1").seeds
+    100
+    """
+    if name not in EXPERIMENTS:
+        raise unknown_name("experiment", name, EXPERIMENTS)
+    return EXPERIMENTS[name]

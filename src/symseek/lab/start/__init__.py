@@ -1,0 +1,1 @@
+"""The training of the starting policy, on formulas drawn from a grammar."""

@@ -51,9 +51,9 @@ from symseek import FitConfig, Program, fit_constants
 from symseek.algebra.simplify import exponents_held
 from symseek.files.atomic import write_whole
 from symseek.model import full_library
-from symseek.regression import picking
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
+from symseek.selection import rules
 
 LAWS = [
     Law("line", "2.3*x + 1.4", {"x": (0, 5)}),
@@ -286,7 +286,7 @@ def elbow(front: list[Row], table: Table) -> list[float]:
     errors = [max(row.error, FLOOR) for row in front]
     lengths, constants = [row.length for row in front], [row.constants for row in front]
     count = len(table.rows[2])
-    return picking.descriptions(errors, lengths, constants, count, _tokens(table))
+    return rules.descriptions(errors, lengths, constants, count, _tokens(table))
 
 
 def production(rule: str) -> Costs:

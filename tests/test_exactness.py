@@ -15,10 +15,10 @@ from symseek.data import Data, Scales
 from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
 from symseek.regression import noise
-from symseek.regression.exactness import Digits
-from symseek.regression.noise import looks_random
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
+from symseek.selection.exactness import Digits
+from symseek.selection.noise import looks_random
 
 Floats = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracle.residual_tests import has_gap
 from symseek.model import full_library
 from symseek.programs import Program
-from symseek.regression.gaps import Lines, find_gap
+from symseek.selection.gaps import Lines, find_gap
 
 ONE, TWO = full_library(["x"]), full_library(["a", "b"])
 X = np.array([[1.0], [2.0], [3.0], [5.0], [7.0], [10.0]])

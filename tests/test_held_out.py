@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from symseek.data import Data
 from symseek.model import full_library
 from symseek.programs import Program
-from symseek.regression.held_out import blocks, folds, held_out_losses
 from symseek.rewards import reward_named
+from symseek.selection.held_out import blocks, folds, held_out_losses
 
 Floats = NDArray[np.float64]
 LIBRARY = full_library(["x"])

@@ -15,10 +15,10 @@ from symseek import InputError, Iteration, Library, Program, Stopped, Token, pre
 from symseek.data import Data, Scales
 from symseek.model import Accuracy, Formula, Model, full_library
 from symseek.notation.printing import infix
-from symseek.regression import picking
 from symseek.regression.regression import Regression, simple_programs
 from symseek.regression.settings import Settings
 from symseek.rewards import InverseNRMSE
+from symseek.selection import rules
 from symseek.tokens import short_number
 
 Floats = NDArray[np.float64]
@@ -360,20 +360,20 @@ def test_pure_noise_is_its_mean() -> None:
 
 
 def test_rules() -> None:
-    assert picking.accuracy([0.5, 1e-13, 1e-13]) == 1
-    assert picking.accuracy([0.5, 0.4, 0.41]) == 1
+    assert rules.accuracy([0.5, 1e-13, 1e-13]) == 1
+    assert rules.accuracy([0.5, 0.4, 0.41]) == 1
     sizes: dict[str, Any] = {"lengths": [1, 5, 12], "constants": [1, 2, 6], "tokens": 12}
-    assert picking.elbow([1.0, 0.1, 0.099], rows=200, **sizes) == 1
-    assert picking.elbow([1.0, 0.1, 0.001], rows=200, **sizes) == 2
-    assert picking.elbow([1.0, 0.1, 1e-9], rows=6, **sizes) == 1  # 6 constants fit 6 rows
-    assert picking.elbow([np.inf, np.inf, 0.5], rows=6, **sizes) == 2
-    assert picking.elbow([np.inf, 0.5, np.inf], rows=6, **sizes) == 1
+    assert rules.elbow([1.0, 0.1, 0.099], rows=200, **sizes) == 1
+    assert rules.elbow([1.0, 0.1, 0.001], rows=200, **sizes) == 2
+    assert rules.elbow([1.0, 0.1, 1e-9], rows=6, **sizes) == 1  # 6 constants fit 6 rows
+    assert rules.elbow([np.inf, np.inf, 0.5], rows=6, **sizes) == 2
+    assert rules.elbow([np.inf, 0.5, np.inf], rows=6, **sizes) == 1
     squares = np.array([[4.0, 9.0, 4.0], [1.0, 1.2, 0.8], [1.0, 1.0, 0.9]])
-    assert picking.validation(squares, 1.0) == 1
-    assert picking.validation(np.full((2, 3), np.inf), 1.0) == 0
+    assert rules.validation(squares, 1.0) == 1
+    assert rules.validation(np.full((2, 3), np.inf), 1.0) == 0
     squares[1, 0] = np.nan
-    assert picking.validation(squares, 1.0) == 2
-    assert picking.validation(np.array([[1e-25, 1e-25], [1e-30, 1e-30]]), 1.0) == 0
+    assert rules.validation(squares, 1.0) == 2
+    assert rules.validation(np.array([[1e-25, 1e-25], [1e-30, 1e-30]]), 1.0) == 0
 
 
 # --- formulas

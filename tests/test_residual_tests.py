@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import binomtest, f
 
 from oracle.residual_tests import runs_chance
-from symseek.regression.residual_tests import f_test, runs_test, sign_test, worst_signs
+from symseek.selection.residual_tests import f_test, runs_test, sign_test, worst_signs
 
 signs = st.lists(st.sampled_from([-2.5, -1.0, 0.0, 1.0, 3.0]), min_size=1, max_size=10)
 

@@ -19,8 +19,8 @@ from symseek.engines.interface import Engine, engine_named
 from symseek.evaluation import data_grader
 from symseek.model import Accuracy
 from symseek.programs import Program, Programs
-from symseek.regression.exactness import Digits
 from symseek.rewards import ErrorReward, Reward
+from symseek.selection.exactness import Digits
 from symseek.tokens import Kind, Library, Token
 
 __all__ = ["AllRows"]

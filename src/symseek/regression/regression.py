@@ -30,13 +30,13 @@ from symseek.model import Formula, Layout, Model, full_library
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
 from symseek.regression.all_rows import AllRows
-from symseek.regression.ending import Ending
 from symseek.regression.guesses import guessed
-from symseek.regression.measure import Measure
 from symseek.regression.settings import Settings
 from symseek.regression.telling import LOOKED_AT, Telling
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search, SearchConfig
+from symseek.selection.measure import Measure
+from symseek.selection.stopping import Ending
 from symseek.structure.agreement import agrees
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.guard import guarded

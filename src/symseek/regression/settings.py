@@ -18,9 +18,9 @@ from symseek.arguments import flag, number, refused, shown, whole
 from symseek.data import FEWEST_ROWS
 from symseek.engines.choice import AUTO, check_engine
 from symseek.errors import InputError, unknown_name
-from symseek.regression import picking
 from symseek.rewards import reward_named
 from symseek.search import SearchConfig
+from symseek.selection import rules
 from symseek.tokens import Library, Token
 
 __all__ = ["MOST_SEEDS", "OPERATORS", "WANTED", "Settings", "cores"]
@@ -132,7 +132,7 @@ class Settings:
             value = check(f"`{name}`", getattr(self, name), WANTED[name])
             object.__setattr__(self, name, value)
         check_engine(self.engine)
-        picking.check_rule(self.pick, self.validation > 0)
+        rules.check_rule(self.pick, self.validation > 0)
         self.search_config()
 
     def search_config(self) -> SearchConfig:

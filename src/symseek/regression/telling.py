@@ -25,12 +25,12 @@ from symseek.errors import InputError
 from symseek.evaluation import fit_constants
 from symseek.model import Accuracy, Formula
 from symseek.programs import Program, Programs
-from symseek.regression import picking
 from symseek.regression.all_rows import AllRows
-from symseek.regression.measure import Measure
-from symseek.regression.noise import looks_random
-from symseek.regression.selection import Choice, chosen
 from symseek.rewards import ErrorReward, Reward
+from symseek.selection import rules
+from symseek.selection.measure import Measure
+from symseek.selection.noise import looks_random
+from symseek.selection.pick import Choice, chosen
 from symseek.tokens import Library
 
 __all__ = ["LOOKED_AT", "Telling"]
@@ -300,7 +300,7 @@ class Telling:
         errors = [self.measure.told(self.measure.of(each)) for each in formulas]
         programs = [each.program for each in formulas]
         if rule == "accuracy":
-            return Choice(picking.accuracy(errors)), rule
+            return Choice(rules.accuracy(errors)), rule
         if rule == "validation":
             return Choice(self._best_validated(programs)), rule
         if rule == "auto" and final and self.constants:
@@ -312,12 +312,12 @@ class Telling:
         assert held_out is not None
         if not isinstance(reward, ErrorReward):  # no row has an error of its own
             rewards = [Accuracy.of(each, held_out, reward).reward for each in programs]
-            return picking.accuracy([-each for each in rewards])
+            return rules.accuracy([-each for each in rewards])
         with np.errstate(all="ignore"):
             errors = np.array([each.evaluate(held_out.X) - held_out.y for each in programs])
         losses = held_out.weights * reward.row_losses(errors)
         rounding = np.array([self.measure.last_bits * held_out.spread])
-        return picking.validation(losses, float(reward.row_losses(rounding)[0]))
+        return rules.validation(losses, float(reward.row_losses(rounding)[0]))
 
 
 def _number_costs(program: Program) -> tuple[int, float]:

@@ -24,9 +24,9 @@ from symseek.evaluation import fit_constants
 from symseek.evolution import merged
 from symseek.loop import NoProposals, Tally
 from symseek.programs import Program, Programs
-from symseek.regression.picking import descriptions
 from symseek.rewards import ErrorReward, Reward
 from symseek.search import Search
+from symseek.selection.rules import descriptions
 from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.guard import guarded
 from symseek.structure.solving import on_device

@@ -11,9 +11,9 @@ from symseek.engines.choice import AUTO
 from symseek.engines.interface import ENGINES
 from symseek.operators.record import ARGUMENTS, Token
 from symseek.presets import METHODS
-from symseek.regression.picking import RULES
 from symseek.regression.settings import Settings, cores
 from symseek.rewards import REWARDS
+from symseek.selection.rules import RULES
 from symseek.tokens import OPERATORS
 
 __all__ = ["options"]

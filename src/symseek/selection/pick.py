@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 
 from symseek.engines.interface import Engine
 from symseek.programs import Program
-from symseek.regression.gaps import Gap, Lines, find_gap, parts
-from symseek.regression.held_out import blocks, folds, held_out_losses, rows_follow_each_other
-from symseek.regression.measure import Measure, fitted_numbers
-from symseek.regression.residual_tests import f_test, worst_signs
 from symseek.rewards import ErrorReward
+from symseek.selection.gaps import Gap, Lines, find_gap, parts
+from symseek.selection.held_out import blocks, folds, held_out_losses, rows_follow_each_other
+from symseek.selection.measure import Measure, fitted_numbers
+from symseek.selection.residual_tests import f_test, worst_signs
 
 __all__ = ["Choice", "chosen"]
 

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from symseek.front import Front
 from symseek.loop import Stopped
 from symseek.programs import Program
-from symseek.regression.measure import Measure
-from symseek.regression.noise import looks_random
 from symseek.search import SearchState
+from symseek.selection.measure import Measure
+from symseek.selection.noise import looks_random
 
 __all__ = ["Ending"]
 

@@ -29,7 +29,7 @@ __all__ = ["RULES", "accuracy", "check_rule", "descriptions", "elbow", "validati
 
 RULES = ("auto", "accuracy", "elbow", "validation")
 """The names; "auto" is validation where there are validation rows, and elsewhere elbow with the
-tests of selection.py."""
+tests of pick.py."""
 
 _PRICE, _POWER = 1.2, 0.7  # of tokens
 _SMALL, _LARGE = 1e-300, 1e300  # instead of 0 and infinity, which times 0 are not numbers

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from symseek import FitConfig, Program, Programs, fit_constants
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.regression.selection import chosen, squared_gain
 from symseek.regression.settings import Settings
+from symseek.selection.pick import chosen, squared_gain
 
 Floats = NDArray[np.float64]
 

@@ -16,10 +16,10 @@ from symseek.algebra.numbers import neat_numbers
 from symseek.data import Data, Scales
 from symseek.model import Accuracy, HasAccuracy, loss
 from symseek.programs import Program
-from symseek.regression import picking
-from symseek.regression.exactness import Digits
-from symseek.regression.noise import Inputs
 from symseek.rewards import ErrorReward, Reward
+from symseek.selection import rules
+from symseek.selection.exactness import Digits
+from symseek.selection.noise import Inputs
 from symseek.tokens import Library
 
 __all__ = ["Measure", "fitted_numbers"]
@@ -116,7 +116,7 @@ class Measure:
     def descriptions(self, programs: Sequence[Program], errors: Sequence[float]) -> list[float]:
         """The lengths of the descriptions that programs with these errors make of the rows."""
         told = [self.told(*pair) for pair in zip(errors, programs, strict=True)]
-        return picking.descriptions(
+        return rules.descriptions(
             told,
             [len(each) for each in programs],
             [fitted_numbers(each) for each in programs],

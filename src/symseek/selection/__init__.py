@@ -1,0 +1,1 @@
+"""Which formula to use, and when to stop: description length, the digits of the data, tests."""

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import symseek.recovery.child
 import symseek.recovery.proof
 from strategies import libraries, programs
 from symseek.errors import InputError
@@ -218,7 +219,7 @@ def test_a_child_that_cannot_start_is_no_error(monkeypatch):
 
 
 def test_a_child_that_fails_is_no_error(monkeypatch):
-    monkeypatch.setattr(symseek.recovery.proof, "_CHILD_CODE", "raise MemoryError('too much')")
+    monkeypatch.setattr(symseek.recovery.child, "_CODE", "raise MemoryError('too much')")
     got = equivalent(*SLOW)
     assert got.answer == "undecided"
     assert "SymPy failed (MemoryError: too much)" in got.reason

@@ -16,7 +16,6 @@ from symseek.algebra.writing import digits
 
 __all__ = ["grid", "lowest", "without_minus"]
 
-_TURN = 2 * math.pi
 _PERIODIC = {"sin": 2, "cos": 2, "tan": 1}  # half turns
 _EPSILON = float(np.finfo(np.float64).eps)
 _FEWEST = 4  # different values: any two lie on a grid

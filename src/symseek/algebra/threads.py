@@ -18,9 +18,10 @@ __all__ = ["one_blas_thread", "reserve_buffers"]
 def one_blas_thread() -> Iterator[None]:
     """Keep NumPy's linear algebra on the calling thread; afterwards it is as it was.
 
+    >>> from threadpoolctl import threadpool_info
     >>> with one_blas_thread():
-    ...     print([library["num_threads"] for library in _blas()][:1])
-    [1]
+    ...     {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+    {1}
     """
     from threadpoolctl import ThreadpoolController
 
@@ -38,10 +39,3 @@ def reserve_buffers() -> None:
     with one_blas_thread():
         square = np.ones((256, 256))
         np.linalg.qr(square @ square)
-
-
-def _blas() -> list[dict[str, int]]:
-    """The libraries of linear algebra that are loaded."""
-    from threadpoolctl import threadpool_info
-
-    return [each for each in threadpool_info() if each["user_api"] == "blas"]

@@ -15,7 +15,7 @@ __all__ = ["as_bytes", "leftovers", "replace_file", "write_new", "write_whole"]
 _MARK, _END = 4, ".part"  # bytes that tell writers apart, and how a file under way ends
 
 
-def write_whole(path: str | os.PathLike[str], data: str | bytes, lasting: bool = True) -> None:
+def write_whole(path: str | os.PathLike[str], data: str | bytes) -> None:
     """Write the file whole or not at all; text is written as UTF-8.
 
     A file's name need not be text. Where such a name stands in the text, what UTF-8 cannot hold is
@@ -23,8 +23,7 @@ def write_whole(path: str | os.PathLike[str], data: str | bytes, lasting: bool =
 
     The content goes to a new file in the same folder, reaches the disk, and then takes the old
     file's name and permissions. Whatever fails on the way (an `OSError`, such as a full disk),
-    the old file is as it was and nothing else is left behind. What is `lasting` outlives a power
-    cut; to wait for the disk takes long for a file that is written ten times a second.
+    the old file is as it was and nothing else is left behind.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -38,7 +37,7 @@ def write_whole(path: str | os.PathLike[str], data: str | bytes, lasting: bool =
     if mode is not None and not stat.S_ISREG(mode):
         target.write_bytes(content)  # a pipe or /dev/stdout must not become a file
         return
-    replace_file(target, content, mode, lasting)
+    replace_file(target, content, mode, lasting=True)
 
 
 def as_bytes(data: str | bytes) -> bytes:
@@ -50,6 +49,9 @@ def replace_file(
     path: str | os.PathLike[str], content: bytes, mode: int | None, lasting: bool
 ) -> None:
     """Write a new file beside the place, and give it the place's name; `mode` are permissions.
+
+    What is `lasting` outlives a power cut; to wait for the disk takes long for a file that is
+    written ten times a second.
 
     Nothing that is at the place is opened, so a link there is replaced and not followed.
     """

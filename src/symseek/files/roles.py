@@ -71,7 +71,7 @@ def roles(
     return dict(sorted(left.items()))
 
 
-def with_reasons(left_out: Mapping[str, str], most: int = _LISTED) -> str:
+def with_reasons(left_out: Mapping[str, str]) -> str:
     """The columns with the reason for each, for reading.
 
     >>> with_reasons({"rownames": "row numbers", "": "row numbers"})
@@ -81,8 +81,8 @@ def with_reasons(left_out: Mapping[str, str], most: int = _LISTED) -> str:
         f"{name_shown(name) if name else 'the column without a name'} ({why})"
         for name, why in left_out.items()
     ]
-    more = [f"and {len(listed) - most} more"] if len(listed) > most else []
-    return ", ".join(listed[:most] + more)
+    more = [f"and {len(listed) - _LISTED} more"] if len(listed) > _LISTED else []
+    return ", ".join(listed[:_LISTED] + more)
 
 
 def left_out_note(left_out: Mapping[str, str]) -> tuple[str, ...]:

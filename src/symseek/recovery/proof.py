@@ -9,10 +9,6 @@ all, can run for hours; it gets a child process, which is killed when the time i
 from __future__ import annotations
 
 import math
-import os
-import pickle
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from symseek.notation.sympy_forms import to_sympy
 from symseek.programs import Program
+from symseek.recovery.child import NoAnswer, ask
 from symseek.tokens import Kind
 
 if TYPE_CHECKING:
@@ -37,8 +34,6 @@ _DIGITS = 2000
 _QUICK_SECONDS = 0.5
 # Python and SymPy take a good part of a second to start; a child with less would only be killed.
 _LEAST_CHILD_SECONDS = 0.3
-_CHILD_BYTES = 4 << 30
-_CHILD_CODE = "from symseek.recovery.proof import answer_parent; answer_parent()"
 
 
 @dataclass(frozen=True)
@@ -59,7 +54,16 @@ def prove_equal(found: Formula, truth: Formula, positive: frozenset[str], deadli
     seconds = deadline - time.monotonic()
     if seconds < _LEAST_CHILD_SECONDS:
         return Proof(False, "there was no time for SymPy to simplify the difference")
-    return _prove_in_child(found, truth, positive, seconds)
+    try:
+        rule = ask(_dear_proof, found, truth, positive, seconds=seconds)
+    except NoAnswer as error:
+        return Proof(False, f"{error}")
+    return Proof(bool(rule), rule or "SymPy could not simplify the difference to 0")
+
+
+def _dear_proof(found: Formula, truth: Formula, positive: frozenset[str]) -> str:
+    """The rule of any cost that proves it, or nothing."""
+    return first_proof(_difference(found, truth, positive), quick=False) or ""
 
 
 def _difference(found: Formula, truth: Formula, positive: frozenset[str]) -> Any:
@@ -251,46 +255,3 @@ def _number_digits(value: float) -> float:
     if value == 0.0 or not math.isfinite(value):
         return 1.0
     return len(repr(value)) + abs(math.log10(abs(value)))
-
-
-def _prove_in_child(
-    found: Formula, truth: Formula, positive: frozenset[str], seconds: float
-) -> Proof:
-    """Try every rule in a process of its own, which is killed when the time is up."""
-    try:
-        question = pickle.dumps((found, truth, positive))
-    except Exception as error:  # whatever a caller's own token raises when pickled
-        return Proof(False, f"the formula could not be sent to a child process ({error})")
-    path = os.pathsep.join(each or os.getcwd() for each in sys.path)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", _CHILD_CODE],
-            input=question,
-            capture_output=True,
-            timeout=seconds,
-            env={**os.environ, "PYTHONPATH": path},
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Proof(False, f"SymPy was stopped after {seconds:.1f} s without a proof")
-    except OSError as error:
-        return Proof(False, f"no child process could be started for SymPy ({error})")
-    if done.returncode:  # memory or the stack ran out
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        cause = lines[-1] if lines else f"exit status {done.returncode}"
-        return Proof(False, f"SymPy failed ({cause})")
-    rule = done.stdout.decode()
-    return Proof(bool(rule), rule or "SymPy could not simplify the difference to 0")
-
-
-def answer_parent() -> None:
-    """What the child process runs: read the question, print the rule that proved it, or nothing."""
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (_CHILD_BYTES, _CHILD_BYTES))
-    except (ImportError, ValueError, OSError):
-        pass  # no such limit on this system; the time limit remains
-    found, truth, positive = pickle.loads(sys.stdin.buffer.read())
-    rule = first_proof(_difference(found, truth, positive), quick=False)
-    sys.stdout.write(rule or "")

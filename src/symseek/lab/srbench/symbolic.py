@@ -15,11 +15,7 @@ values decide. Text is read by the package's own parser: nothing of it is run.
 from __future__ import annotations
 
 import math
-import os
-import pickle
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -28,6 +24,7 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 from symseek.programs import Program
+from symseek.recovery.child import NoAnswer, ask
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -46,8 +43,6 @@ _SIGNED = 40  # further points, with signs of all sorts
 _NEAR = 0.02  # of the law's spread: more than rounding the numbers of a formula changes it
 _SECONDS = 10.0  # for SymPy
 _DIFFERENT = "neither the difference to the law nor the ratio is constant"
-_CHILD_BYTES = 4 << 30
-_CHILD_CODE = "from symseek.lab.srbench.symbolic import answer_parent; answer_parent()"
 
 
 class Told(NamedTuple):
@@ -239,31 +234,14 @@ def _by_sympy(model: Expr, law: Expr, kind: Kind) -> Told:
 
 def _asked_in_child(gap: Expr, small: bool) -> bool | None:
     """Whether SymPy simplifies it to a constant, or nearly; None if it fails or takes too long."""
-    path = os.pathsep.join(each or os.getcwd() for each in sys.path)
     try:
-        done = subprocess.run(
-            [sys.executable, "-c", _CHILD_CODE],
-            input=pickle.dumps((gap, small)),
-            capture_output=True,
-            timeout=_SECONDS,
-            env={**os.environ, "PYTHONPATH": path},
-            check=False,
-        )
-    except (subprocess.TimeoutExpired, OSError):
+        return ask(_answer, gap, small, seconds=_SECONDS) == "constant"
+    except NoAnswer:
         return None
-    return None if done.returncode else done.stdout == b"constant"
 
 
-def answer_parent() -> None:
-    """What the child process runs: read the expression, say whether it is constant."""
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (_CHILD_BYTES, _CHILD_BYTES))
-    except (ImportError, ValueError, OSError):
-        pass  # no such limit on this system; the time limit remains
-    gap, small = pickle.loads(sys.stdin.buffer.read())
-    sys.stdout.write("constant" if _is_constant(gap, small) else "")
+def _answer(gap: Expr, small: bool) -> str:
+    return "constant" if _is_constant(gap, small) else ""
 
 
 def _is_constant(gap: Expr, small: bool) -> bool:

@@ -60,7 +60,7 @@ std::shared_ptr<Rules> read_rules(const nb::dict& tables) {
   rules.child = copied<Word>(tables, "child");
   rules.sibling = copied<Word>(tables, "sibling");
   rules.descendant = copied<Word>(tables, "descendant");
-  rules.triggers = copied<uint64_t>(tables, "triggers");
+  rules.in_force = copied<uint64_t>(tables, "in_force");
   rules.at_length = copied<Word>(tables, "at_length");
   rules.bias = copied<float>(tables, "bias");
   rules.not_all = copied<Word>(tables, "not_all");

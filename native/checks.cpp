@@ -138,11 +138,11 @@ void check_rules(const Rules& rules) {
   check_number("descendant", static_cast<double>(descendants), 0, MOST_DESCENDANTS);
   check_sets("descendant", rules.descendant, descendants, rules);
   check_sets("not_all", rules.not_all, rules.not_all.size() / rules.words, rules);
-  check_size("triggers", rules.triggers.size(), tokens);
+  check_size("in_force", rules.in_force.size(), tokens * rules.max_arity);
   Word triggered = 0;
-  for (Word trigger : rules.triggers) triggered |= trigger;
+  for (Word active : rules.in_force) triggered |= active;
   if (descendants < MOST_DESCENDANTS && triggered >> descendants)
-    refuse("the table `triggers` names a rule that there is not");
+    refuse("the table `in_force` names a rule that there is not");
   if (rules.sized && rules.exact_sets && descendants > 16) refuse("there are too many rules for a table of their sets");
   check_counts(rules);
   check_room(rules, rules.exact_sets ? size_t(1) << std::min<size_t>(descendants, 16) : 2);

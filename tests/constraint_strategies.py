@@ -35,7 +35,12 @@ PRIORS = (SoftLength(6.0, 3.0), UniformArity())
 def forbids(draw: st.DrawFn, library: Library) -> Forbid:
     """Some tokens forbidden in some relation to some others."""
     names = st.lists(st.sampled_from(library.names), min_size=1, max_size=3, unique=True)
-    return Forbid(draw(names), draw(st.sampled_from(RELATIONS)), of=draw(names))
+    relation, of = draw(st.sampled_from(RELATIONS)), draw(names)
+    least = min(library[name].arity for name in of)
+    argument = None
+    if relation in ("child", "descendant") and least:
+        argument = draw(st.none() | st.integers(0, least - 1))
+    return Forbid(draw(names), relation, of, argument)
 
 
 @st.composite

@@ -52,8 +52,10 @@ class Walk:
     @property
     def in_force(self) -> Array:
         """[D] the rules on descendants that some ancestor puts in force."""
-        above = [each[0] for each in self.open_operators]
-        return self.rules.tables.ancestors[:, above].any(axis=1)
+        in_force = np.zeros(len(self.rules.tables.in_force), dtype=bool)
+        for at, (token, *children) in enumerate(reversed(self.open_operators)):
+            in_force |= self.rules.tables.in_force[:, token, len(children) - (at > 0)]
+        return in_force
 
     def size_set(self) -> int:
         if not self.rules.tables.exact_sets:

@@ -86,7 +86,7 @@ def test_weights_that_are_not_numbers_stay_within_the_arrays() -> None:
 
 def test_tables_that_disagree_are_refused_by_name() -> None:
     tables = packed_rules(hostile_batches.rules().tables)
-    for name in ("child", "bias", "arity", "triggers"):
+    for name in ("child", "bias", "arity", "in_force"):
         with pytest.raises(ValueError, match="table"):
             _native.Rules({**tables, name: tables[name].ravel()[:-1]})
     with pytest.raises(ValueError, match="there is no table `child`"):

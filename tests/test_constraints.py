@@ -73,6 +73,16 @@ JUDGED: dict[str, tuple[Any, list[str], list[str]]] = {
         ["x", "neg sin y", "add x sin y", "add sin y x"],
         ["sin x", "sin add y x", "mul y exp log neg y", "sin exp mul y x"],
     ),
+    "child in an argument": (
+        Forbid("x", "child", of=["add", "sub"], argument=0),
+        ["x", "sub y x", "add neg x x", "sin x"],
+        ["sub x y", "sin add x x"],
+    ),
+    "descendant in an argument": (
+        Forbid(["x", "neg"], "descendant", of=["sub", "mul"], argument=1),
+        ["x", "sub x y", "sub sin neg x y", "add x mul neg x y", "add sub x y x"],
+        ["sub y x", "mul x sin x", "sub y mul x y", "sub mul y y neg y", "mul sub y x y"],
+    ),
     "descendant of itself": (
         Forbid("sin", "descendant", of="sin"),
         ["sin x", "add sin x sin y"],
@@ -346,6 +356,11 @@ def test_a_collision_that_only_shows_while_sampling_names_those_that_collide():
         (lambda: CloseUnfinished(0), "at least 1"),
         (lambda: CloseUnfinished(-3), "at least 1"),
         (lambda: Forbid("x", "chidl", of="add"), "unknown relation 'chidl'; did you mean 'child'"),
+        (lambda: Forbid("x", "sibling", of="add", argument=1), "only a child or a descendant"),
+        (
+            lambda: ConstraintSet(LIBRARY, [ANY, Forbid("x", "child", of="sin", argument=1)]),
+            "a token of arity 1 has no such argument",
+        ),
         (lambda: Count("x", -1), "0 <= low <= high"),
         (lambda: Count("x", 3, 2), "0 <= low <= high"),
         (lambda: Count("x", 300), "255"),

@@ -65,6 +65,7 @@ RULES: dict[str, tuple[Library, list[Any]]] = {
             Forbid("const", "right child", of="mul"),
             Forbid("x", "sibling", of="y"),
             Forbid(["add"], "descendant", of="exp"),
+            Forbid("mul", "descendant", of="add", argument=1),
             Count(["x", "y"], 1, 5),
         ],
     ),

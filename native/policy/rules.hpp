@@ -37,8 +37,8 @@ struct Rules {
   std::vector<int8_t> arity;       // [L]
   std::vector<Word> child;         // [L + 1, max_arity, words] allowed under this parent at this place; L = no parent
   std::vector<Word> sibling;       // [L + 1, words] allowed to the right of this sibling
-  std::vector<Word> descendant;    // [rules, words] allowed below an ancestor that triggers the rule
-  std::vector<uint64_t> triggers;  // [L] bits over descendant rules
+  std::vector<Word> descendant;    // [rules, words] allowed where the rule is in force
+  std::vector<uint64_t> in_force;  // [L, max_arity] bits over the descendant rules in force inside this argument
   std::vector<Word> at_length;     // [max_length, words] allowed as the token of this place in the traversal
   std::vector<CountRule> counts;
   std::vector<float> bias;  // [max_length, 2, L] added to the logits; second index: is this the last open position?
@@ -59,7 +59,7 @@ struct Rules {
 };
 
 struct Frame {
-  uint64_t active;   // descendant rules in force below this operator
+  uint64_t active;   // descendant rules in force inside the argument that comes next
   int32_t up;        // the frame of the enclosing operator, -1 at the root
   int32_t previous;  // this operator's frame with one child less, -1 without children
   TokenId token;
@@ -189,6 +189,11 @@ inline void allowed_next(const Rules& rules, const Frames& frames, const Prefix&
   }
 }
 
+// The descendant rules in force inside an argument of an operator that stands below the frame `up`.
+inline uint64_t active_inside(const Rules& rules, const Frames& frames, int32_t up, TokenId token, int place) {
+  return (up < 0 ? 0 : frames[up].active) | rules.in_force[size_t(token) * rules.max_arity + place];
+}
+
 // The prefix one token longer. Complete when `open` reaches 0.
 inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, TokenId token) {
   Prefix next = prefix;
@@ -202,7 +207,7 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
   for (size_t r = 0; r < rules.counts.size(); ++r)
     if (rules.counts[r].member[token] && next.counted[r] < rules.counts[r].cap) ++next.counted[r];
   if (arity > 0) {
-    const uint64_t active = (prefix.frame < 0 ? 0 : frames[prefix.frame].active) | rules.triggers[token];
+    const uint64_t active = active_inside(rules, frames, prefix.frame, token, 0);
     next.frame = frames.add(
         {active, prefix.frame, -1, token, static_cast<TokenId>(rules.tokens), static_cast<int8_t>(arity), 0});
     return next;
@@ -218,6 +223,7 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
     frame.previous = at;
     frame.last_child = complete;
     ++frame.filled;
+    frame.active = active_inside(rules, frames, frame.up, frame.token, frame.filled);
     at = frames.add(frame);
   }
   next.frame = at;

@@ -36,12 +36,12 @@ class Room:
         size, arity = len(self.tables.library), self.tables.library.arity
         self.used = np.arange(self.tables.max_arity) < arity[:, None]  # [L, A]
         self.below = np.ones((self.sets, size), dtype=bool)  # [S, L] allowed under these rules
-        self.inside = np.empty((self.sets, size), dtype=np.intp)  # [S, L] the set below a token
+        self.inside = np.empty((self.sets, *self.used.shape), dtype=np.intp)  # [S, L, A] the set
         for active in range(self.sets):
             self.inside[active] = active if self.exact else 1
-            for bit, (ancestors, forbidden) in enumerate(self.tables.descendants):
+            for bit, (inside, forbidden) in enumerate(self.tables.descendants):
                 if self.exact:
-                    self.inside[active][ancestors] |= 1 << bit
+                    self.inside[active][inside] |= 1 << bit
                 if active >> bit & 1 or (not self.exact and active):
                     self.below[active] &= ~forbidden
         self._find_sizes()
@@ -94,8 +94,8 @@ class Room:
 
     def _inside(self, slots: Sizes) -> Sizes:
         """[S, L] sums over the places below each token."""
-        size = len(self.tables.library)
-        below = slots[self.inside, np.arange(size)]  # [S, L, A]
+        size, places = self.used.shape
+        below = slots[self.inside, np.arange(size)[:, None], np.arange(places)]  # [S, L, A]
         total: Sizes = np.where(self.used, below, 0).sum(axis=2)
         return total
 

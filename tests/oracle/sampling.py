@@ -176,7 +176,8 @@ def violates(
                 for other in names
             )
         return name in rule.tokens and any(
-            other in rule.of for other in related(rule.relation, library, tokens)
+            other in rule.of and rule.argument in (None, place)
+            for other, place in related(rule.relation, library, tokens)
         )
     if isinstance(rule, declared.NotAllConstants):
         parent, siblings = relatives(library, tokens)
@@ -186,27 +187,32 @@ def violates(
         return len(family) == library.arities[tokens[parent]] and set(family) == {const}
     if isinstance(rule, declared.NoInverseChild):
         return any(
-            library[other].inverse == name for other in related("only child", library, tokens)
+            library[other].inverse == name for other, _ in related("only child", library, tokens)
         )
     if isinstance(rule, declared.NoNestedTrigonometry):
         above = related("descendant", library, tokens)
-        return library.tokens[token].trigonometric and any(library[o].trigonometric for o in above)
+        return library.tokens[token].trigonometric and any(
+            library[o].trigonometric for o, _ in above
+        )
     return False  # priors and custom constraints speak through `prior`
 
 
-def related(relation: str, library: Library, tokens: Sequence[int]) -> list[str]:
-    """Names of the tokens whose child, left child, ..., descendant the next token would be."""
-    return [library.names[i] for i in _related(relation, library.arities, tuple(tokens))]
+def related(relation: str, library: Library, tokens: Sequence[int]) -> list[tuple[str, int]]:
+    """The tokens whose child, ..., descendant the next one would be, and in which argument."""
+    found = _related(relation, library.arities, tuple(tokens))
+    return [(library.names[token], place) for token, place in found]
 
 
 @lru_cache(maxsize=10_000)
-def _related(relation: str, arities: tuple[int, ...], tokens: tuple[int, ...]) -> list[int]:
+def _related(
+    relation: str, arities: tuple[int, ...], tokens: tuple[int, ...]
+) -> list[tuple[int, int]]:
     parent, siblings = _relatives(arities, tokens)
     if parent is None:
         return []
     token, arity = tokens[parent], arities[tokens[parent]]
     if relation == "descendant":
-        return [token, *_related("descendant", arities, tokens[:parent])]
+        return [(token, len(siblings)), *_related("descendant", arities, tokens[:parent])]
     first, last = not siblings, len(siblings) == arity - 1
     holds = {
         "child": True,
@@ -214,7 +220,7 @@ def _related(relation: str, arities: tuple[int, ...], tokens: tuple[int, ...]) -
         "left child": arity > 1 and first,
         "right child": arity > 1 and last,
     }
-    return [token] if holds[relation] else []
+    return [(token, len(siblings))] if holds[relation] else []
 
 
 def finishes(

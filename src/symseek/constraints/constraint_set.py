@@ -180,8 +180,11 @@ class _Position:
             for alike in tables.not_all:
                 if all(alike[sibling] for sibling in left):
                     allowed &= ~alike
-        for ancestors, forbidden in tables.descendants:
-            if any(ancestors[open_[0]] for open_ in waiting):
+        # The last one of the children so far is unfinished, but for the innermost operator.
+        inside = [(token, len(so_far) - 1) for token, *so_far in waiting[:-1]]
+        inside += [(parent, len(left))] if waiting else []
+        for in_force, forbidden in tables.descendants:
+            if any(in_force[argument] for argument in inside):
                 allowed &= ~forbidden
         open_slots = 1 + sum(int(library.arity[token]) - 1 for token in self.prefix)
         nothing = CountTable(np.zeros(len(library), dtype=bool), 0, 0)

@@ -169,30 +169,50 @@ class CloseUnfinished:
 class Forbid:
     """`tokens` must not be the child, left child, ..., descendant or sibling of `of`.
 
+    With an `argument`, counted from 0, a child or descendant is forbidden in that argument only.
+
     >>> print(Forbid("log", "child", of="exp"))
     Forbid log as child of exp
+    >>> print(Forbid("x", "descendant", of="div", argument=1))
+    Forbid x as descendant of div in argument 1
     """
 
     tokens: tuple[str, ...]
     relation: str
     of: tuple[str, ...]
+    argument: int | None
 
-    def __init__(self, tokens: str | Iterable[str], relation: str, of: str | Iterable[str]) -> None:
+    def __init__(
+        self,
+        tokens: str | Iterable[str],
+        relation: str,
+        of: str | Iterable[str],
+        argument: int | None = None,
+    ) -> None:
         if not isinstance(relation, str) or relation not in RELATIONS:
             raise unknown_name("relation", relation, RELATIONS)
         object.__setattr__(self, "tokens", _names(tokens))
         object.__setattr__(self, "relation", relation)
         object.__setattr__(self, "of", _names(of))
+        object.__setattr__(self, "argument", argument)
+        wholes(self, optional=("argument",))
+        if argument is not None and relation not in ("child", "descendant"):
+            raise InputError(f"{self}: only a child or a descendant can be in a given argument")
 
     def __str__(self) -> str:
-        return f"Forbid {'/'.join(self.tokens)} as {self.relation} of {'/'.join(self.of)}"
+        text = f"Forbid {'/'.join(self.tokens)} as {self.relation} of {'/'.join(self.of)}"
+        return text if self.argument is None else f"{text} in argument {self.argument}"
 
     def narrow(self, tables: Tables) -> None:
         library = tables.library
         tokens, of = _ids(library, self.tokens, str(self)), _ids(library, self.of, str(self))
+        least = min(library.arities[each] for each in of) if of else 0
+        if self.argument is not None and not 0 <= self.argument < least:
+            raise InputError(f"{self}: a token of arity {least} has no such argument")
         if self.relation == "descendant":
-            ancestors = _mask(library, self.of, str(self))
-            tables.descendants.append((ancestors, _mask(library, self.tokens, str(self))))
+            inside = np.zeros((len(library), tables.max_arity), dtype=bool)
+            inside[of, slice(None) if self.argument is None else self.argument] = True
+            tables.descendants.append((inside, _mask(library, self.tokens, str(self))))
         elif self.relation == "sibling":
             for left, right in ((of, tokens), (tokens, of)):
                 tables.sibling[np.ix_(left, right)] = False
@@ -203,7 +223,9 @@ class Forbid:
 
     def _places(self, arity: int) -> range:
         """The places among `arity` children that the relation speaks of."""
-        if self.relation == "child":
+        if self.argument is not None:
+            return range(self.argument, self.argument + 1)
+        if self.relation in ("child", "descendant"):
             return range(arity)
         if self.relation == "only child":
             return range(1 if arity == 1 else 0)
@@ -217,21 +239,17 @@ class Forbid:
         for at, node in enumerate(nodes):
             if names[at] not in self.tokens and self.relation != "sibling":
                 continue
-            if self.relation == "descendant":
-                related = [names[ancestor] for ancestor in node.ancestors]
-            elif self.relation == "sibling":
+            if self.relation == "sibling":
                 pairs = [(names[at], names[left]) for left in node.left]
                 pairs += [(left, right) for right, left in pairs]
                 if any(one in self.tokens and other in self.of for one, other in pairs):
                     return True
                 continue
-            else:
-                if node.parent is None:
-                    continue
-                arity = int(program.library.arity[program.tokens[node.parent]])
-                related = [names[node.parent]] if node.place in self._places(arity) else []
-            if any(name in self.of for name in related):
-                return True
+            path = node.path if self.relation == "descendant" else node.path[-1:]
+            for above, place in path:
+                arity = program.library.arities[program.tokens[above]]
+                if names[above] in self.of and place in self._places(arity):
+                    return True
         return False
 
 
@@ -286,8 +304,8 @@ class NotAll:
         names = program.names
         children: dict[int, list[str]] = {}
         for at, node in enumerate(_family(program)):
-            if node.parent is not None:
-                children.setdefault(node.parent, []).append(names[at])
+            if node.path:
+                children.setdefault(node.path[-1][0], []).append(names[at])
         return any(all(name in self.tokens for name in each) for each in children.values())
 
 
@@ -421,10 +439,8 @@ def paper_constraints(low: int = 4, high: int = 30, constants: int = 3) -> list[
 class _Family:
     """A node's relatives, as positions in the traversal."""
 
-    parent: int | None
-    place: int
+    path: tuple[tuple[int, int], ...]  # its ancestors, and in which argument of each it is
     left: tuple[int, ...]  # the siblings to the left
-    ancestors: tuple[int, ...]
 
 
 def _family(program: Program) -> list[_Family]:
@@ -434,13 +450,11 @@ def _family(program: Program) -> list[_Family]:
     for at, token in enumerate(program.tokens):
         while waiting and len(waiting[-1]) - 1 == arity[program.tokens[waiting[-1][0]]]:
             waiting.pop()
+        left = tuple(waiting[-1][1:]) if waiting else ()
         if waiting:
-            parent, *left = waiting[-1]
-            ancestors = tuple(open_[0] for open_ in waiting)
-            nodes.append(_Family(parent, len(left), tuple(left), ancestors))
             waiting[-1].append(at)
-        else:
-            nodes.append(_Family(None, 0, (), ()))
+        path = tuple((above, len(children) - 1) for above, *children in waiting)
+        nodes.append(_Family(path, left))
         if arity[token]:
             waiting.append([at])
     return nodes

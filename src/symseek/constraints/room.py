@@ -42,7 +42,7 @@ def kinds(tables: Tables) -> NDArray[np.intp]:
         np.packbits(tables.sibling[:-1], axis=1),
         np.packbits(tables.child.reshape(-1, size), axis=0).T,
         np.packbits(tables.sibling, axis=0).T,
-        *(mask[:, None].astype(np.uint8) for mask in masks),
+        *(mask.reshape(size, -1).astype(np.uint8) for mask in masks),
     ]
     known: dict[bytes, int] = {}
     rows = np.concatenate(told, axis=1)
@@ -58,7 +58,7 @@ class _Rules:
     capacity: int
     child: Mask  # [K + 1, A, K]
     sibling: Mask  # [K + 1, K]
-    descendants: list[tuple[Mask, Mask]]  # (ancestors, forbidden) [K]
+    descendants: list[tuple[Mask, Mask]]  # where in force [K, A], and what is forbidden there [K]
     not_all: list[Mask]  # [K]
 
     @classmethod
@@ -70,7 +70,7 @@ class _Rules:
             tables.capacity,
             tables.child[parents][:, :, chosen],
             tables.sibling[np.ix_(parents, chosen)],
-            [(above[chosen], below[chosen]) for above, below in tables.descendants],
+            [(inside[chosen], forbidden[chosen]) for inside, forbidden in tables.descendants],
             [alike[chosen] for alike in tables.not_all],
         )
 
@@ -96,16 +96,16 @@ class Room:
         self._give_to_all(kind)
 
     def _apply(self) -> None:
-        """What each set of rules allows, and which set is in force below each token."""
+        """What each set of rules allows, and which set is in force inside each argument."""
         size, arity = len(self.rules.arity), self.rules.arity
         self.used = np.arange(self.rules.max_arity) < arity[:, None]  # [K, A]
         self.below = np.ones((self.sets, size), dtype=bool)  # [S, K] allowed under these rules
-        self.inside = np.empty((self.sets, size), dtype=np.intp)  # [S, K] the set below a token
+        self.inside = np.empty((self.sets, *self.used.shape), dtype=np.intp)  # [S, K, A] the set
         for active in range(self.sets):
             self.inside[active] = active if self.exact else 1
-            for bit, (ancestors, forbidden) in enumerate(self.rules.descendants):
+            for bit, (inside, forbidden) in enumerate(self.rules.descendants):
                 if self.exact:
-                    self.inside[active][ancestors] |= 1 << bit
+                    self.inside[active][inside] |= 1 << bit
                 if active >> bit & 1 or (not self.exact and active):
                     self.below[active] &= ~forbidden
 
@@ -167,8 +167,8 @@ class Room:
 
     def _inside(self, slots: Sizes) -> Sizes:
         """[S, K] sums over the places below each token."""
-        size = len(self.rules.arity)
-        below = slots[self.inside, np.arange(size)]  # [S, K, A]
+        size, places = self.used.shape
+        below = slots[self.inside, np.arange(size)[:, None], np.arange(places)]  # [S, K, A]
         total: Sizes = np.where(self.used, below, 0).sum(axis=2)
         return total
 

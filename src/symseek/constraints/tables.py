@@ -49,7 +49,7 @@ class RuleTables:
     max_length: int  # T
     child: Mask  # [L + 1, A, L] below this parent (L: the root) at this place
     sibling: Mask  # [L + 1, L] to the right of this sibling (L: none)
-    ancestors: Mask  # [D, L] below these tokens the rule is in force
+    in_force: Mask  # [D, L, A] inside these arguments of these tokens the rule is in force
     descendant: Mask  # [D, L] what the rule then allows
     not_all: Mask  # [M, L] sets from which not all children of an operator may come
     at_length: Mask  # [T, L] as the token of this place in the traversal
@@ -82,7 +82,8 @@ class Tables:
     close_at: int | None = None  # from this length on, only input variables
     child: Mask = field(init=False)  # [L + 1, A, L] under this parent (L: the root) at this place
     sibling: Mask = field(init=False)  # [L + 1, L] to the right of this sibling (row L: none)
-    descendants: list[tuple[Mask, Mask]] = field(default_factory=list)  # (ancestors, forbidden) [L]
+    # Where a rule is in force [L, A]: inside these arguments; and what it forbids there [L].
+    descendants: list[tuple[Mask, Mask]] = field(default_factory=list)
     not_all: list[Mask] = field(default_factory=list)  # [L]: not all children of an operator
     counts: list[CountTable] = field(default_factory=list)
     soft: list[Any] = field(default_factory=list)  # priors: added_logits(tables) -> [T, 2, L]
@@ -159,7 +160,9 @@ class Tables:
             max_length=self.capacity,
             child=self.child,
             sibling=self.sibling,
-            ancestors=self._masks([ancestors for ancestors, _ in self.descendants]),
+            in_force=np.array([inside for inside, _ in self.descendants], dtype=bool).reshape(
+                -1, len(library), self.max_arity
+            ),
             descendant=~self._masks([forbidden for _, forbidden in self.descendants]),
             not_all=self._masks(self.not_all),
             at_length=self.at_length(),

@@ -20,14 +20,14 @@ MAX_DESCENDANTS = 64  # it keeps one bit for each rule
 
 def packed_rules(tables: RuleTables) -> dict[str, Any]:
     """Everything as the core reads it."""
-    descendants, counts = len(tables.ancestors), len(tables.counts)
+    descendants, counts = len(tables.in_force), len(tables.counts)
     if descendants > MAX_DESCENDANTS or counts > MAX_COUNTS:
         raise InputError(
             f"{descendants} constraints on descendants and {counts} on counts are more than the"
             f" {MAX_DESCENDANTS} and {MAX_COUNTS} that a search can hold; merge constraints that"
             " share their tokens"
         )
-    bits = np.uint64(1) << np.arange(descendants, dtype=np.uint64)
+    bits = np.uint64(1) << np.arange(descendants, dtype=np.uint64)[:, None, None]
     span = np.arange(tables.max_length + 1)[:, None]
     return {
         "arity": tables.arity,
@@ -37,7 +37,8 @@ def packed_rules(tables: RuleTables) -> dict[str, Any]:
         "child": packed(tables.child),
         "sibling": packed(tables.sibling),
         "descendant": packed(tables.descendant),
-        "triggers": (tables.ancestors * bits[:, None]).sum(axis=0, dtype=np.uint64),
+        "triggers": (tables.in_force[:, :, 0] * bits[:, :, 0]).sum(axis=0, dtype=np.uint64),
+        "in_force": (tables.in_force * bits).sum(axis=0, dtype=np.uint64),
         "at_length": packed(tables.at_length),
         "counts": [_packed_count(tables, rule) for rule in tables.counts],
         "bias": tables.bias,

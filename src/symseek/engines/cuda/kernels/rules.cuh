@@ -23,7 +23,7 @@ struct Walk {
   uint8 filled[T];
   uint64 beside[T][WORDS];  // allowed beside the children so far
   uint64 alike[T];          // bits over the sets of NOT_ALL that have all children so far
-  uint64 active[T];         // descendant rules in force below it
+  uint64 active[T];         // descendant rules in force inside the argument of it that comes next
 };
 
 DEVICE void begin(const Rules& rules, Walk& walk) {
@@ -98,6 +98,11 @@ DEVICE bool allowed_next(const Rules& rules, const Walk& walk, uint64* out) {
 
 DEVICE bool is_in(const uint64* set, int token) { return set[token / 64] >> (token % 64) & 1; }
 
+// The descendant rules in force inside an argument of a waiting operator.
+DEVICE uint64 active_inside(const Rules& rules, const Walk& walk, int at, int token, int place) {
+  return (at ? walk.active[at - 1] : 0) | rules.words[AT_IN_FORCE + token * ARITIES + place];
+}
+
 // One token more. Complete when `open` reaches 0.
 DEVICE void extend(const Rules& rules, Walk& walk, int token) {
   const int arity = arity_of(rules, token);
@@ -119,7 +124,7 @@ DEVICE void extend(const Rules& rules, Walk& walk, int token) {
     walk.filled[top] = 0;
     for (int w = 0; w < WORDS; ++w) walk.beside[top][w] = ~0ull;
     walk.alike[top] = NOT_ALL < 64 ? (1ull << (NOT_ALL % 64)) - 1 : ~0ull;
-    walk.active[top] = (top ? walk.active[top - 1] : 0) | rules.words[AT_TRIGGERS + token];
+    walk.active[top] = active_inside(rules, walk, top, token, 0);
     return;
   }
   int complete = token;
@@ -128,6 +133,7 @@ DEVICE void extend(const Rules& rules, Walk& walk, int token) {
   if (walk.depth == 0) return;
   const int top = walk.depth - 1;
   ++walk.filled[top];
+  walk.active[top] = active_inside(rules, walk, top, walk.token[top], walk.filled[top]);
   walk.last[top] = (Token)complete;
   for (int w = 0; w < WORDS; ++w) walk.beside[top][w] &= rules.words[AT_SIBLING + complete * WORDS + w];
   if (NOT_ALL) walk.alike[top] &= rules.words[AT_ALIKE + complete];

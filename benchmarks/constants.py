@@ -33,10 +33,9 @@ from symseek import (
     Programs,
     paper_constraints,
 )
+from symseek.arrays import Floats
 from symseek.engines.interface import Evaluator, engine_named
 from symseek.policy import PolicyWeights
-
-Floats = NDArray[np.float64]
 
 LIBRARY = Library(["add", "sub", "mul", "div", "sin", "cos", "exp", "log", "const"], ["x", "y"])
 ENGINE = engine_named("native")

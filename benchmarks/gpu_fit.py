@@ -17,12 +17,10 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
-
-Floats = NDArray[np.float64]
 
 WARM = 15.0  # seconds of the fit that is not counted
 

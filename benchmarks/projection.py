@@ -16,12 +16,9 @@ import argparse
 import time
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symseek import FitConfig, FitStatus, Library, Program, Programs
 from symseek.engines.interface import Evaluator, engine_named
-
-Floats = NDArray[np.float64]
 
 LIBRARY = Library(["add", "sub", "mul", "div", "pow", "sin", "exp", "log", "tanh", "const"], ["x"])
 ENGINE = engine_named("native")

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symseek import Library
+from symseek.arrays import Floats
 from symseek.data import Data, Scales
 from symseek.errors import InputError
 from symseek.regression.regression import Regression
@@ -22,8 +22,6 @@ from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.symmetries import reduced_view
 from symseek.structure.view import View
-
-Floats = NDArray[np.float64]
 
 OPERATORS = ["add", "sub", "mul", "div", "sqrt", "exp", "log", "sin", "cos", "const"]
 _ROWS = (3, 4, 5, 7, 12, 20, 50, 60, 100, 120, 150, 150, 200, 300)

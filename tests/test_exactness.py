@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from oracle import neighbours
 from oracle.waves import waves
 from symseek import Stopped
+from symseek.arrays import Floats
 from symseek.data import Data, Scales
 from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
@@ -19,8 +19,6 @@ from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.selection.exactness import Digits
 from symseek.selection.noise import looks_random
-
-Floats = NDArray[np.float64]
 
 X = np.linspace(-3, 3, 60)
 WAVE = 3.2 * np.exp(-0.5 * X) * np.sin(2.1 * X)

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.model import full_library
 from symseek.programs import Program
 from symseek.rewards import reward_named
 from symseek.selection.held_out import blocks, folds, held_out_losses
 
-Floats = NDArray[np.float64]
 LIBRARY = full_library(["x"])
 LINES = [Program.parse(each, LIBRARY) for each in ("1.0", "1.0*x", "1.0*x + 1.0")]
 SQUARES = reward_named("inverse_nrmse")

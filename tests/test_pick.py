@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from symseek import FitConfig, Program, Programs, fit_constants
+from symseek.arrays import Floats
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.selection.pick import chosen, squared_gain
-
-Floats = NDArray[np.float64]
 
 
 def numbers(text: str) -> Floats:

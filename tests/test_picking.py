@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
-
-Floats = NDArray[np.float64]
 
 
 def fitted(x: Floats, y: Floats, **settings: object) -> Model:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from symseek import InputError, Iteration, Library, Program, Stopped, Token, presets
+from symseek.arrays import Floats
 from symseek.data import Data, Scales
 from symseek.model import Accuracy, Formula, Model, full_library
 from symseek.notation.printing import infix
@@ -20,8 +20,6 @@ from symseek.regression.settings import Settings
 from symseek.rewards import InverseNRMSE
 from symseek.selection import rules
 from symseek.tokens import short_number
-
-Floats = NDArray[np.float64]
 
 DRAW = np.random.default_rng(0)
 X = DRAW.uniform(0.5, 2, (60, 2))

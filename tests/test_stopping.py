@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from run_helpers import Capture, answer
 from symseek import Library, Search, SearchConfig, Stopped, SymbolicRegressor
+from symseek.arrays import Floats
 from symseek.jobs.spec import Spec
 from symseek.lab.gpu.limits import why_not
 from symseek.lab.srbench.execute import METHOD, settings_of
@@ -22,8 +22,6 @@ from symseek.regression.progress import SearchProgress
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.recorder import how_far
-
-Floats = NDArray[np.float64]
 
 DRAW = np.random.default_rng(0)
 LINE = np.linspace(-1, 1, 50)

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arguments import flags, refused, wholes
+from symseek.arrays import Floats
 from symseek.errors import InputError, unknown_name
 from symseek.programs import Programs
 
 __all__ = ["FIT_METHODS", "FitConfig", "FitStatus", "search_constants", "with_room"]
 
-Floats = NDArray[np.float64]
 RewardFunction = Callable[[Programs], Floats]  # rewards [B], NaN where invalid
 
 FIT_METHODS = ("mixed", "least_squares", "bfgs", "projected")

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.arguments import real_array
+from symseek.arrays import Floats
 from symseek.errors import InputError
 
 __all__ = ["FEWEST_ROWS", "LARGEST", "Data", "Scales"]
-
-Floats = NDArray[np.float64]
 
 FEWEST_ROWS = 3  # a line fits any two points
 LARGEST = 1e150  # the squares of larger numbers overflow

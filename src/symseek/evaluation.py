@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.arguments import refused
+from symseek.arrays import Floats
 from symseek.constants import FitConfig, FitStatus, search_constants, with_room
 from symseek.data import Data
 from symseek.engines.interface import Engine, Errors, Evaluator, engine_named
@@ -41,7 +42,6 @@ __all__ = [
     "score_grader",
 ]
 
-Floats = NDArray[np.float64]
 ScoreFunction = Callable[[Programs], NDArray[np.floating]]
 
 _PREDICTIONS = 1 << 22  # predictions held at a time: 32 MB

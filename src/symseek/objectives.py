@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symseek.arguments import numbers, wholes
+from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.programs import Programs
 
@@ -28,8 +28,6 @@ __all__ = [
     "VanillaPolicyGradient",
     "WholeQueue",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

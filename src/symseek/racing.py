@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arguments import numbers, wholes
+from symseek.arrays import Floats
 from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.engines.interface import Engine, Evaluator
@@ -40,7 +41,6 @@ from symseek.tokens import Library
 
 __all__ = ["Racer", "Racing"]
 
-Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
 _GROWTH = 4  # each rung has so many times the rows of the one before; all rows are twice the last

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arguments import refused
+from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.errors import InputError, shown, unknown_name
 
@@ -33,8 +34,6 @@ __all__ = [
     "Reward",
     "reward_named",
 ]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from symseek.arrays import Floats
 
 
 def residual(table: Floats, target: Floats, terms: tuple[int, ...]) -> float:

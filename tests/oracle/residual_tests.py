@@ -5,11 +5,9 @@ from __future__ import annotations
 from itertools import combinations, pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.programs import Program
-
-Floats = NDArray[np.float64]
 
 
 def runs_chance(residuals: Floats) -> float:

@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from symseek.arrays import Floats
 
 
 @dataclass

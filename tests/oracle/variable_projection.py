@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import scipy.optimize
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from symseek.arrays import Floats
 
 
 class Projected:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from itertools import combinations, product
 
-import numpy as np
-from numpy.typing import NDArray
+from symseek.arrays import Floats
 
 __all__ = ["waves"]
-
-Floats = NDArray[np.float64]
 
 
 def waves(residuals: Floats, X: Floats, weights: Floats) -> list[float]:

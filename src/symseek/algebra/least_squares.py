@@ -10,14 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.programs import Program
 
 __all__ = ["LeastSquares"]
-
-Floats = NDArray[np.float64]
 
 _STEP = 1e-6  # of a constant, for its derivative
 _ROUNDS, _HALVINGS = 12, 6

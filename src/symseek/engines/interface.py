@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arguments import refused, whole
+from symseek.arrays import Floats
 from symseek.errors import InputError, unknown_name
 from symseek.programs import Programs
 from symseek.tokens import Library
@@ -54,7 +55,6 @@ __all__ = [
     "unfitted_constants",
 ]
 
-Floats = NDArray[np.float64]
 Weights = NDArray[np.float32]
 
 # What an engine answers.

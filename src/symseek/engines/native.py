@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek import _native
+from symseek.arrays import Floats
 from symseek.constants import FIT_METHODS, FitConfig, FitStatus
 from symseek.constraints import ConstraintSet
 from symseek.constraints.tables import RuleTables
@@ -55,7 +56,6 @@ __all__ = [
     "simd_variants",
 ]
 
-Floats = NDArray[np.float64]
 Weights = NDArray[np.float32]
 
 CACHE_ENTRIES = 1 << 17  # about 6 MB; a program seen again within a few hundred batches is known

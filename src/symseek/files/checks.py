@@ -8,6 +8,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.data import FEWEST_ROWS, LARGEST
 from symseek.errors import InputError, name_shown
 from symseek.files.source import Source
@@ -21,8 +22,6 @@ __all__ = [
     "refuse_few_rows",
     "refuse_non_finite",
 ]
-
-Floats = NDArray[np.float64]
 
 SHOWN = 40  # characters of a bad cell
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import Delimited
@@ -25,8 +26,6 @@ from symseek.files.tables import open_table
 from symseek.files.texts import text_columns
 
 __all__ = ["Column", "Contents", "read_contents"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.errors import name_shown
 from symseek.files.naming import Hint, hint
 
 __all__ = ["left_out_note", "roles", "with_followed", "with_reasons"]
-
-Floats = NDArray[np.float64]
 
 _LISTED = 12  # columns that a sentence names
 _MANY = 10  # different numbers that are no coincidence

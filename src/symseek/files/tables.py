@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.errors import InputError, name_shown, suggestion
 from symseek.files.checks import (
     nameless,
@@ -54,8 +55,6 @@ __all__ = [
     "read_table",
     "training_table",
 ]
-
-Floats = NDArray[np.float64]
 
 MOST_COLUMNS = 500  # features; a search among more finds nothing in any reasonable time
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symseek.algebra.numbers import neat_numbers
+from symseek.arrays import Floats
 from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.engines.interface import Engine, engine_named
@@ -24,8 +24,6 @@ from symseek.selection.exactness import Digits
 from symseek.tokens import Kind, Library, Token
 
 __all__ = ["AllRows"]
-
-Floats = NDArray[np.float64]
 
 _BLOCK = 1 << 16  # rows evaluated together
 _DIGITS = 9  # of the longest decimal that is kept as it is

@@ -17,9 +17,9 @@ from itertools import cycle, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symseek.algebra.threads import one_blas_thread
+from symseek.arrays import Floats
 from symseek.constraints.forms import paper_constraints
 from symseek.data import Data, Scales
 from symseek.engines.choice import NATIVE, RACED, chosen, fixed
@@ -45,8 +45,6 @@ from symseek.structure.view import View
 from symseek.tokens import Library
 
 __all__ = ["Regression", "simple_programs"]
-
-Floats = NDArray[np.float64]
 
 _LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
 _UNSIMPLIFIED = 3  # times as long as that: what it writes at first

@@ -11,15 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.front import Front
 from symseek.loop import Iteration, Result, Stopped
 from symseek.programs import Programs
 
 __all__ = ["GOES_ON", "found_by", "merged_front", "merged_result"]
-
-Floats = NDArray[np.float64]
 
 GOES_ON = (Stopped.BUDGET, Stopped.TIME, Stopped.EARLY)
 """Ends of a search after which the next seed has its turn."""

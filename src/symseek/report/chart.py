@@ -12,14 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from symseek.arrays import Floats
 from symseek.notation.mathml import escaped
 from symseek.report.text import brief, shortened
 
 __all__ = ["Axis", "Chart", "drawing", "text_width"]
-
-Floats = NDArray[np.float64]
 
 WIDTH, HEIGHT = 672, 432  # of a picture, in pixels, like all lengths here
 SIZE, SMALL, TITLE = 13.0, 12.0, 16.0  # of type

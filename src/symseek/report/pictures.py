@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.report.chart import HEIGHT, LETTER, SMALL, WIDTH, Axis, Chart, drawing, written
 from symseek.report.plots import fits, fronts, style, training, trees
 from symseek.report.text import brief, count, counted, shortened
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["pictures"]
 
-Floats = NDArray[np.float64]
 History = Sequence["Iteration"]
 
 _MANY = 2_000  # rows beyond which points are counted in cells

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.data import Data, Scales
 from symseek.programs import Program
 
 __all__ = ["Digits"]
-
-Floats = NDArray[np.float64]
 
 _EPS = float(np.finfo(np.float64).eps)
 _ARITHMETIC = 1e-14  # of the spread of y: what float64 loses in some tens of operations

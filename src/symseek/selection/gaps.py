@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.programs import Program
 
 __all__ = ["Gap", "Lines", "find_gap", "parts"]
-
-Floats = NDArray[np.float64]
 
 _MOST = 2_000  # lines between rows that are looked at
 _STEPS = 16  # parts of a line

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.algebra.simplify import exponents_held
+from symseek.arrays import Floats
 from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.engines.interface import Engine
@@ -25,7 +26,6 @@ from symseek.rewards import ErrorReward, reward_named
 
 __all__ = ["FOLDS", "blocks", "folds", "held_out_losses", "rows_follow_each_other"]
 
-Floats = NDArray[np.float64]
 Folds = NDArray[np.intp]
 
 FOLDS = 10  # at most

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symseek.algebra.numbers import neat_numbers
+from symseek.arrays import Floats
 from symseek.data import Data, Scales
 from symseek.model import Accuracy, HasAccuracy, loss
 from symseek.programs import Program
@@ -23,8 +23,6 @@ from symseek.selection.noise import Inputs
 from symseek.tokens import Library
 
 __all__ = ["Measure", "fitted_numbers"]
-
-Floats = NDArray[np.float64]
 
 _FEW_DIGITS = 3  # of a decimal that counts as neat
 _LARGEST_NEAT = 200.0

@@ -13,9 +13,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Inputs", "looks_random"]
+from symseek.arrays import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["Inputs", "looks_random"]
 
 _UNLIKELY = 0.01  # a chance, for noise to be taken for something else
 _FEWEST = 8  # rows, with fewer of which nothing can be said of residuals

@@ -28,6 +28,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.engines.interface import Engine
 from symseek.programs import Program
 from symseek.rewards import ErrorReward
@@ -37,8 +38,6 @@ from symseek.selection.measure import Measure, fitted_numbers
 from symseek.selection.residual_tests import f_test, worst_signs
 
 __all__ = ["Choice", "chosen"]
-
-Floats = NDArray[np.float64]
 
 _WAVES = ("sin", "cos", "tan")
 _MOST = 2_000  # rows that formulas are refitted on

@@ -10,9 +10,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["f_test", "runs_test", "sign_test", "worst_signs"]
+from symseek.arrays import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["f_test", "runs_test", "sign_test", "worst_signs"]
 
 _MOST = 2_000  # rows that are looked at
 _TERMS = 500  # of a continued fraction, at most

@@ -9,15 +9,13 @@ of these columns: a mere number, or a formula of some of them, is no reason to n
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.programs import Program
 from symseek.structure.solving import least_squares
 from symseek.structure.view import Column, Part, Product, View
 
 __all__ = ["agrees"]
-
-Floats = NDArray[np.float64]
 
 _ROWS = 100  # looked at
 _STEP = 1e-4  # of a column's spread, for differences

@@ -14,8 +14,8 @@ from itertools import chain as chained
 from itertools import islice, product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.programs import Program
 from symseek.structure.curves import curves
@@ -31,8 +31,6 @@ from symseek.structure.targets import Words, chain, targets
 from symseek.tokens import Library
 
 __all__ = ["exact_candidates", "near_candidates"]
-
-Floats = NDArray[np.float64]
 
 _ROWS = 400  # looked at; each candidate is graded on all afterwards
 _SEPARATED_ROWS = 1_500

@@ -8,15 +8,13 @@ them from afar.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.structure.features import Rates
 from symseek.structure.projection import Candidate
 from symseek.structure.targets import FORMS, Words, chain, defined, power_words
 
 __all__ = ["curves"]
-
-Floats = NDArray[np.float64]
 
 _CURVED = ("exp(s)", "1/(exp(s) - 1)", "exp(s) - 1", "1/(exp(s) + 1)", "tanh(s)", "log(s)")
 _WAVES = ("sin(s)", "cos(s)", "sin(s)**2")

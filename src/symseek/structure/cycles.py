@@ -11,16 +11,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.programs import Program, Programs
 from symseek.structure.solving import least_squares, power_of_two
 from symseek.tokens import Library
 
 __all__ = ["cyclic_programs", "frequencies"]
-
-Floats = NDArray[np.float64]
 
 _FEWEST = 12  # rows: with fewer, some frequency always fits
 _MOST = 2_000  # rows that are looked at

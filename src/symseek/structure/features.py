@@ -14,13 +14,11 @@ from itertools import product as choices
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.structure.targets import Words, chain, powers, quotient
 
 __all__ = ["Family", "families"]
-
-Floats = NDArray[np.float64]
 
 Rates: TypeAlias = dict[tuple[int, int], list[float]]  # by column and power of it, in halves
 

@@ -17,13 +17,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.structure.features import Family
 from symseek.structure.solving import factored, inverses, least_squares, lengths, mean
 from symseek.structure.targets import Target, Words, chain
 
 __all__ = ["Candidate", "exact_sums", "near_sums", "written"]
-
-Floats = NDArray[np.float64]
 
 EXACT = 1e-9  # relative residual of what lies in a span
 ROWS_A_TERM = 2  # at least: as many features as rows give any target

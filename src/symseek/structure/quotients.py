@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.structure.features import Family
 from symseek.structure.projection import ROWS_A_TERM, Candidate, Rows, written
 from symseek.structure.solving import lengths, singular
 from symseek.structure.targets import Target, Words
 
 __all__ = ["quotients"]
-
-Floats = NDArray[np.float64]
 
 _TURNS = 3
 _MOST_FEATURES = 10

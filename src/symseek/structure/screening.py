@@ -22,12 +22,11 @@ import numpy as np
 from numpy.polynomial.legendre import legvander
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.structure.solving import mean
 from symseek.structure.surrogate import Surrogate
 
 __all__ = ["screened"]
-
-Floats = NDArray[np.float64]
 
 _CHANCE = 0.001  # of a false alarm in a whole table
 _DEGREE, _PAIR_DEGREE = 4, 3  # of the polynomials of one column, and of those in products of two

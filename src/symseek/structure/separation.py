@@ -12,16 +12,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.structure.features import Rates
 from symseek.structure.solving import least_squares, mean
 from symseek.structure.surrogate import chebyshev, left_out, products, scaled_places, terms
 from symseek.structure.targets import FORMS, Form, Words, defined, powers, quotient
 
 __all__ = ["Separation", "separations"]
-
-Floats = NDArray[np.float64]
 
 _MOST_TERMS = {1: 30, 2: 91, 3: 84}  # of each of a and b, by the columns that they depend on
 _FORMS = ("s", "1/s", "sqrt(s)", "1/sqrt(s)")

@@ -17,6 +17,8 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
+
 __all__ = [
     "LinAlgError",
     "eigen",
@@ -30,8 +32,6 @@ __all__ = [
     "singular",
     "solved",
 ]
-
-Floats = NDArray[np.float64]
 
 _NEAR_ONE = 0.75  # a length between this and its inverse has 1 as its power of two
 _SAFE = 1e-200  # squares between this and its inverse have lost nothing

@@ -16,11 +16,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.structure.solving import factored, solved
 
 __all__ = ["Surrogate", "chebyshev", "left_out", "products", "scaled_places", "terms"]
-
-Floats = NDArray[np.float64]
 
 _LEFT_OUT = 3  # a third of the rows is predicted, not fitted
 _MOST_TERMS = 450

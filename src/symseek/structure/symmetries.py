@@ -17,6 +17,7 @@ from itertools import combinations, islice
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.structure.screening import screened
 from symseek.structure.solving import eigen, lengths, mean, power_of_two, solved
@@ -24,8 +25,6 @@ from symseek.structure.surrogate import Surrogate, left_out
 from symseek.structure.view import ONE, Part, Sum, View, product
 
 __all__ = ["reduced_view"]
-
-Floats = NDArray[np.float64]
 
 _FEWEST_ROWS = 100
 _FEW_ROWS, _MANY_ROWS = 2_000, 5_000  # looked at first, and where those do not tell enough

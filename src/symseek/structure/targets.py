@@ -13,6 +13,8 @@ from itertools import product as choices
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
+
 __all__ = [
     "FORMS",
     "Form",
@@ -27,7 +29,6 @@ __all__ = [
     "targets",
 ]
 
-Floats = NDArray[np.float64]
 Words = list[str | float]
 
 _SMALLEST = 1e-150  # squares of smaller numbers underflow

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.programs import Program
 from symseek.structure.solving import power_of_two
@@ -22,8 +23,6 @@ from symseek.structure.targets import Words, chain, quotient
 from symseek.tokens import Kind, Library
 
 __all__ = ["ONE", "Column", "Part", "Product", "Sum", "View", "product"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

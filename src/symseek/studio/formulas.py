@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.export import cells_of, export, latex_table
 from symseek.files.limits import MOST_TABLE
@@ -45,8 +45,6 @@ LABELS = {
     "sympy": ("SymPy", "formula_sympy.py"),
     "excel": ("Spreadsheet", "formula_excel.txt"),
 }
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.constraints import ConstraintSet
 from symseek.engines.cuda.device import Array, Device, Kernel, said_in_a_sentence
 from symseek.engines.cuda.rules import DeviceRules
@@ -26,8 +27,6 @@ from symseek.errors import InputError
 from symseek.programs import Programs
 
 __all__ = ["LONGEST", "BreedingKernels", "CudaBreeder", "Memory", "Pool", "breeding_source"]
-
-Floats = NDArray[np.float64]
 
 LONGEST = 256  # tokens of a program: a thread keeps three of them to itself
 _THREADS = 128  # of a block that breeds

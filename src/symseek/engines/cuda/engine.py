@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.constraints import ConstraintSet
 from symseek.constraints.tables import RuleTables
 from symseek.engines.cuda.breeding import LONGEST, BreedingKernels, CudaBreeder
@@ -27,8 +28,6 @@ from symseek.programs import Programs
 from symseek.tokens import Library
 
 __all__ = ["CudaEngine"]
-
-Floats = NDArray[np.float64]
 
 
 class CudaEngine:

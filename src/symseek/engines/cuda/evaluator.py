@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.constants import FitConfig
 from symseek.engines.cuda.device import Array, Device, Kernel, said_in_a_sentence
 from symseek.engines.cuda.fitting import FitKernels
@@ -32,8 +33,6 @@ from symseek.programs import Programs
 from symseek.tokens import Library
 
 __all__ = ["Batch", "CudaEvaluator", "Sums", "evaluation_source"]
-
-Floats = NDArray[np.float64]
 
 FEW_ROWS = 96  # up to here a thread works on one row at a time, beyond on several
 WARP_ROWS = 1024  # below this many rows a warp works on a program, from there on a block

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.engines.cuda.device import Array, Device, said_in_a_sentence
 from symseek.engines.cuda.source import compiled, with_sizes
 from symseek.engines.interface import PAIRS, Pairs
 
 __all__ = ["pair", "pair_source"]
-
-Floats = NDArray[np.float64]
 
 THREADS = 128  # of a block, which works on one program
 _FOUND = 16  # bytes: an error and a candidate

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.engines.cuda.device import Array, Device
 from symseek.errors import InputError
 
 __all__ = ["PART", "RowBlock", "Table"]
-
-Floats = NDArray[np.float64]
 
 PART = 8192  # rows of one sum: what is added in which order follows from the number of rows alone
 SHARE = 0.6  # of the device's free memory that a table may take

@@ -15,13 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.errors import InputError
 
 __all__ = ["CONFIDENCE", "Interval", "bootstrap", "mean", "median", "p_value", "wilson"]
 
-Floats = NDArray[np.float64]
 RunCounts: TypeAlias = Sequence[tuple[int, int]]  # recovered and runs, one pair a benchmark
 
 CONFIDENCE = 0.95

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.lab.paper import statistics
@@ -30,8 +30,6 @@ from symseek.lab.trials.training_curve import POINTS
 from symseek.presets import dsr
 
 __all__ = ["EXPERIMENTS", "on_grid"]
-
-Floats = NDArray[np.float64]
 
 
 def on_grid(record: Record, column: str, grid: Floats) -> Floats:
@@ -214,6 +212,5 @@ DISTRIBUTIONS = Experiment(
     _distributions_specs,
     _distributions,
 )
-
 
 EXPERIMENTS = (CURVES, DISTRIBUTIONS)

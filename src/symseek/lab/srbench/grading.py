@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from symseek.arrays import Floats
 from symseek.lab.problems import Problem
 from symseek.lab.srbench.protocol import Split
 from symseek.lab.srbench.symbolic import told
@@ -25,8 +23,6 @@ from symseek.lab.trials.refit import refitted, relative_error, superfluous
 from symseek.programs import Program
 
 __all__ = ["Grades", "form", "graded", "r2"]
-
-Floats = NDArray[np.float64]
 
 ACCURATE = 0.999  # R2
 NOT_HOPELESS = 0.5  # R2, below which SRBench does not look at the formula

@@ -10,15 +10,13 @@ import zlib
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.lab import problems
 from symseek.lab.problems import Box, Problem
 
 __all__ = ["LEVELS", "NAMES", "Split", "split"]
-
-Floats = NDArray[np.float64]
 
 #: The noise, over the root mean square of the target.
 LEVELS = (0.0, 0.001, 0.01, 0.1)

@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.programs import Program
 from symseek.recovery.child import NoAnswer, ask
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Told", "told"]
 
-Floats = NDArray[np.float64]
 Kind: TypeAlias = Literal["difference", "ratio"]
 Point: TypeAlias = "dict[str, str]"  # variable -> decimal number
 

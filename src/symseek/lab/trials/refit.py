@@ -12,14 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from symseek.arrays import Floats
 
 if TYPE_CHECKING:
     from symseek.programs import Program
 
 __all__ = ["refitted", "relative_error", "superfluous"]
-
-Floats = NDArray[np.float64]
 
 STEPS = 200  # of the fit; it starts near the optimum
 SUPERFLUOUS = 1e-6  # a part that changes the formula by less, over the spread of y, is too much

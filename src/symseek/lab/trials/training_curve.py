@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.front import Entry
 from symseek.loop import Iteration
 from symseek.objectives import Objective, RiskSeeking, Selection
@@ -25,8 +25,6 @@ __all__ = [
     "RewardRecorder",
     "TrainingCurve",
 ]
-
-Floats = NDArray[np.float64]
 
 POINTS = 100  # of a curve
 DISTRIBUTIONS = 10  # how often the distribution of a batch's rewards is kept

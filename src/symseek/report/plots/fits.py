@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.notation.typeset import readable
 from symseek.report.plots import style
@@ -30,8 +31,6 @@ __all__ = [
     "root_mean_square",
     "spanned",
 ]
-
-Floats = NDArray[np.float64]
 
 MANY = 20_000  # rows beyond which points are counted in cells instead of drawn
 _GRID = 1000  # points of a curve

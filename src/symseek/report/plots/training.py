@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.loop import QUANTILES
 from symseek.report.plots import style
@@ -40,8 +40,6 @@ __all__ = [
     "whole",
     "widened",
 ]
-
-Floats = NDArray[np.float64]
 
 GRADED = "expressions graded"
 _NOTHING = "The search recorded no iteration."

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek import errors
-from symseek.errors import InputError
+from symseek.errors import InputError, Kind, Setting
 
 __all__ = [
     "flag",
@@ -46,13 +46,13 @@ def _is_number(value: Any) -> bool:
 
 
 def whole(
-    name: str, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf
+    name: str | Setting, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf
 ) -> int:
     """A whole number within bounds; `wanted` says in words what it must be.
 
-    >>> whole("`rows`", np.int64(3), "a whole number of 1 or more", low=1)
+    >>> whole(Setting("rows"), np.int64(3), "a whole number of 1 or more", low=1)
     3
-    >>> whole("`rows`", "3", "a whole number of 1 or more", low=1)
+    >>> whole(Setting("rows"), "3", "a whole number of 1 or more", low=1)
     Traceback (most recent call last):
     symseek.errors.InputError: `rows` is '3'; it must be a whole number of 1 or more
     """
@@ -62,11 +62,11 @@ def whole(
 
 
 def number(
-    name: str, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf
+    name: str | Setting, value: Any, wanted: str, low: float = -math.inf, high: float = math.inf
 ) -> float:
     """A number within bounds, which nan is not.
 
-    >>> number("`share`", np.float32(0.5), "from 0 to 1", low=0, high=1)
+    >>> number(Setting("share"), np.float32(0.5), "from 0 to 1", low=0, high=1)
     0.5
     """
     if not _is_number(value) or not low <= value <= high:
@@ -74,10 +74,10 @@ def number(
     return value if isinstance(value, int) else float(value)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str | Setting, value: Any) -> bool:
     """True or False.
 
-    >>> flag("`scale`", np.bool_(True))
+    >>> flag(Setting("scale"), np.bool_(True))
     True
     """
     if not isinstance(value, bool | np.bool_):
@@ -85,9 +85,10 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def refused(name: str, value: Any, wanted: str) -> InputError:
+def refused(name: str | Setting, value: Any, wanted: str, kind: Kind | None = None) -> InputError:
     """The error about a value, for the caller to raise."""
-    return InputError(f"{name} is {shown(value)}; it must be {wanted}")
+    text = f" is {shown(value)}; it must be {wanted}"
+    return InputError(name, text, field=name, kind=kind, value=value, wanted=wanted)
 
 
 def shown(value: Any) -> str:
@@ -101,10 +102,10 @@ def shown(value: Any) -> str:
     return errors.shown(value, _SHOWN)
 
 
-def items(name: str, value: Any, wanted: str) -> list[Any]:
+def items(name: str | Setting, value: Any, wanted: str) -> list[Any]:
     """What a list, or anything that can be gone through but text, holds.
 
-    >>> items("`names`", ("x", "y"), "a list of names")
+    >>> items(Setting("names"), ("x", "y"), "a list of names")
     ['x', 'y']
     """
     try:

@@ -109,7 +109,7 @@ def _run(arguments: Sequence[str] | None) -> int:
         say(in_command_line_terms(str(error), options.parser, commands.choices))
         return BAD_INPUT
     except MemoryError:
-        say(in_command_line_terms(OUT_OF_MEMORY, options.parser, commands.choices))
+        say(in_command_line_terms(str(OUT_OF_MEMORY), options.parser, commands.choices))
         return BAD_INPUT
     except KeyboardInterrupt:
         say("stopped by Ctrl-C")

@@ -1,11 +1,19 @@
 """What the package says when it is given something it cannot use.
 
-Bad input raises an `InputError`. Its message is one sentence that names the thing and says what to
-do about it; a misspelt name is answered with the nearest known one.
+Bad input raises an `InputError`. It has a sentence that names the thing and says what to do about
+it, and the same as data: which setting, column or row, its value, and what is wanted instead. A
+misspelt name is answered with the nearest known one.
 
-A message names a parameter in backquotes, as in "choose some with `features`", and the two actions
-that a run folder may need as `fit` and `resume`. The command line shows these as its own options
-and commands (`cli.options.in_command_line_terms`); nothing outside `cli` names an option.
+A sentence is made of parts. Those that each front end calls its own way are no text: a `Setting`
+is a parameter in Python, an option of the command line and a field of the studio's form; an
+`Action` is a method or a command; a path is shown from where the reader is. No code looks for
+words in a sentence.
+
+>>> error = InputError(Setting("max_length"), " is 0; it must be 1 or more", value=0)
+>>> print(error)
+`max_length` is 0; it must be 1 or more
+>>> error.worded(lambda part: "--max-length"), error.field, error.kind, error.value
+('--max-length is 0; it must be 1 or more', 'max_length', 'setting', 0)
 """
 
 from __future__ import annotations
@@ -13,12 +21,22 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any, Literal, TypeAlias, TypeVar
 
 __all__ = [
     "OUT_OF_MEMORY",
     "QUOTED",
+    "Action",
     "InputError",
+    "Kind",
+    "Named",
+    "Part",
+    "Setting",
+    "Text",
+    "Wording",
     "name_shown",
     "printable",
     "sentence",
@@ -42,18 +60,149 @@ _ENDLESS = re.compile(r"\S{500,}")  # no path or command is so long that people 
 _UNPRINTABLE = re.compile(r"[^ -~]")  # that may be, if it is not ASCII
 
 
-OUT_OF_MEMORY = (
-    "there is not enough memory for this table; search fewer rows with `sample_rows`, choose fewer"
-    " columns with `features`, or give fewer rows"
-)
-"""What is said where NumPy or Python has run out of memory."""
+@dataclass(frozen=True)
+class Setting:
+    """A setting or parameter in a sentence."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"`{self.name}`"
+
+
+@dataclass(frozen=True)
+class Action:
+    """What one does next, in a sentence: `fit`, `resume`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"`{self.name}`"
+
+
+Named: TypeAlias = "Setting | Action | PurePath"
+Part: TypeAlias = "str | Setting | Action | PurePath"
+Wording: TypeAlias = Callable[[Named], str]  # what a front end calls it
+
+Kind = Literal["setting", "column", "row", "file", "argument"]
+_Error = TypeVar("_Error", bound="InputError")
+
+
+class Text:
+    """A sentence in parts, for each front end to word.
+
+    >>> print(Text("drop such rows with ", Setting("drop_missing")))
+    drop such rows with `drop_missing`
+    """
+
+    def __init__(self, *parts: Part | Text | InputError) -> None:
+        self.parts = _flat(parts)
+
+    def worded(self, wording: Wording = str) -> str:
+        """The sentence, with the front end's words."""
+        return _worded(self.parts, wording)
+
+    def __str__(self) -> str:
+        return self.worded()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Text) and self.parts == other.parts
+
+    def __hash__(self) -> int:
+        return hash(self.parts)
 
 
 class InputError(ValueError):
-    """Bad input from the caller: the message names it and says what to do."""
+    """Bad input from the caller: a sentence that names it and says what to do, and this as data.
+
+    `field` is what is wrong, and `kind` what that is; `value` is what was given, and `wanted` says
+    in words what it must be. A sentence that begins with a setting or a path is about that; one
+    that quotes another error is about the same as that.
+    """
+
+    field: str | None = None
+    kind: Kind | None = None
+    value: Any = None
+    wanted: str = ""
+
+    def __init__(
+        self,
+        *parts: Part | Text | InputError,
+        field: str | Setting | PurePath | None = None,
+        kind: Kind | None = None,
+        value: Any = None,
+        wanted: str = "",
+    ) -> None:
+        super().__init__(*_flat(parts))
+        if field is None and parts and isinstance(parts[0], (Setting, PurePath)):
+            field = parts[0]
+        if field is None:
+            for inner in parts:
+                if isinstance(inner, InputError):
+                    self.__dict__.update(inner.__dict__)
+            return
+        self.field = field.name if isinstance(field, Setting) else str(field)
+        self.kind = kind or _kind(field)
+        self.value, self.wanted = value, wanted
+
+    def worded(self, wording: Wording = str) -> str:
+        """The sentence, with the front end's words."""
+        return _worded(self.args, wording)
+
+    def renamed(self: _Error, names: Mapping[str, str]) -> _Error:
+        """The same error about settings of other names.
+
+        >>> print(InputError("give ", Setting("seed")).renamed({"seed": "random_state"}))
+        give `random_state`
+        """
+        parts = (
+            Setting(names.get(each.name, each.name)) if isinstance(each, Setting) else each
+            for each in self.args
+        )
+        error = type(self)(*parts)
+        error.__dict__.update(self.__dict__)
+        if self.kind == "setting" and self.field is not None:
+            error.field = names.get(self.field, self.field)
+        return error
 
     def __str__(self) -> str:
-        return sentence(super().__str__())
+        return self.worded()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A value may be anything, also what no other process can be given.
+        plain = self.value is None or isinstance(self.value, (str, int, float))
+        state = {**self.__dict__, "value": self.value if plain else shown(self.value)}
+        return type(self), self.args, state
+
+
+def _kind(field: object) -> Kind:
+    if isinstance(field, Setting):
+        return "setting"
+    return "file" if isinstance(field, PurePath) else "argument"
+
+
+def _flat(parts: Iterable[Part | Text | InputError]) -> tuple[Part, ...]:
+    flat: list[Part] = []
+    for each in parts:
+        if isinstance(each, (Text, InputError)):
+            flat += each.parts if isinstance(each, Text) else each.args
+        else:
+            flat.append(each)
+    return tuple(flat)
+
+
+def _worded(parts: Iterable[Part], wording: Wording) -> str:
+    return sentence("".join(each if isinstance(each, str) else wording(each) for each in parts))
+
+
+OUT_OF_MEMORY = Text(
+    "there is not enough memory for this table; search fewer rows with ",
+    Setting("sample_rows"),
+    ", choose fewer columns with ",
+    Setting("features"),
+    ", or give fewer rows",
+)
+"""What is said where NumPy or Python has run out of memory."""
 
 
 def sentence(text: str) -> str:
@@ -137,10 +286,14 @@ def suggestion(name: object, known: Iterable[str]) -> str:
     return f"known: {listed}" + (", ..." if len(names) > _LISTED else "")
 
 
-def unknown_name(what: str, name: object, known: Iterable[str]) -> InputError:
-    """Build the error for a name that is not among the known ones (the caller raises it).
+def unknown_name(
+    what: str | Setting, name: object, known: Iterable[str], field: str | Setting | None = None
+) -> InputError:
+    """The error about a name that is not among the known ones, for the caller to raise.
 
     >>> print(unknown_name("operator", "sinn", ["sin", "cos"]))
     unknown operator 'sinn'; did you mean 'sin'?
     """
-    return InputError(f"unknown {what} {shown(name)}; {suggestion(name, known)}")
+    meant = suggestion(name, known)
+    text = f" {shown(name)}; {meant}"
+    return InputError("unknown ", what, text, field=field or what, value=name, wanted=meant)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from symseek.constants import FitConfig
-from symseek.errors import unknown_name
+from symseek.errors import Setting, unknown_name
 from symseek.evolution import Evolution
 from symseek.objectives import (
     Objective,
@@ -106,5 +106,5 @@ METHODS: dict[str, Callable[..., SearchConfig]] = {
 def method(name: str, **changes: Any) -> SearchConfig:
     """The settings of a method by its name."""
     if not isinstance(name, str) or name not in METHODS:
-        raise unknown_name("method", name, METHODS)
+        raise unknown_name("method", name, METHODS, Setting("method"))
     return METHODS[name](**changes)

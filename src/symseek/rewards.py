@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from symseek.arguments import refused
 from symseek.arrays import Floats
 from symseek.data import Data
-from symseek.errors import InputError, shown, unknown_name
+from symseek.errors import InputError, Setting, shown, unknown_name
 
 __all__ = [
     "R2",
@@ -180,7 +180,7 @@ def reward_named(reward: str | Reward | Callable[..., NDArray[np.floating]]) -> 
         return reward
     if isinstance(reward, str):
         if reward not in REWARDS:
-            raise unknown_name("reward", reward, REWARDS)
+            raise unknown_name("reward", reward, REWARDS, Setting("reward"))
         return REWARDS[reward]()
     if callable(reward):
         return PredictionReward(reward)

@@ -10,7 +10,7 @@ threads, which must not change the result.
 from __future__ import annotations
 
 from symseek.engines.interface import ENGINES, Engine
-from symseek.errors import unknown_name
+from symseek.errors import Setting, unknown_name
 
 __all__ = [
     "AUTO",
@@ -44,7 +44,7 @@ fewer rows it was not measured, so from there on the GPU is taken.
 def check_engine(name: str) -> None:
     """Refuse a name that is none."""
     if name != AUTO and name not in ENGINES:
-        raise unknown_name("engine", name, [AUTO, *ENGINES])
+        raise unknown_name("engine", name, [AUTO, *ENGINES], Setting("engine"))
 
 
 def may_pay(rows: int, batch: int) -> bool:

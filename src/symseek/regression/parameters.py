@@ -22,7 +22,7 @@ from sklearn.utils._param_validation import (
 
 from symseek.arguments import refused
 from symseek.data import FEWEST_ROWS
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError, Setting, unknown_name
 from symseek.regression.settings import MOST_SEEDS, WANTED, Settings, cores
 from symseek.search import SearchConfig
 
@@ -87,8 +87,7 @@ def settings_of(estimator: Any) -> Settings:
     try:
         return Settings(**given, seed=seed, threads=_threads(estimator.n_jobs))
     except InputError as error:
-        text = str(error).replace("`seed`", "`random_state`").replace("`threads`", "`n_jobs`")
-        raise InputError(text) from None
+        raise error.renamed({"seed": "random_state", "threads": "n_jobs"}) from None
 
 
 def _check(name: str, value: Any) -> None:
@@ -101,15 +100,15 @@ def _check(name: str, value: Any) -> None:
     except (InvalidParameterError, TypeError, ValueError):  # also what cannot be compared or shown
         wrong = True
     if wrong:
-        raise refused(f"`{name}`", value, _WANTED[name])
+        raise refused(Setting(name), value, _WANTED[name])
 
 
 def check_undefined(value: Any) -> None:
     """Refuse another value of `undefined` than the known ones."""
     if not isinstance(value, str):
-        raise refused("`undefined`", value, _WANTED["undefined"])
+        raise refused(Setting("undefined"), value, _WANTED["undefined"])
     if value not in UNDEFINED:
-        raise unknown_name("`undefined`", value, UNDEFINED)
+        raise unknown_name(Setting("undefined"), value, UNDEFINED)
 
 
 def is_seed(state: Any) -> bool:
@@ -126,5 +125,6 @@ def _threads(n_jobs: int | None) -> int:
         return 1
     most = cores()
     if n_jobs == 0 or n_jobs < -most:
-        raise InputError(f"`n_jobs` is {n_jobs}; use a number of threads, or -1 for every core")
+        text = f" is {n_jobs}; use a number of threads, or -1 for every core"
+        raise InputError(Setting("n_jobs"), text, value=n_jobs)
     return int(n_jobs) if n_jobs > 0 else most + 1 + int(n_jobs)

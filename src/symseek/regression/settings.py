@@ -17,7 +17,7 @@ from symseek import presets
 from symseek.arguments import flag, number, refused, shown, whole
 from symseek.data import FEWEST_ROWS
 from symseek.engines.choice import AUTO, check_engine
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError, Setting, unknown_name
 from symseek.rewards import reward_named
 from symseek.search import SearchConfig
 from symseek.selection import rules
@@ -25,7 +25,7 @@ from symseek.tokens import Library, Token
 
 __all__ = ["MOST_SEEDS", "OPERATORS", "WANTED", "Settings", "cores"]
 
-Check = Callable[[str, Any, str], Any]
+Check = Callable[[Setting, Any, str], Any]
 
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
 """What formulas are made of unless something else is asked for."""
@@ -129,7 +129,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, check in _CHECKS.items():
-            value = check(f"`{name}`", getattr(self, name), WANTED[name])
+            value = check(Setting(name), getattr(self, name), WANTED[name])
             object.__setattr__(self, name, value)
         check_engine(self.engine)
         rules.check_rule(self.pick, self.validation > 0)
@@ -173,75 +173,79 @@ class Settings:
 
 
 def _whole(low: float, high: float = math.inf, optional: bool = False) -> Check:
-    def check(name: str, value: Any, wanted: str) -> int | None:
+    def check(name: Setting, value: Any, wanted: str) -> int | None:
         return None if optional and value is None else whole(name, value, wanted, low, high)
 
     return check
 
 
 def _number(low: float, high: float, optional: bool = False) -> Check:
-    def check(name: str, value: Any, wanted: str) -> float | None:
+    def check(name: Setting, value: Any, wanted: str) -> float | None:
         return None if optional and value is None else number(name, value, wanted, low, high)
 
     return check
 
 
-def _flag(name: str, value: Any, wanted: str) -> bool:
+def _flag(name: Setting, value: Any, wanted: str) -> bool:
     return flag(name, value)
 
 
-def _text(name: str, value: Any, wanted: str) -> str:
+def _text(name: Setting, value: Any, wanted: str) -> str:
     if not isinstance(value, str):
         raise refused(name, value, wanted)
     return str(value)
 
 
-def _operators(name: str, value: Any, wanted: str) -> tuple[str | float | Token, ...]:
+def _not_a_list(name: Setting, value: str) -> InputError:
+    text = f" as a list, [{shown(value)}], and not as one text"
+    return InputError("give ", name, text, field=name, value=value, wanted="a list")
+
+
+def _operators(name: Setting, value: Any, wanted: str) -> tuple[str | float | Token, ...]:
     if isinstance(value, str):
-        raise InputError(f"give {name} as a list, [{shown(value)}], and not as one text")
+        raise _not_a_list(name, value)
     if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
         raise refused(name, value, wanted)
     listed = np.atleast_1d(value) if isinstance(value, np.ndarray) else value
     chosen = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
     if not chosen:
-        raise InputError(f"{name} is empty; name some, such as add and mul")
+        raise InputError(name, " is empty; name some, such as add and mul", value=value)
     try:
         library = Library(chosen, ["\0"])  # with a column of no one's name
     except InputError as error:
-        raise InputError(f"{name}: {error}") from None
+        raise InputError(name, ": ", error, value=value) from None
     if not any(library.arities):
-        raise InputError(
-            f"{name} is {shown(value)}, with no operator in it; name some, such as add"
-        )
+        text = f" is {shown(value)}, with no operator in it; name some, such as add"
+        raise InputError(name, text, value=value)
     return chosen
 
 
-def _guesses(name: str, value: Any, wanted: str) -> tuple[str, ...]:
+def _guesses(name: Setting, value: Any, wanted: str) -> tuple[str, ...]:
     if isinstance(value, str):
-        raise InputError(f"give {name} as a list, [{shown(value)}], and not as one text")
+        raise _not_a_list(name, value)
     if not isinstance(value, Iterable) or isinstance(value, bytes | Set | Mapping):
         raise refused(name, value, wanted)
     formulas = tuple(np.atleast_1d(value) if isinstance(value, np.ndarray) else value)
     if not all(isinstance(each, str) for each in formulas):
         raise refused(name, value, wanted)
     if len(formulas) > MOST_GUESSES:
-        raise InputError(f"{name} has {len(formulas)} formulas; give at most {MOST_GUESSES}")
+        text = f" has {len(formulas)} formulas; give at most {MOST_GUESSES}"
+        raise InputError(name, text)
     characters = sum(map(len, formulas))
     if characters > _MOST_CHARACTERS:
-        raise InputError(
-            f"{name} has {characters:,} characters in all; give at most {_MOST_CHARACTERS:,}"
-        )
+        text = f" has {characters:,} characters in all; give at most {_MOST_CHARACTERS:,}"
+        raise InputError(name, text)
     return tuple(map(str, formulas))
 
 
-def _reward(name: str, value: Any, wanted: str) -> Any:
+def _reward(name: Setting, value: Any, wanted: str) -> Any:
     if isinstance(value, type) or not (isinstance(value, str) or callable(value)):
         raise refused(name, value, wanted)
     reward_named(value)
     return value
 
 
-def _config(name: str, value: Any, wanted: str) -> SearchConfig | None:
+def _config(name: Setting, value: Any, wanted: str) -> SearchConfig | None:
     if not isinstance(value, SearchConfig | None):
         raise refused(name, value, wanted)
     return value

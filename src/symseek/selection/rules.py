@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError, Setting, unknown_name
 
 __all__ = ["RULES", "accuracy", "check_rule", "descriptions", "elbow", "validation"]
 
@@ -38,10 +38,14 @@ _SMALL, _LARGE = 1e-300, 1e300  # instead of 0 and infinity, which times 0 are n
 def check_rule(rule: str, validated: bool = True) -> None:
     """Refuse an unknown rule, and one that needs validation rows where there are none."""
     if rule not in RULES:
-        raise unknown_name("pick rule", rule, RULES)
+        raise unknown_name("pick rule", rule, RULES, Setting("pick"))
     if rule == "validation" and not validated:
         raise InputError(
-            "the pick rule 'validation' needs validation rows; set `validation`, such as 0.2"
+            "the pick rule 'validation' needs validation rows; set ",
+            Setting("validation"),
+            ", such as 0.2",
+            field=Setting("pick"),
+            value=rule,
         )
 
 

@@ -150,7 +150,7 @@ class Studio:
 
     async def _out_of_memory(self, request: Request, error: Exception) -> Response:
         """A table that is too large for this machine; the server itself is as it was."""
-        return Answer({"error": OUT_OF_MEMORY}, 507)
+        return Answer({"error": told(OUT_OF_MEMORY, self.workspace.folder)}, 507)
 
     async def _gone(self, request: Request, error: Exception) -> Response:
         """A tab that was closed while it sent something; nobody reads the answer."""

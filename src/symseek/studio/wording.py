@@ -9,13 +9,14 @@ from pathlib import Path
 from symseek.cli.fit import add_fit
 from symseek.cli.options import Parser, in_command_line_terms
 from symseek.cli.resume import add_resume
+from symseek.errors import Text
 
 __all__ = ["told"]
 
 _COMMANDS = ("fit", "show", "predict", "export", "resume")
 
 
-def told(error: BaseException | str, folder: Path, command: str = "fit") -> str:
+def told(error: BaseException | Text | str, folder: Path, command: str = "fit") -> str:
     """The sentence of an error; files in the folder are called by their names alone.
 
     >>> told("/lab/a.csv has no rows; see `drop_missing`", Path("/lab"))

@@ -1,0 +1,76 @@
+"""An error is a sentence for people and fields for code, also in another process."""
+
+import pickle
+from pathlib import Path, PurePath
+
+import pytest
+
+from symseek.arguments import refused, whole
+from symseek.errors import Action, InputError, Setting, Text, unknown_name
+from symseek.regression.settings import Settings
+
+
+def fields_of(error):
+    return error.field, error.kind, error.value, error.wanted
+
+
+def test_a_refused_setting_has_its_fields():
+    with pytest.raises(InputError) as caught:
+        Settings(max_length=0)
+    assert fields_of(caught.value) == (
+        "max_length",
+        "setting",
+        0,
+        "a whole number from 1 to 1000",
+    )
+    assert str(caught.value) == "`max_length` is 0; it must be a whole number from 1 to 1000"
+
+
+def test_an_error_that_quotes_another_is_about_the_same():
+    inner = unknown_name("operator", "sinn", ["sin"])
+    assert fields_of(InputError("line 3: ", inner)) == fields_of(inner)
+    outer = InputError(Setting("operators"), ": ", inner)
+    assert (outer.field, outer.kind) == ("operators", "setting")
+    assert str(outer) == "`operators`: unknown operator 'sinn'; did you mean 'sin'?"
+
+
+def test_a_front_end_words_settings_actions_and_paths_itself():
+    text = Text("choose ", Setting("features"), " or ", Action("resume"), " ", Path("/lab/a.csv"))
+    words = {Setting: "--features", Action: "symseek resume"}
+
+    def wording(part):
+        return part.name if isinstance(part, PurePath) else words[type(part)]
+
+    assert text.worded(wording) == "choose --features or symseek resume a.csv"
+    assert str(text) == "choose `features` or `resume` /lab/a.csv"
+
+
+def test_text_of_a_user_is_never_taken_for_a_setting():
+    error = InputError("column '`seed`' is not a number; choose ", Setting("seed"))
+    renamed = error.renamed({"seed": "random_state"})
+    assert str(renamed) == "column '`seed`' is not a number; choose `random_state`"
+
+
+def test_a_renamed_error_keeps_its_fields():
+    error = refused(Setting("seed"), -1, "a whole number").renamed({"seed": "random_state"})
+    assert fields_of(error) == ("random_state", "setting", -1, "a whole number")
+
+
+@pytest.mark.parametrize("value", [3, "x", None])
+def test_another_process_gets_the_fields(value):
+    error = refused(Setting("seed"), value, "a whole number")
+    got = pickle.loads(pickle.dumps(error))
+    assert fields_of(got) == ("seed", "setting", value, "a whole number")
+    assert str(got) == str(error)
+
+
+def test_another_process_gets_what_it_cannot_have_as_text():
+    error = refused(Setting("seed"), lambda: 0, "a whole number")
+    assert pickle.loads(pickle.dumps(error)).value.startswith("<function ")
+
+
+def test_a_plain_sentence_has_no_fields():
+    assert fields_of(InputError("there is no target")) == (None, None, None, "")
+    with pytest.raises(InputError) as caught:
+        whole("rows", "3", "a whole number")
+    assert fields_of(caught.value) == ("rows", "argument", "3", "a whole number")

@@ -23,8 +23,8 @@ from symseek.lab.trials.judge import judged
 from symseek.loop import Iteration
 from symseek.model import full_library
 from symseek.notation.printing import infix
-from symseek.report.text import can_redraw
 from symseek.runs.folder import RunFolder
+from symseek.text import can_redraw
 from symseek.tokens import short_number
 
 HERE = Path(__file__).parent

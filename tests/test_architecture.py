@@ -132,6 +132,30 @@ def test_no_module_imports_itself_through_others() -> None:
     assert circular(imports) == set()
 
 
+def folders(imports: Imports) -> dict[str, set[str]]:
+    """What the folders of the package, and the modules beside them, import of each other."""
+    found: dict[str, set[str]] = {}
+    for name, others in imports.items():
+        found.setdefault(_folder(name), set()).update(map(_folder, others))
+    return {name: others - {name} for name, others in found.items()}
+
+
+def _folder(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+def test_modules_are_taken_together_by_folder() -> None:
+    imports = {"p.a.b": {"p.a.c", "p.d"}, "p.a.c": set[str](), "p.d": {"p.e.f"}, "p.e.f": {"p.a.c"}}
+    assert folders(imports) == {"p.a": {"p.d"}, "p.d": {"p.e"}, "p.e": {"p.a"}}
+    assert circular(folders(imports)) == {"p.a", "p.d", "p.e"}
+
+
+def test_no_folder_imports_itself_through_others() -> None:
+    tied = folders(package_imports())
+    assert len(tied) > 20
+    assert circular(tied) == set()
+
+
 def test_only_engines_import_native_code() -> None:
     tied = {name for name, others in package_imports().items() if others & NATIVE}
     assert {name for name in tied if not name.startswith("symseek.engines")} == set()

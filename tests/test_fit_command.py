@@ -16,7 +16,8 @@ import pytest
 
 from run_helpers import Answer, answer, write_table
 from symseek import Program
-from symseek.model import Formula, Layout, Model, full_library
+from symseek.columns import Layout
+from symseek.model import Formula, Model, full_library
 from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest, RunFolder
 

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symseek import Evolution, SymbolicRegressor, loop, presets
+from symseek import Evolution, SymbolicRegressor, display, loop, presets
 from symseek.algebra.threads import one_blas_thread
 from symseek.data import Data
 from symseek.files.tables import read_table
 from symseek.loop import Stopped
 from symseek.model import Accuracy, full_library
 from symseek.programs import Program
-from symseek.regression import progress, regression
+from symseek.regression import regression
 from symseek.regression.all_rows import AllRows
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
@@ -221,11 +221,11 @@ def test_the_first_formulas_are_there_before_structure_is_looked_for() -> None:
 
 
 def test_the_first_line_of_a_large_table_is_shown_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_LARGE", 100)
+    monkeypatch.setattr(display, "_LARGE", 100)
     X = np.random.default_rng(0).uniform(1, 3, (200, 2))
     found, out = fit(X, X[:, 0] + 0.1 * np.sin(9 * X[:, 1])), io.StringIO()
     lines: list[str] = []
-    progress.run_with_progress(found, out, lambda now: lines.append(out.getvalue()) or True)
+    display.run_with_progress(found, out, lambda now: lines.append(out.getvalue()) or True)
     assert "R2 0.9" in lines[0]
 
 

@@ -38,10 +38,10 @@ from symseek.many.forms import Form, common_forms, form_of
 from symseek.many.groups import split_file
 from symseek.many.line import UNDONE, Line, Picture
 from symseek.many.progress import ManyProgress
+from symseek.many.summary import summary_csv, summary_html, summary_text
 from symseek.many.tables import file_tables, files_named, folder_names, is_safe, safe_name
 from symseek.model import full_library
 from symseek.regression.settings import Settings
-from symseek.report.summary import summary_csv, summary_html, summary_text
 from symseek.runs.folder import FitRequest, RunFolder
 from symseek.runs.regressions import make_regression
 

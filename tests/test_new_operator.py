@@ -25,6 +25,7 @@ from oracle.evaluate import evaluate
 from symseek import Library, Program, Programs, Search, SearchConfig, Token
 from symseek.algebra.rounding import rounded
 from symseek.algebra.simplify import reductions, rescaled, simplified
+from symseek.algebra.typeset import latex_line, tidied
 from symseek.engines.native import operations
 from symseek.errors import InputError
 from symseek.export import (
@@ -42,7 +43,6 @@ from symseek.export import (
 )
 from symseek.model import Formula, Model, full_library
 from symseek.notation.mathml import mathml
-from symseek.notation.typeset import latex_line, tidied
 from symseek.operators.record import Forms
 from symseek.recovery.equivalence import equivalent
 from symseek.recovery.precise import Precise

@@ -27,16 +27,16 @@ from run_helpers import (
     request,
     search,
 )
+from symseek import display
 from symseek.cli.settings import fit_command, option_words
+from symseek.display import SearchProgress, run_with_progress
 from symseek.files.regular import write_regular
-from symseek.regression import progress
-from symseek.regression.progress import SearchProgress, run_with_progress
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
-from symseek.report.text import clock
 from symseek.runs import live, recorder
 from symseek.runs.folder import FitRequest, RunFolder
 from symseek.structure.proposals import Proposals
+from symseek.text import clock
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -227,8 +227,8 @@ class Terminal(io.StringIO):
 
 
 def test_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "_LINE", 0.0)
-    monkeypatch.setattr(progress, "_SHARE", 0)
+    monkeypatch.setattr(display, "_LINE", 0.0)
+    monkeypatch.setattr(display, "_SHARE", 0)
     out = io.StringIO()
     iterations: list[int] = []
     run_with_progress(search(), out, lambda now: iterations.append(now.iteration))
@@ -250,8 +250,8 @@ def test_no_line_before_it_is_due() -> None:
 def test_a_terminal_gets_a_live_display(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(progress, "_REDRAW", 0.0)
-    monkeypatch.setattr(progress, "_SHARE", 0)
+    monkeypatch.setattr(display, "_REDRAW", 0.0)
+    monkeypatch.setattr(display, "_SHARE", 0)
     out = Terminal()
     run_with_progress(search(), out)
     shown = out.getvalue()
@@ -266,8 +266,8 @@ def test_a_terminal_gets_a_live_display(monkeypatch: pytest.MonkeyPatch) -> None
 def test_showing_takes_a_small_part_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    assert progress._next_time(100.0, 0.5) == 100.5
-    assert progress._next_time(98.0, 0.5) == 118.0
+    assert display._next_time(100.0, 0.5) == 100.5
+    assert display._next_time(98.0, 0.5) == 118.0
 
 
 def test_a_callback_may_end_a_search_with_progress() -> None:
@@ -334,15 +334,15 @@ def test_the_live_displays_say_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hunt().structure is None  # nothing has been looked for
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
-    monkeypatch.setattr(progress, "_REDRAW", 0.0)
-    monkeypatch.setattr(progress, "_SHARE", 0)
+    monkeypatch.setattr(display, "_REDRAW", 0.0)
+    monkeypatch.setattr(display, "_SHARE", 0)
     out = Terminal()
     run_with_progress(hunt(), out)
     assert SAYS in out.getvalue()
 
     shown: list[str] = []
-    monkeypatch.setattr(progress, "_in_notebook", lambda: True)
-    monkeypatch.setattr(progress._NotebookDisplay, "_show", lambda self, html: shown.append(html))
+    monkeypatch.setattr(display, "_in_notebook", lambda: True)
+    monkeypatch.setattr(display._NotebookDisplay, "_show", lambda self, html: shown.append(html))
     run_with_progress(hunt(), io.StringIO())
     assert f"<div>{SAYS}</div>" in shown[1]  # the first has the simplest formulas alone
 

@@ -12,10 +12,11 @@ import pytest
 from run_helpers import answer
 from spreadsheet import Sheet, letters
 from symseek import InputError, Program, SymbolicRegressor
+from symseek.columns import Layout
 from symseek.export import cells_of, to_excel, to_numpy
 from symseek.files.heading import Heading
 from symseek.files.tables import read_table
-from symseek.model import Formula, Layout, Model, full_library
+from symseek.model import Formula, Model, full_library
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest, RunFolder

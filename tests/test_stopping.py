@@ -15,10 +15,10 @@ import pytest
 from run_helpers import Capture, answer
 from symseek import Library, Search, SearchConfig, Stopped, SymbolicRegressor
 from symseek.arrays import Floats
+from symseek.display import SearchProgress
 from symseek.jobs.spec import Spec
 from symseek.lab.gpu.limits import why_not
 from symseek.lab.srbench.execute import METHOD, settings_of
-from symseek.regression.progress import SearchProgress
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.runs.recorder import how_far

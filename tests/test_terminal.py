@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from run_helpers import Capture, answer, write_table
 from symseek import InputError, Program
 from symseek.cli.options import shell_words, whole
+from symseek.display import front_table
 from symseek.errors import printable, sentence
 from symseek.files.tables import read_table
 from symseek.model import Formula, Model, full_library
-from symseek.regression.progress import front_table
 from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest, RunFolder
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from strategies import any_program, programs
 from symseek import Library, Program
+from symseek.algebra.typeset import latex_line, readable, tidied
 from symseek.model import Formula, full_library
-from symseek.notation.typeset import latex_line, readable, tidied
 from symseek.tokens import Kind
 
 FULL = full_library(["x", "y"])

@@ -8,8 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from strategies import programs
+from symseek.algebra.upright import upright
 from symseek.model import full_library
-from symseek.notation.upright import upright
 from symseek.programs import Program
 from symseek.tokens import Library
 

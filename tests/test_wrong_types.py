@@ -33,8 +33,8 @@ from symseek import (
 )
 from symseek.data import Data
 from symseek.model import Accuracy, Formula, Model, full_library
-from symseek.report.text import r2_text
 from symseek.rewards import R2
+from symseek.text import r2_text
 
 LIBRARY = Library(["add", "mul", "sin", "const"], ["x"])
 PROGRAM = Program.parse("x + 1.5", LIBRARY)

@@ -10,7 +10,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from symseek.cli import export, fit, predict, resume, show, studio
+from symseek.cli import export, fit, predict, resume, show
 from symseek.cli.options import (
     BAD_INPUT,
     FAILED,
@@ -24,6 +24,7 @@ from symseek.cli.options import (
 from symseek.cli.output import Output, kept_output, open_closed
 from symseek.errors import OUT_OF_MEMORY, InputError, shown, suggestion
 from symseek.lab.commands import bench, paper, srbench
+from symseek.studio.command import add_studio
 from symseek.version import __version__
 
 __all__ = ["main", "parse_seeds"]
@@ -35,7 +36,7 @@ COMMANDS: tuple[Callable[[Commands], None], ...] = (
     predict.add_predict,
     export.add_export,
     resume.add_resume,
-    studio.add_studio,
+    add_studio,
     bench.add_bench,
     bench.add_problems,
     paper.add_paper,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.arguments import whole
+from symseek.columns import Layout
 from symseek.data import Data
 from symseek.errors import InputError, printable, shown, unknown_name
 from symseek.files.records import Record, plain_text
@@ -26,7 +27,7 @@ from symseek.tokens import MAX_ARITY, OPERATORS, RESERVED, Kind, Library, Token,
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Accuracy", "Formula", "Layout", "Model", "full_library", "loss"]
+__all__ = ["Accuracy", "Formula", "Model", "full_library", "loss"]
 
 _CLOSE = 1e-6  # an NRMSE that reads like no error at all
 _ROUNDING = 1e-6  # of the R2 of a mean with few digits
@@ -129,27 +130,6 @@ class Formula:
         from symseek.algebra.forms import text
 
         return text(self.form(style), exact=self.nrmse <= _NEARLY_EXACT)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where the features are in the table that they came from, as a spreadsheet shows it.
-
-    >>> Layout((2, 3)).first_row
-    2
-    """
-
-    columns: tuple[int, ...]  # of each feature, from 0
-    first_row: int = 2  # that has numbers, counted from 1
-
-    def __post_init__(self) -> None:
-        whole = all(type(each) is int for each in (*self.columns, self.first_row))
-        if not whole or min(self.columns, default=0) < 0 or self.first_row < 1:
-            raise InputError(f"{self} is no layout; give columns from 0 and a row from 1")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {"columns": list(self.columns), "first_row": self.first_row}
 
 
 @dataclass(frozen=True)

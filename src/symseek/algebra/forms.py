@@ -44,8 +44,8 @@ from symseek.algebra.normal_form import (
 from symseek.algebra.numbers import neat_numbers
 from symseek.algebra.precision import agree, measured
 from symseek.algebra.reading import Reading, whole_base
+from symseek.algebra.upright import upright
 from symseek.errors import unknown_name
-from symseek.notation.upright import upright
 from symseek.operators.table import POWERS
 from symseek.programs import Program
 from symseek.tokens import Library, short_number

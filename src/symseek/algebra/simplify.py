@@ -24,8 +24,8 @@ from symseek.algebra.periodic import lowest, without_minus
 from symseek.algebra.precision import Rows, agree, measured
 from symseek.algebra.reductions import reductions
 from symseek.algebra.rewriting import Rewriter
+from symseek.algebra.typeset import ALL_DIGITS, tidied
 from symseek.algebra.writing import Writer
-from symseek.notation.typeset import ALL_DIGITS, tidied
 from symseek.programs import Program, Programs
 from symseek.tokens import Kind, Library, Token
 

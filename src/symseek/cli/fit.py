@@ -163,9 +163,9 @@ def search(
 
     One command repeats a run that had the same budget from its beginning on.
     """
+    from symseek.display import run_with_progress
     from symseek.engines.choice import NATIVE
     from symseek.loop import Stopped
-    from symseek.regression.progress import run_with_progress
     from symseek.runs.regressions import known_of
 
     recorder = run.recorder(regression)

@@ -131,7 +131,7 @@ def resume_many(options: argparse.Namespace) -> int:
 def show_many(path: Path) -> int:
     """Print the summary of a folder of fits."""
     from symseek.many.folder import ManyFolder
-    from symseek.report.summary import summary_text
+    from symseek.many.summary import summary_text
 
     folder = ManyFolder.open(path)
     show(summary_text(folder.lines(), folder.noun))
@@ -197,7 +197,7 @@ def _run(folder: ManyFolder, options: argparse.Namespace, workers: Workers) -> i
 
 def _summarise(folder: ManyFolder, lines: list[Line], options: argparse.Namespace) -> None:
     """Write the summary, and print it."""
-    from symseek.report.summary import summary_text
+    from symseek.many.summary import summary_text
 
     lines = [replace(line, error=_in_words(line.error, options)) for line in lines]
     files = folder.write_summary(lines)

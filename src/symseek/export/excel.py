@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+from symseek.columns import Layout
 from symseek.errors import InputError, unknown_name
 from symseek.export.tree import checked
 from symseek.export.writer import Language, literal, write
-from symseek.model import Layout, Model
+from symseek.model import Model
 from symseek.notation.brackets import ATOM, Piece, Style
 from symseek.programs import Program
 from symseek.tokens import number_name

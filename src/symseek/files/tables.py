@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arrays import Floats
+from symseek.columns import Layout
 from symseek.errors import InputError, name_shown, suggestion
 from symseek.files.checks import (
     nameless,
@@ -36,7 +37,6 @@ from symseek.files.parquet import Parquet
 from symseek.files.roles import left_out_note, roles, with_followed
 from symseek.files.source import Source
 from symseek.files.texts import text_columns
-from symseek.model import Layout
 from symseek.tokens import RESERVED
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from symseek.jobs.record import VERDICTS, Record, Snapshot
 from symseek.jobs.runner import Listener, Outcome
 from symseek.jobs.spec import Spec
 from symseek.jobs.store import Counts, Store
-from symseek.report.text import can_redraw, clock
+from symseek.text import can_redraw, clock
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -276,7 +276,7 @@ class ManyFolder:
 
     def write_summary(self, lines: list[Line]) -> list[Path]:
         """Write summary.csv and summary.html."""
-        from symseek.report.summary import summary_csv, summary_html
+        from symseek.many.summary import summary_csv, summary_html
 
         about = {"target": self.request.target, **({} if self.by is None else {"by": self.by})}
         usual = Settings().to_dict()

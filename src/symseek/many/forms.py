@@ -30,8 +30,8 @@ from symseek.algebra.normal_form import (
     scaled,
     undone,
 )
+from symseek.algebra.typeset import tidied
 from symseek.algebra.writing import Writer
-from symseek.notation.typeset import tidied
 from symseek.programs import Program
 from symseek.tokens import RESERVED, Kind, Library, number_name
 

@@ -15,7 +15,7 @@ from symseek.jobs.progress import Progress
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.jobs.store import Store
-from symseek.report.text import clock, counted, shortened
+from symseek.text import clock, counted, shortened
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -25,12 +25,12 @@ from symseek.files.limits import MOST_TABLE
 from symseek.many.folder import ManyFolder, Workers, nothing_left
 from symseek.many.groups import TABLES, split_file, split_rows, written_table
 from symseek.many.line import Line
+from symseek.many.summary import forms_of, summary_text, why_stopped
 from symseek.many.tables import Table, file_tables, files_named, folder_names
 from symseek.model import Model
 from symseek.regression.settings import Settings
-from symseek.report.summary import forms_of, summary_text, why_stopped
-from symseek.report.text import counted
 from symseek.runs.folder import FitRequest
+from symseek.text import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame

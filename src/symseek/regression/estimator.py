@@ -248,7 +248,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             if results and results[-1].stopped is Stopped.INTERRUPTED:
                 results.append(replace(regression.run(lambda _: True), stopped=Stopped.INTERRUPTED))
             elif self.verbose:
-                from symseek.regression.progress import run_with_progress
+                from symseek.display import run_with_progress
 
                 results.append(run_with_progress(regression))
             else:

@@ -20,13 +20,14 @@ import numpy as np
 
 from symseek.algebra.threads import one_blas_thread
 from symseek.arrays import Floats
+from symseek.columns import Layout
 from symseek.constraints.forms import paper_constraints
 from symseek.data import Data, Scales
 from symseek.engines.choice import NATIVE, RACED, chosen, fixed
 from symseek.engines.faults import faults_told
 from symseek.engines.interface import Engine, engine_named
 from symseek.loop import Iteration, NoProposals, Result, Stopped
-from symseek.model import Formula, Layout, Model, full_library
+from symseek.model import Formula, Model, full_library
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
 from symseek.regression.all_rows import AllRows

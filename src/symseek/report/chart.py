@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from symseek.arrays import Floats
 from symseek.notation.mathml import escaped
-from symseek.report.text import brief, shortened
+from symseek.text import brief, shortened
 
 __all__ = ["Axis", "Chart", "drawing", "text_width"]
 

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from symseek.algebra.typeset import readable
 from symseek.errors import InputError
 from symseek.files.atomic import write_whole
 from symseek.loop import Iteration
 from symseek.model import Model
 from symseek.notation.mathml import escaped, mathml
-from symseek.notation.typeset import readable
 from symseek.report.page import document
 from symseek.report.pictures import pictures
-from symseek.report.text import brief, counted, r2_text
+from symseek.text import brief, counted, r2_text
 from symseek.version import __version__
 
 __all__ = ["html", "report", "table_html"]

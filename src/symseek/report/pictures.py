@@ -14,7 +14,7 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.report.chart import HEIGHT, LETTER, SMALL, WIDTH, Axis, Chart, drawing, written
 from symseek.report.plots import fits, fronts, style, training, trees
-from symseek.report.text import brief, count, counted, shortened
+from symseek.text import brief, count, counted, shortened
 
 if TYPE_CHECKING:
     from symseek.loop import Iteration

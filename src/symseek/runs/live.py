@@ -15,12 +15,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from symseek.display import SearchProgress
 from symseek.files.regular import write_regular
 from symseek.front import Entry
 from symseek.loop import Iteration, Result
 from symseek.model import Accuracy, Model
 from symseek.programs import Program
-from symseek.regression.progress import SearchProgress
 from symseek.regression.regression import Regression
 from symseek.runs.progress import read_discoveries
 from symseek.search import Search

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from symseek.algebra.typeset import readable
 from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.export import cells_of, export, latex_table
@@ -19,7 +20,6 @@ from symseek.files.predictions import predictions
 from symseek.files.regular import write_regular
 from symseek.files.tables import TrainingTable, training_table
 from symseek.model import Formula, Model
-from symseek.notation.typeset import readable
 from symseek.programs import Program
 from symseek.runs.folder import RunFolder
 from symseek.runs.recorder import front_text

@@ -8,13 +8,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from symseek.algebra.typeset import readable, tidied
 from symseek.cli.settings import fit_command
 from symseek.errors import InputError
 from symseek.files.records import parse_json
 from symseek.files.regular import read_regular
 from symseek.model import Formula, Model
 from symseek.notation.mathml import mathml
-from symseek.notation.typeset import readable, tidied
 from symseek.programs import Program
 from symseek.runs.folder import MOST_FRONT, FitRequest, RunFolder
 from symseek.runs.live import DISCOVERIES, PROGRESS_FILE

@@ -16,7 +16,7 @@ from symseek.lab import problems
 from symseek.lab.bench.specs import command
 from symseek.lab.bench.summary import summarise, write_json
 from symseek.lab.bench.tables import error_text, tables
-from symseek.report.text import text_table
+from symseek.text import text_table
 
 __all__ = ["BenchProgress", "run_line"]
 

@@ -100,7 +100,7 @@ def _without_empty_columns(rows: list[Row]) -> list[Row]:
 def side_by_side(by_method: dict[str, list[Row]]) -> list[Row]:
     """One table of several methods' own, their names above; a dash where one has no such row.
 
-    >>> from symseek.report.text import text_table
+    >>> from symseek.text import text_table
     >>> fast = [("problem", "recovery", "rate"), ("A", "90%", "5/s"), ("B", "70%", "4/s")]
     >>> slow = [("problem", "recovery", "rate"), ("A", "100%", "1/s")]
     >>> print(*text_table(side_by_side({"fast": fast, "slow": slow})), sep="\\n")

@@ -22,7 +22,7 @@ from symseek.cli.options import (
     say,
     share,
 )
-from symseek.report.text import can_redraw, text_table
+from symseek.text import can_redraw, text_table
 
 if TYPE_CHECKING:
     from symseek.lab import Outcome

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from symseek.algebra.typeset import readable
 from symseek.arrays import Floats
 from symseek.errors import InputError
-from symseek.notation.typeset import readable
 from symseek.report.plots import style
 from symseek.report.plots.labels import formula_text
 

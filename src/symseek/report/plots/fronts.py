@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.notation.typeset import readable
+from symseek.algebra.typeset import readable
 from symseek.report.plots import style
 from symseek.report.plots.labels import Place, Places, formula_text
 

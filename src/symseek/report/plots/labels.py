@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.notation.typeset import latex_line
+from symseek.algebra.typeset import latex_line
 from symseek.programs import Program
 from symseek.report.plots import style
 

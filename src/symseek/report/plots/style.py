@@ -10,7 +10,7 @@ import io
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
-from symseek.report.text import brief, count, counted, r2_text, shortened
+from symseek.text import brief, count, counted, r2_text, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

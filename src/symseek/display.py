@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from symseek.errors import printable
 from symseek.loop import Iteration, Result
-from symseek.model import Model
-from symseek.regression.regression import Regression
-from symseek.report.text import can_redraw, clock
+from symseek.text import can_redraw, clock
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
+
+    from symseek.model import Model
+    from symseek.regression.regression import Regression
 
 __all__ = ["run_with_progress"]
 

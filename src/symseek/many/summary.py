@@ -12,16 +12,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from symseek.algebra.typeset import tidied
 from symseek.errors import InputError, printable
 from symseek.loop import Stopped
 from symseek.many.forms import Common, common_forms
 from symseek.many.line import UNDONE
+from symseek.many.summary_page import SCRIPT, STYLE
 from symseek.notation.mathml import escaped, mathml
-from symseek.notation.typeset import tidied
 from symseek.programs import Program
 from symseek.report.page import document
-from symseek.report.summary_page import SCRIPT, STYLE
-from symseek.report.text import (
+from symseek.text import (
     brief,
     counted,
     padded,

@@ -1,0 +1,31 @@
+"""The columns of a table, and where they are in its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from symseek.errors import InputError
+
+__all__ = ["Layout"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the features are in the table that they came from, as a spreadsheet shows it.
+
+    >>> Layout((2, 3)).first_row
+    2
+    """
+
+    columns: tuple[int, ...]  # of each feature, from 0
+    first_row: int = 2  # that has numbers, counted from 1
+
+    def __post_init__(self) -> None:
+        whole = all(type(each) is int for each in (*self.columns, self.first_row))
+        if not whole or min(self.columns, default=0) < 0 or self.first_row < 1:
+            raise InputError(f"{self} is no layout; give columns from 0 and a row from 1")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {"columns": list(self.columns), "first_row": self.first_row}

@@ -14,9 +14,9 @@ from symseek.arrays import Floats
 from symseek.data import Data, Scales
 from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
-from symseek.regression import noise
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
+from symseek.selection import noise
 from symseek.selection.exactness import Digits
 from symseek.selection.noise import looks_random
 

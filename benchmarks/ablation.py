@@ -72,7 +72,7 @@ def part_of_evolution(**changes: Any) -> Variant:
     return Variant(changes=tuple(changes.items()), structure=False, against="evolution + learning")
 
 
-NO_EVOLUTION = (("evolution", None), ("fresh", 0.0))
+NO_EVOLUTION = (("evolution", None), ("untrained_share", 0.0))
 NO_LEARNING = (("learning_rate", 0.0),)
 # The least that a search may sample and breed: two programs and their child.
 LEAST = (("batch_size", 2), ("evolution", Evolution(generations=1, pairing=0)), *NO_LEARNING)
@@ -91,8 +91,8 @@ PARTS = {
     "full, uniform start": Variant(changes=UNIFORM),
 }
 PARTS_OF_EVOLUTION = {
-    "every other batch fresh": part_of_evolution(fresh=0.5),
-    "no fresh batches": part_of_evolution(fresh=0.0),
+    "every other batch fresh": part_of_evolution(untrained_share=0.5),
+    "no fresh batches": part_of_evolution(untrained_share=0.0),
     "no recombination": part_of_evolution(evolution=Evolution(pairing=0)),
     "no elite": part_of_evolution(evolution=Evolution(elite=0)),
     "no crossover": part_of_evolution(evolution=Evolution(crossover=0.0, mutation=1.0)),

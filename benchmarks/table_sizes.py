@@ -124,7 +124,7 @@ def measure(path: Path, law: str, seconds: float) -> dict[str, float | bool | No
     import pyarrow.parquet  # noqa: F401  (its own memory is not that of the table)
 
     from symseek.files.tables import read_table
-    from symseek.loop import Tally
+    from symseek.loop import StepContext
     from symseek.regression.regression import Regression
     from symseek.regression.settings import Settings
 
@@ -133,9 +133,9 @@ def measure(path: Path, law: str, seconds: float) -> dict[str, float | bool | No
     read, clock = time.process_time(), time.perf_counter()
     known: dict[str, float] = {}
     test, truth = (None, None) if law == FLIGHTS else clean(law)
-    grade = Tally.grade
+    grade = StepContext.grade
 
-    def graded(self: Tally, *arguments: object, **options: object) -> object:
+    def graded(self: StepContext, *arguments: object, **options: object) -> object:
         front = self.front
         result = grade(self, *arguments, **options)  # type: ignore[arg-type]
         best = self.front.best
@@ -147,7 +147,7 @@ def measure(path: Path, law: str, seconds: float) -> dict[str, float | bool | No
 
     regression = Regression(data.X, data.y, data.features, Settings(max_seconds=seconds))
     scales, scale = regression.scales.inputs, regression.scales.target
-    Tally.grade = graded  # type: ignore[method-assign, assignment]
+    StepContext.grade = graded  # type: ignore[method-assign, assignment]
 
     def first() -> None:
         regression.model(final=False)

@@ -57,7 +57,7 @@ CONFIGS: dict[str, SearchConfig] = {
     "dsr": presets.dsr(**SIZE, max_expressions=850),
     "pqt": presets.pqt(**SIZE, max_expressions=850),
     "vpg": presets.vpg(**SIZE, max_expressions=850),
-    "fresh": presets.dsr(**SIZE, max_expressions=850, fresh=0.5),
+    "untrained": presets.dsr(**SIZE, max_expressions=850, untrained_share=0.5),
     "hybrid": presets.hybrid(**SIZE, max_expressions=3_300, evolution=SMALL),
     "evolution": presets.evolution(
         **SIZE, max_expressions=3_300, evolution=replace(SMALL, pairing=0, continues=True)
@@ -356,8 +356,8 @@ def edited(
 
 
 def test_another_format_is_refused(victim: Victim) -> None:
-    newer = edited(victim.data, lambda record, _: record.update(format=3, symseek="9.9"))
-    said = "by symseek 9.9, has format 3, and this version reads format 2"
+    newer = edited(victim.data, lambda record, _: record.update(format=4, symseek="9.9"))
+    said = "by symseek 9.9, has format 4, and this version reads format 3"
     assert said in victim.refuses(newer)
 
 

@@ -132,7 +132,7 @@ CASES: dict[str, tuple[tuple[str, str], SearchConfig]] = {
         ("Nguyen-5", "Nguyen-7"),
         config(evolution=Evolution(generations=3, pairing=1, pairs=80, elite=5), batch=20),
     ),
-    "always fresh": (("Nguyen-5", "Nguyen-7"), config(fresh=0.9)),
+    "untrained": (("Nguyen-5", "Nguyen-7"), config(untrained_share=0.9)),
     "vanilla": (("Nguyen-5", "Nguyen-7"), config(objective=VanillaPolicyGradient())),
     "queue": (("Nguyen-5", "Nguyen-7"), config(objective=WholeQueue(5))),
     "wide": (("Nguyen-5", "Nguyen-7"), config(objective=RiskSeeking(0.3))),

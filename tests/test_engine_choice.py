@@ -26,7 +26,7 @@ from symseek import InputError, SymbolicRegressor
 from symseek.command import main
 from symseek.engines import choice
 from symseek.engines.cuda.device import GpuDevice, gpu_count
-from symseek.engines.faults import DeviceFault, faults_told
+from symseek.engines.faults import DeviceFault, faults_reported
 from symseek.engines.interface import engine_named
 from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
@@ -211,7 +211,7 @@ def test_errors_of_a_device_become_a_sentence(
     error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
-    with pytest.raises(DeviceFault) as told, faults_told():
+    with pytest.raises(DeviceFault) as told, faults_reported():
         raise error
     assert sentence in str(told.value)
 
@@ -219,7 +219,7 @@ def test_errors_of_a_device_become_a_sentence(
 @pytest.mark.parametrize("error", [MemoryError("of the host"), ZeroDivisionError(), KeyError(1)])
 def test_other_errors_pass(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
-    with pytest.raises(type(error)), faults_told():
+    with pytest.raises(type(error)), faults_reported():
         raise error
 
 

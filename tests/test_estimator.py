@@ -489,11 +489,11 @@ def test_stopping_one_search_stops_those_after_it(monkeypatch: pytest.MonkeyPatc
     runs: list[int] = []
     step = Search.step
 
-    def stopped(self: Search, state: Any, tally: Any) -> Any:
+    def stopped(self: Search, state: Any, context: Any) -> Any:
         runs.append(id(self))
         if len(set(runs)) == 1 and len(runs) == 4:
             raise KeyboardInterrupt
-        return step(self, state, tally)
+        return step(self, state, context)
 
     monkeypatch.setattr(Search, "step", stopped)
     config = presets.hybrid(max_expressions=10**9, batch_size=100)

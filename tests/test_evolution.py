@@ -337,7 +337,9 @@ def test_without_a_learning_rate_the_policy_stays_as_it_is() -> None:
     ("share", "fresh"), [(0.0, ""), (0.5, "1 3 5 7"), (0.25, "3 7"), (0.75, "1 2 3 5 6 7")]
 )
 def test_a_share_of_the_batches_is_written_by_an_untrained_policy(share: float, fresh: str) -> None:
-    search = hybrid(fresh=share, evolution=None, max_expressions=1_600, learning_rate=0.01)
+    search = hybrid(
+        untrained_share=share, evolution=None, max_expressions=1_600, learning_rate=0.01
+    )
     untrained = hybrid(seed=search.seed ^ (1 << 63), evolution=None)
     hunt = Hunt(search)
     same = [
@@ -392,8 +394,8 @@ def test_bad_settings_of_evolution_are_refused(settings: dict[str, Any], message
         ({"entropy_decay": 0.0}, "entropy_decay is 0"),
         ({"entropy_decay": 1.5}, "entropy_decay is 1.5"),
         ({"entropy_decay": float("nan")}, "entropy_decay is nan"),
-        ({"fresh": 1.0}, "fresh is 1"),
-        ({"fresh": -0.5}, "fresh is -0.5"),
+        ({"untrained_share": 1.0}, "untrained_share is 1"),
+        ({"untrained_share": -0.5}, "untrained_share is -0.5"),
         ({"max_constants": -1}, "max_constants is -1"),
     ],
 )

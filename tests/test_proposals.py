@@ -15,7 +15,7 @@ import pytest
 
 from symseek import Evolution, Programs, Stopped, SymbolicRegressor, presets
 from symseek.constraints import paper_constraints
-from symseek.loop import Tally
+from symseek.loop import StepContext
 from symseek.regression.regression import Regression, simple_programs
 from symseek.regression.settings import Settings
 from symseek.runs.checkpoint import restore, save
@@ -113,9 +113,9 @@ def test_every_expression_is_counted_and_none_is_too_many(
     budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted = 0
-    grade, fit = Tally.grade, proposals.fit_constants
+    grade, fit = StepContext.grade, proposals.fit_constants
 
-    def graded(self: Tally, programs: Programs, *args: Any, **kwargs: Any) -> Any:
+    def graded(self: StepContext, programs: Programs, *args: Any, **kwargs: Any) -> Any:
         nonlocal counted
         counted += len(programs)
         return grade(self, programs, *args, **kwargs)
@@ -125,7 +125,7 @@ def test_every_expression_is_counted_and_none_is_too_many(
         counted += len(programs)
         return fit(programs, *args, **kwargs)
 
-    monkeypatch.setattr(Tally, "grade", graded)
+    monkeypatch.setattr(StepContext, "grade", graded)
     monkeypatch.setattr(proposals, "fit_constants", fitted)
     found = regression(max_expressions=budget)
     result = found.run()
@@ -140,9 +140,9 @@ def test_programs_are_as_short_as_asked_for(
     seen: list[Programs] = []
     joined = Search._joined
 
-    def watched(self: Search, batch: Any, proposed: Programs, tally: Tally) -> Any:
+    def watched(self: Search, batch: Any, proposed: Programs, context: StepContext) -> Any:
         seen.append(proposed)
-        result = joined(self, batch, proposed, tally)
+        result = joined(self, batch, proposed, context)
         assert result.programs.lengths.max() <= 12  # what is bred on is no longer than allowed
         return result
 
@@ -229,7 +229,7 @@ def test_the_time_ends_it_and_a_count_repeats_it(
     assert result.stopped is Stopped.TIME
     assert result.repeated_by is not None
     monkeypatch.undo()
-    aided = not found.search.state.unaided
+    aided = not found.search.state.without_proposals
     assert aided == (seconds > 1)  # to look for structure takes longer than the shorter ones
     again = regression(max_expressions=result.repeated_by, structure=aided, patience=None)
     assert again.run().expressions == result.expressions
@@ -249,7 +249,7 @@ def test_what_takes_too_long_is_told_and_made_up_for_with_more_time(
     spent = found.search.expressions
     found.raise_budget(Settings(max_expressions=5_000, max_seconds=None))
     found.run()
-    assert not found.search.state.unaided
+    assert not found.search.state.without_proposals
     assert found.search.expressions > spent + of(found)._cost
     assert found.structure == "as far as the rows show, " + of(found).view.told("y")
 

@@ -272,7 +272,7 @@ def test_a_search_begins_there_and_so_do_its_fresh_batches() -> None:
     first = run.state.weights.copy()
     run.run()
     assert run.state.weights.tobytes() != first.tobytes()
-    assert run.begun_anew(run.state).weights.tobytes() == first.tobytes()
+    assert run.restarted(run.state).weights.tobytes() == first.tobytes()
 
 
 def test_fewer_of_the_first_programs_are_invalid() -> None:

@@ -33,13 +33,13 @@ __all__ = [
     "Callback",
     "Clock",
     "Iteration",
+    "IterativeSearch",
     "LoopState",
-    "Looped",
     "NoProposals",
     "OutOfTime",
     "Result",
+    "StepContext",
     "Stopped",
-    "Tally",
     "run_together",
 ]
 
@@ -200,7 +200,7 @@ class Clock:
         self._last = now
 
 
-class Tally:
+class StepContext:
     """The front and the budget while an iteration goes on; every program it grades counts."""
 
     def __init__(
@@ -229,10 +229,10 @@ class Tally:
         self.front = self.front.updated(graded.programs, graded.final_rewards, self.expressions)
         return graded
 
-    def elsewhere(self, search: Looped) -> Tally:
-        """A tally of another search, with a front of its own and with this budget and clock."""
+    def nested(self, search: IterativeSearch) -> StepContext:
+        """A context of another search, with a front of its own and with this budget and clock."""
         state = LoopState(expressions=self.expressions)
-        own = Tally(search.grader, self.budget, state, self.clock, search.racer)
+        own = StepContext(search.grader, self.budget, state, self.clock, search.racer)
         own.most, own.out_of_time = self.most, self.out_of_time
         return own
 
@@ -242,8 +242,8 @@ class Tally:
         if seconds is not None and self.clock.now > share * seconds:
             raise OutOfTime
 
-    def goes_on_from(self, other: Tally) -> None:
-        """Count what was graded elsewhere, or no more than was before."""
+    def adopt_counts(self, other: StepContext) -> None:
+        """Count what was graded in a nested search, or no more than was before."""
         self.expressions, self.most = other.expressions, other.most
         self.out_of_time = other.out_of_time
 
@@ -296,7 +296,7 @@ class Tally:
         }
 
 
-class Looped:
+class IterativeSearch:
     """What `Search` and genetic programming share: a state, and steps until a budget is spent."""
 
     engine: Engine
@@ -305,12 +305,12 @@ class Looped:
     config: Any  # a Budget
     seed: int
     state: Any  # a LoopState
-    interrupted: Tally | None = None  # what an interrupted iteration had found
+    interrupted: StepContext | None = None  # what an interrupted iteration had found
     least = 1  # programs that an iteration grades at least
     margin = 0  # programs that an iteration may ask for at a time, and grade fewer
     most: int | None = None  # expressions, once the time is up
 
-    def step(self, state: Any, tally: Tally) -> Any:
+    def step(self, state: Any, context: StepContext) -> Any:
         """The state after one more iteration."""
         raise NotImplementedError
 
@@ -329,23 +329,23 @@ class Looped:
             raise refused("callback", callback, "a function, or None")
         return run_together([self], [callback], before, spent)[0]
 
-    def tally(self, clock: Clock) -> Tally:
+    def context(self, clock: Clock) -> StepContext:
         """The front and the budget, for a step to go on with."""
-        tally = Tally(self.grader, self.config, self.state, clock, self.racer)
+        context = StepContext(self.grader, self.config, self.state, clock, self.racer)
         if self.most is not None:
-            tally.most, tally.out_of_time = min(tally.most, self.most), True
-        return tally
+            context.most, context.out_of_time = min(context.most, self.most), True
+        return context
 
     def wind_up(self) -> None:
         """Between two iterations: if the time is up, see to it that a count repeats the search."""
-        tally = self.tally(Clock(self.state))
-        tally.wind_up(self.margin)
-        self.most = tally.most if tally.out_of_time else None
+        context = self.context(Clock(self.state))
+        context.wind_up(self.margin)
+        self.most = context.most if context.out_of_time else None
 
     @property
     def finished(self) -> Stopped | None:
         """Why there is nothing left to do; None while there is."""
-        return self.tally(Clock(self.state)).finished(self.least)
+        return self.context(Clock(self.state)).finished(self.least)
 
     @property
     def front(self) -> Front:
@@ -358,22 +358,22 @@ class Looped:
 class _Run:
     """A search on its way through the loop, which takes its turns."""
 
-    search: Looped
+    search: IterativeSearch
     callback: Callback | None
     clock: Clock
-    tally: Tally | None = None
+    context: StepContext | None = None
     stopped: Stopped | None = None
 
     def take(self) -> Any:
         """The state after one more step."""
         self.clock.lap("other")
-        self.tally = self.search.tally(self.clock)
-        return self.search.step(self.search.state, self.tally)
+        self.context = self.search.context(self.clock)
+        return self.search.step(self.search.state, self.context)
 
     def accept(self, state: Any) -> None:
-        if self.tally is not None and self.tally.out_of_time:
-            self.search.most = self.tally.most
-        self.search.state, self.tally = state, None
+        if self.context is not None and self.context.out_of_time:
+            self.search.most = self.context.most
+        self.search.state, self.context = state, None
         self.search.wind_up()
         if self.callback is not None and self.callback(state.history[-1]):
             self.stopped = Stopped.CALLBACK
@@ -382,8 +382,8 @@ class _Run:
 
     def result(self) -> Result:
         self.clock.lap("other")
-        search, found = self.search, self.tally or self.search.state
-        search.interrupted = self.tally
+        search, found = self.search, self.context or self.search.state
+        search.interrupted = self.context
         search.state = replace(
             search.state, seconds=self.clock.seconds, timings=dict(self.clock.timings)
         )
@@ -413,7 +413,7 @@ class _Run:
 
 
 def run_together(
-    searches: Sequence[Looped],
+    searches: Sequence[IterativeSearch],
     callbacks: Sequence[Callback | None] | None = None,
     before: Callable[[], object] | None = None,
     spent: float = 0.0,

@@ -61,7 +61,7 @@ def hybrid(**changes: Any) -> SearchConfig:
         "learning_rate": 0.0025,
         "entropy_weight": 0.01,
         "policy": PolicyConfig(start="formulas"),
-        "fresh": 0.25,
+        "untrained_share": 0.25,
         "evolution": Evolution(),
         "max_constants": 6,
         "constants": FitConfig("least_squares", restarts=0, max_steps=15),

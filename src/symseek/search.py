@@ -28,12 +28,12 @@ from symseek.front import Front
 from symseek.loop import (
     Clock,
     Iteration,
-    Looped,
+    IterativeSearch,
     LoopState,
     NoProposals,
     OutOfTime,
+    StepContext,
     Stopped,
-    Tally,
     check_budget,
     check_seed,
 )
@@ -64,7 +64,7 @@ class SearchConfig:
     entropy_weight: float = 0.005  # lambda: how strongly variety is rewarded
     entropy_decay: float = 1.0  # below 1, variety in early tokens counts more than in late ones
     policy: PolicyConfig = field(default_factory=PolicyConfig)
-    fresh: float = 0.0  # share of the batches that a policy which never learns writes
+    untrained_share: float = 0.0  # share of the batches that a policy which never learns writes
     evolution: Evolution | None = None  # generations bred from each batch before learning
     max_constants: int = 3  # in one program, unless `constraints` say otherwise
     constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
@@ -73,7 +73,7 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         wholes(self, "batch_size", "max_constants", optional=("max_expressions",))
-        numbers(self, "learning_rate", "entropy_weight", "entropy_decay", "fresh")
+        numbers(self, "learning_rate", "entropy_weight", "entropy_decay", "untrained_share")
         numbers(self, optional=("max_seconds", "stop_reward"))
         flags(self, "underflow_invalid")
         self._check_parts()
@@ -86,8 +86,10 @@ class SearchConfig:
                 raise InputError(f"{name} is {value}; it must be a number, 0 or more")
         if self.max_constants < 0:
             raise InputError(f"max_constants is {self.max_constants}; it must be 0 or more")
-        if not 0 <= self.fresh < 1:
-            raise InputError(f"fresh is {self.fresh}; it must be from 0 to below 1: a share")
+        if not 0 <= self.untrained_share < 1:
+            raise InputError(
+                f"untrained_share is {self.untrained_share}; it must be from 0 to below 1: a share"
+            )
         if not 0 < self.entropy_decay <= 1:
             raise InputError(
                 f"entropy_decay is {self.entropy_decay}; it must be above 0 and at most 1"
@@ -126,15 +128,15 @@ class SearchState(LoopState):
     adam: AdamState  # moments [P]
     objective: Any  # what the objective remembers
     population: Population | None = None  # that an evolution goes on with, [B] programs
-    begun: int = 0  # expressions graded when the policy last began anew
-    unaided: bool = False  # whether it has gone on without proposals, which took too long
+    restarted_at: int = 0  # expressions graded when the policy last began anew
+    without_proposals: bool = False  # whether it has gone on without proposals, which took too long
     failed: bool = False  # whether proposals have failed; none are asked for from then on
 
 
 class Proposer(Protocol):
     """Brings programs to a search; what it brings depends on the iteration and its data alone."""
 
-    def __call__(self, iteration: int, tally: Tally) -> Iterable[Programs]:
+    def __call__(self, iteration: int, context: StepContext) -> Iterable[Programs]:
         """Programs in groups, to be graded one after another.
 
         If they take too much of the time it raises `OutOfTime`. From then on the search asks for
@@ -156,7 +158,7 @@ class Ends(Protocol):
         """Whether the next iteration is one of a policy that has learnt nothing."""
 
 
-class Search(Looped):
+class Search(IterativeSearch):
     """Finds programs with high reward, on data X [N, n], y [N] or under a score of the programs.
 
     >>> import numpy as np
@@ -216,7 +218,7 @@ class Search(Looped):
             self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, self.data)
             self.margin = max(config.batch_size, config.evolution.pairs)
         self.ending = ending  # asked between iterations
-        self.proposals = proposals  # programs from elsewhere, in every iteration
+        self.proposals = proposals  # programs that others propose, in every iteration
         first = first_weights(config.policy, library, seed)
         # Its random numbers are those of another seed: the same ones would give the same programs.
         self._untrained_seed = seed ^ (1 << 63)
@@ -253,18 +255,18 @@ class Search(Looped):
         """
         return cls(library, config=config, score=score, **options)
 
-    def step(self, state: SearchState, tally: Tally) -> SearchState:
+    def step(self, state: SearchState, context: StepContext) -> SearchState:
         """One iteration of Algorithm 1."""
-        config, clock = self.config, tally.clock
+        config, clock = self.config, context.clock
         if self.ending is not None and self.ending.begins_anew(state):
-            state = self.begun_anew(state)
-        room = self._room(tally)
-        batch, entropy = self._first_batch(state, tally)
-        batch, aid = self._with_proposals(batch, state, tally, room)
+            state = self.restarted(state)
+        room = self._room(context)
+        batch, entropy = self._first_batch(state, context)
+        batch, aid = self._with_proposals(batch, state, context, room)
         graded, population = batch, None
         if self.evolver is not None:
             graded, population = self.evolver(
-                batch, state.population, state.iteration, tally.grade, room
+                batch, state.population, state.iteration, context.grade, room
             )
             clock.lap("evolve")
         selection, objective = config.objective.select(
@@ -278,26 +280,26 @@ class Search(Looped):
             adam=adam,
             objective=objective,
             population=population,
-            begun=state.begun,
+            restarted_at=state.restarted_at,
             **aid,
-            **tally.closed(batch, state, epsilon, entropy),
+            **context.closed(batch, state, epsilon, entropy),
         )
 
-    def _first_batch(self, state: SearchState, tally: Tally) -> tuple[Graded, float]:
+    def _first_batch(self, state: SearchState, context: StepContext) -> tuple[Graded, float]:
         """What an iteration begins with: a sample, graded, and the policy's mean entropy along it.
 
         An evolution that continues brings its own population, of which the policy knows nothing.
         """
         if state.population is not None:
             return state.population.graded, math.nan
-        sample = self._sample(state, min(self.config.batch_size, tally.left))
-        tally.clock.lap("sample")
-        graded = tally.grade(sample.programs)
-        tally.clock.lap("evaluate")
+        sample = self._sample(state, min(self.config.batch_size, context.left))
+        context.clock.lap("sample")
+        graded = context.grade(sample.programs)
+        context.clock.lap("evaluate")
         return graded, float(sample.entropy.sum(dtype=np.float64)) / len(sample.entropy)
 
     def _with_proposals(
-        self, batch: Graded, state: SearchState, tally: Tally, room: Callable[[], int]
+        self, batch: Graded, state: SearchState, context: StepContext, room: Callable[[], int]
     ) -> tuple[Graded, dict[str, Any]]:
         """The batch with what is proposed, and whether the search runs without proposals, and why.
 
@@ -306,28 +308,30 @@ class Search(Looped):
         iteration has got of them is dropped, and no later one asks: a search that is resumed
         then comes to the same.
         """
-        aid: dict[str, Any] = {"unaided": state.unaided, "failed": state.failed}
+        aid: dict[str, Any] = {"without_proposals": state.without_proposals, "failed": state.failed}
         if self.proposals is None or state.failed or not room():
             return batch, aid
-        own, before = batch, copy(tally)
+        own, before = batch, copy(context)
         try:
-            for proposed in self.proposals(0 if state.unaided else state.iteration, tally):
-                batch = self._joined(batch, proposed, tally)
+            for proposed in self.proposals(
+                0 if state.without_proposals else state.iteration, context
+            ):
+                batch = self._joined(batch, proposed, context)
                 if not room():
                     break
         except (OutOfTime, NoProposals) as reason:
-            tally.goes_on_from(before)
-            tally.front = before.front
+            context.adopt_counts(before)
+            context.front = before.front
             failed = isinstance(reason, NoProposals)
-            return own, {"unaided": not failed, "failed": failed}
-        return batch, {"unaided": False, "failed": False}
+            return own, {"without_proposals": not failed, "failed": failed}
+        return batch, {"without_proposals": False, "failed": False}
 
-    def _joined(self, batch: Graded, proposed: Programs, tally: Tally) -> Graded:
+    def _joined(self, batch: Graded, proposed: Programs, context: StepContext) -> Graded:
         """The batch with proposals that the constraints allow; the front looks at all of them."""
-        proposed = proposed[: max(tally.left, 0)]
+        proposed = proposed[: max(context.left, 0)]
         if not len(proposed):
             return batch
-        graded = tally.grade(proposed, race=False)
+        graded = context.grade(proposed, race=False)
         short = np.flatnonzero(proposed.lengths <= self.rules.max_length)
         allowed = short[self.engine.permits(self.rules, proposed[short])]
         return merged([batch, part(graded, allowed)])
@@ -338,34 +342,34 @@ class Search(Looped):
         The programs that the constraints allow, the front of all, and the expressions they take. No
         seed changes it, so that searches on the same data can share it.
         """
-        tally = self.tally(Clock(self.state))
-        tally.expressions = sampled = self.config.batch_size
+        context = self.context(Clock(self.state))
+        context.expressions = sampled = self.config.batch_size
         none = Programs.from_list([], self.library)
         nothing = Graded(none, np.zeros(0), np.zeros(0, dtype=bool), 0)
-        batch, _ = self._with_proposals(nothing, self.state, tally, self._room(tally))
-        return batch, tally.front, tally.expressions - sampled
+        batch, _ = self._with_proposals(nothing, self.state, context, self._room(context))
+        return batch, context.front, context.expressions - sampled
 
     def _sample(self, state: SearchState, batch: int) -> Sample:
         """A batch from the policy or, for a share of the iterations, from one that never learns."""
-        share, number = self.config.fresh, state.iteration
+        share, number = self.config.untrained_share, state.iteration
         if int((number + 1) * share) > int(number * share):
             return self.policy.sample(self._untrained, self._untrained_seed, number, batch)
         return self.policy.sample(state.weights, self.seed, number, batch)
 
-    def _room(self, tally: Tally) -> Callable[[], int]:
+    def _room(self, context: StepContext) -> Callable[[], int]:
         """How many children may still be graded: none once the search ends or a fit is exact.
 
         A search that goes on after an exact fit, for a simpler one perhaps, evolves on.
         """
-        exact_before = self._exact(tally.front)
+        exact_before = self._exact(context.front)
 
         def room() -> int:
-            tally.clock.lap("evolve")
-            tally.wind_up(self.margin)
-            done = tally.finished(self.least) is not None or (
-                self._exact(tally.front) and not exact_before
+            context.clock.lap("evolve")
+            context.wind_up(self.margin)
+            done = context.finished(self.least) is not None or (
+                self._exact(context.front) and not exact_before
             )
-            return 0 if done else tally.left
+            return 0 if done else context.left
 
         return room
 
@@ -419,14 +423,14 @@ class Search(Looped):
         return self.policy.sample(self.state.weights, self.seed, turn, batch)
 
     def consider(self, programs: Programs) -> Graded:
-        """Grade programs from elsewhere, which the front keeps if they are good.
+        """Grade programs that others propose, which the front keeps if they are good.
 
         They count against the budget. The constraints, which say what to sample, are not asked, and
         each is graded on all rows: those who bring programs want to know their rewards.
         """
-        tally = self.tally(Clock(self.state))
-        graded = tally.grade(programs, race=False)
-        self.state = replace(self.state, front=tally.front, expressions=tally.expressions)
+        context = self.context(Clock(self.state))
+        graded = context.grade(programs, race=False)
+        self.state = replace(self.state, front=context.front, expressions=context.expressions)
         return graded
 
     def learn_from(self, other: Search) -> None:
@@ -437,7 +441,7 @@ class Search(Looped):
         if other.state.weights.shape == self.state.weights.shape:
             self.state = replace(self.state, weights=other.state.weights)
 
-    def begun_anew(self, state: SearchState) -> SearchState:
+    def restarted(self, state: SearchState) -> SearchState:
         """The state with a policy that has learnt nothing, and with the front it had."""
         first = first_weights(self.config.policy, self.library, self.seed)
         return replace(
@@ -446,7 +450,7 @@ class Search(Looped):
             adam=AdamState.start(first.flat.size),
             objective=self.config.objective.start(),
             population=None,
-            begun=state.expressions,
+            restarted_at=state.expressions,
         )
 
     def raise_budget(self, expressions: int | None, seconds: float | None) -> None:

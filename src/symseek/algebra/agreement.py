@@ -1,7 +1,7 @@
 """Do two formulas say the same, but for the last digits of their numbers?
 
 Both are evaluated at some places. How much a change in the sixth digit of the constants does at
-each place says how far apart two values may be there. Where nothing can be told, they agree.
+each place says how far apart two values may be there. Where nothing can be compared, they agree.
 """
 
 from __future__ import annotations
@@ -39,6 +39,6 @@ def agree(one: Program, other: Program) -> bool:
             moved = replace(one, constants=tuple(changed.tolist())).evaluate(X)
             off = np.maximum(off, np.abs(moved - here))  # NaN stays
         allowed = 10 * off + 1e-6 * np.abs(here)
-        told = np.isfinite(here) & np.isfinite(allowed)
+        comparable = np.isfinite(here) & np.isfinite(allowed)
         same = np.abs(there - here) <= allowed
-    return bool(not told.any() or same[told].mean() >= _SHARE)
+    return bool(not comparable.any() or same[comparable].mean() >= _SHARE)

@@ -145,7 +145,7 @@ def less_above(total: Sum, algebra: Algebra) -> Iterator[Sum]:
 
 
 def _columns(product: Product) -> Iterator[Base]:
-    """The columns that a product is made of; whatever else is in it is told apart from them."""
+    """The columns that a product is made of; whatever else is in it is kept apart from them."""
     for base, _ in product:
         if isinstance(base, Group):
             for _, inside in base.inside.terms:

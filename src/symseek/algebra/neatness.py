@@ -7,7 +7,7 @@ loses by it; any other number costs the digits that its standard error leaves it
     neat    exp(-naming_cost) * t(z)               z = (neat - fitted) / standard error
     other   standard error / (range * |fitted|)    numbers of all sizes alike
 
-where t is Student's density: few rows do not know their noise well. A neat number is told when its
+where t is Student's density: few rows do not know their noise well. A neat number is kept when its
 part of the sum is large. Then the other constants are fitted anew, which makes them more certain,
 and so on while there is a constant to tell. benchmarks/neatness.py measures how often it is right.
 """
@@ -42,7 +42,7 @@ from symseek.tokens import short_number
 
 __all__ = ["probably_neat"]
 
-_SURE = 0.88  # the part of all probability that a number must have to be told
+_SURE = 0.88  # the part of all probability that a number must have to be accepted
 _FARTHEST = 3.5  # standard errors that a number may be away
 _LOOKED_AT = 6.0  # standard errors within which numbers compete
 _RANGE = 9.0  # the logarithm of the range of ordinary numbers, 0.01 to 100
@@ -52,7 +52,7 @@ _LARGEST = 0.1  # relative standard error, beyond which nothing is known of a nu
 
 _IN_ANGLE = 1.5  # nats that a multiple of pi costs less as a phase: cos(x) is sin(x + pi/2)
 _ANGLES, _SUMS = frozenset({"sin", "cos", "tan"}), frozenset({"add", "sub"})
-_ENOUGH = 100_000  # rows to decide on; what is not told is fitted to all
+_ENOUGH = 100_000  # rows to decide on; what is not neat is fitted to all
 _STRUCTURAL = 16  # exponents that are multiples of one part in so many are never fitted
 
 
@@ -76,23 +76,23 @@ def probably_neat(
     """
     every = Data.checked(X, y, program.library.variables, weights)
     data = every.rows(np.arange(0, len(every.y), -(-len(every.y) // _ENOUGH)))
-    told: list[Neat | None] = [None] * len(program.constants)
+    accepted: list[Neat | None] = [None] * len(program.constants)
     roles = _roles(program)
     first = LeastSquares.of(program, data, _fitted(program, roles))
     if first is None:
-        return Rounding(program, tuple(told), math.nan, math.nan)
+        return Rounding(program, tuple(accepted), math.nan, math.nan)
     fit, refused = first, set[tuple[int, str]]()
-    while (choice := _likeliest(fit, roles, sum(map(bool, told)), refused)) is not None:
+    while (choice := _likeliest(fit, roles, sum(map(bool, accepted)), refused)) is not None:
         at, neat, away = choice
         after = fit.with_fixed(at, neat.value)
         # Where a formula bends, the loss may be larger than the standard error says.
         if after is None or after.squares - fit.squares > (away + 1.0) ** 2 * fit.variance:
             refused.add((at, neat.text))
         else:
-            told[at], fit = neat, after
+            accepted[at], fit = neat, after
     final = fit if len(data.y) == len(every.y) else LeastSquares.of(fit.program, every, fit.free)
     found = fit if final is None else final
-    return Rounding(found.program, tuple(told), first.mean, fit.mean)
+    return Rounding(found.program, tuple(accepted), first.mean, fit.mean)
 
 
 class _Guesses(NamedTuple):
@@ -123,18 +123,18 @@ def _guesses(fit: LeastSquares, roles: Sequence[str]) -> Iterator[_Guesses]:
 
 
 def _likeliest(
-    fit: LeastSquares, roles: Sequence[str], told: int, refused: set[tuple[int, str]]
+    fit: LeastSquares, roles: Sequence[str], accepted: int, refused: set[tuple[int, str]]
 ) -> tuple[int, Neat, float] | None:
     """A constant, the neat number it probably is and how far that is away; the surest first.
 
     Laws have neat numbers and empirical formulas have none, so that each constant says something of
-    the others: by Laplace's rule of succession, of which `told` are known to be neat.
+    the others: by Laplace's rule of succession, of which `accepted` are known to be neat.
     """
     found: list[tuple[float, int, Neat, float]] = []
     guesses = list(_guesses(fit, roles))
     for at, near, other in guesses:
         shares = [each.share for each in guesses if each.at != at]
-        odds = (1 + told + sum(shares)) / (1 + len(shares) - sum(shares))
+        odds = (1 + accepted + sum(shares)) / (1 + len(shares) - sum(shares))
         total = other / odds + sum(weight for weight, _, _ in near)
         for weight, neat, away in near:
             if weight >= _SURE * total and away <= _FARTHEST and (at, neat.text) not in refused:

@@ -1,6 +1,6 @@
 """Named numbers on their side of the line: q1*q2/(4*pi*r**2), not 1/(4*pi)*q1*q2/r**2.
 
-A constant that is told as a fraction has a part above the line and one below. Where it is a factor
+A constant written as a fraction has a part above the line and one below. Where it is a factor
 of a quotient, each part goes to its side; a fraction of integers before a product stays, as in
 1/2*m*v**2. This is for reading only: the constants of the result are texts, not values.
 """

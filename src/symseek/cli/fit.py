@@ -225,11 +225,13 @@ def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | 
         return None
     if result.stopped is Stopped.TIME and result.repeated_by is None:
         return None
-    unaided = {each.state.unaided for each in regression.searches if each.iteration}
-    if len(unaided) == 2:
+    without_proposals = {
+        each.state.without_proposals for each in regression.searches if each.iteration
+    }
+    if len(without_proposals) == 2:
         return None
     request = replace(run.request, settings=regression.repeatable)
-    if unaided == {True}:
+    if without_proposals == {True}:
         request = replace(request, settings=replace(request.settings, structure=False))
     return fit_command(request, result)
 

@@ -36,7 +36,7 @@ def kinds(tables: Tables) -> NDArray[np.intp]:
     size = len(tables.library)
     masks = [mask for pair in tables.descendants for mask in pair] + tables.not_all
     # By token: what may be below it and to its right, where it may be itself, the sets it is in.
-    told = [
+    asked = [
         tables.library.arity[:, None].astype(np.uint8),
         np.packbits(tables.child[:-1].reshape(size, -1), axis=1),
         np.packbits(tables.sibling[:-1], axis=1),
@@ -45,7 +45,7 @@ def kinds(tables: Tables) -> NDArray[np.intp]:
         *(mask.reshape(size, -1).astype(np.uint8) for mask in masks),
     ]
     known: dict[bytes, int] = {}
-    rows = np.concatenate(told, axis=1)
+    rows = np.concatenate(asked, axis=1)
     return np.array([known.setdefault(row.tobytes(), len(known)) for row in rows], dtype=np.intp)
 
 

@@ -1,7 +1,7 @@
-"""A device that fails in the middle of the work, told in one sentence.
+"""A device that fails in the middle of the work, described in one sentence.
 
 CuPy says what is wrong in errors of its own, which come out of any call. Whoever lets an engine
-work for long does so under `faults_told`; it costs nothing, and knows CuPy only if that is loaded.
+work for long does so under `faults_reported`; it costs nothing, and never loads CuPy itself.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from symseek.errors import InputError
 
-__all__ = ["DeviceFault", "faults_told"]
+__all__ = ["DeviceFault", "faults_reported"]
 
 _MOST_SAID = 120  # characters of what CuPy says
 
@@ -22,18 +22,18 @@ class DeviceFault(InputError):
 
 
 @contextmanager
-def faults_told() -> Iterator[None]:
+def faults_reported() -> Iterator[None]:
     """Turn errors of a device into a `DeviceFault`; others pass."""
     try:
         yield
     except Exception as error:
-        text = _told(error)
+        text = _described(error)
         if text is None:
             raise
         raise DeviceFault(text) from error
 
 
-def _told(error: Exception) -> str | None:
+def _described(error: Exception) -> str | None:
     """What is wrong with the device; None if that is not what the error is about."""
     cuda = getattr(sys.modules.get("cupy"), "cuda", None)
     if cuda is None:

@@ -1,6 +1,6 @@
 """The heading of a text table: what separates its columns, their names, and where numbers begin.
 
-All of it is told from the first lines. The names are in the first line that is no comment, or in a
+All of it is read from the first lines. The names are in the first line that is no comment, or in a
 comment, where numbers follow it at once. A row of units may come below them.
 """
 

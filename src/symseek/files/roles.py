@@ -36,7 +36,7 @@ def roles(
 ) -> dict[int, str]:
     """Which columns [n, N] are no quantities, by their places, and why.
 
-    nan stands for a missing value. Where there are no names, only constants and copies are told
+    nan stands for a missing value. Where there are no names, only constants and copies are found
     from quantities. If no column would be left, those that vary stay; where the table has others,
     which are not `alone`, only those stay that may be quantities.
 

@@ -1,4 +1,4 @@
-"""Columns of text and dates, told from numbers of which some are mistyped."""
+"""Columns of text and dates, distinguished from numbers of which some are mistyped."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def guessed(
 
 
 def _rescaled(
-    told: Program,
+    guess: Program,
     full: Library,
     library: Library,
     X: NDArray[np.float64],
@@ -78,11 +78,11 @@ def _rescaled(
     longest: int,
 ) -> Program:
     """A guess in the units of the search, in its tokens."""
-    if not np.isfinite(told.evaluate(X)).all():
+    if not np.isfinite(guess.evaluate(X)).all():
         raise InputError("it is undefined on some row")
     rows, units = X / scales.inputs, (1 / scales.inputs).tolist()
-    if len(told) > (_SIMPLIFIED if len(told) <= longest else _AT_MOST):
-        here = Writer(full).translated(told, units, 1 / scales.target)
+    if len(guess) > (_SIMPLIFIED if len(guess) <= longest else _AT_MOST):
+        here = Writer(full).translated(guess, units, 1 / scales.target)
     else:
-        here = rescaled(told, full, rows, units, 1 / scales.target)
+        here = rescaled(guess, full, rows, units, 1 / scales.target)
     return Program.parse(here.infix(), library)

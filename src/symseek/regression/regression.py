@@ -24,7 +24,7 @@ from symseek.columns import Layout
 from symseek.constraints.forms import paper_constraints
 from symseek.data import Data, Scales
 from symseek.engines.choice import NATIVE, RACED, chosen, fixed
-from symseek.engines.faults import faults_told
+from symseek.engines.faults import faults_reported
 from symseek.engines.interface import Engine, engine_named
 from symseek.loop import Iteration, NoProposals, Result, Stopped
 from symseek.model import Formula, Model, full_library
@@ -103,7 +103,7 @@ class Regression:
         self.engine = self._engine()
         self.telling = self._telling(judged)
         self._searched_by = Measure(sampled, self.reward, self.library, self.scales)
-        with faults_told():
+        with faults_reported():
             self.searches = [
                 self._seeded((settings.seed + at) % 2**64) for at in range(settings.seeds)
             ]
@@ -250,7 +250,7 @@ class Regression:
                 "the structure of this table could not be computed (numbers out of range, or too"
                 " little memory); the search ran without it"
             )
-        if self.search.state.unaided:
+        if self.search.state.without_proposals:
             return (
                 f"to look for structure takes more than {SHARE:.0%} of `max_seconds`; the search"
                 " ran without it"
@@ -287,9 +287,9 @@ class Regression:
             if isinstance(search.proposals, Proposals):
                 search.proposals.share(self.search.proposals)
             self.search = search
-            with faults_told(), one_blas_thread():
+            with faults_reported(), one_blas_thread():
                 results.append(self._run(callback, started))
-            if results[-1].stopped not in seeds.GOES_ON:
+            if results[-1].stopped not in seeds.CONTINUE_AFTER:
                 break
         return seeds.merged_result(results)
 
@@ -328,7 +328,7 @@ class Regression:
     def finished(self) -> Stopped | None:
         """Why there is nothing left to do; None while there is."""
         reasons = [search.finished for search in self.searches]
-        return next((each for each in reasons if each not in seeds.GOES_ON), reasons[-1])
+        return next((each for each in reasons if each not in seeds.CONTINUE_AFTER), reasons[-1])
 
     def _cyclic(self) -> Programs:
         try:
@@ -407,7 +407,7 @@ class Regression:
             each
             for search in self.searches
             if search.proposals is not None and search.iteration
-            if not (search.state.unaided or search.state.failed)
+            if not (search.state.without_proposals or search.state.failed)
             for each in search.proposals.shortlist(search.expressions)
         ]
         return list(dict.fromkeys(listed))

@@ -17,9 +17,9 @@ from symseek.front import Front
 from symseek.loop import Iteration, Result, Stopped
 from symseek.programs import Programs
 
-__all__ = ["GOES_ON", "found_by", "merged_front", "merged_result"]
+__all__ = ["CONTINUE_AFTER", "found_by", "merged_front", "merged_result"]
 
-GOES_ON = (Stopped.BUDGET, Stopped.TIME, Stopped.EARLY)
+CONTINUE_AFTER = (Stopped.BUDGET, Stopped.TIME, Stopped.EARLY)
 """Ends of a search after which the next seed has its turn."""
 
 _SAME = 0.1  # of what a formula leaves: one that differs by less has the same values
@@ -57,7 +57,7 @@ def merged_result(results: Sequence[Result]) -> Result:
         merged_front([each.front for each in results]),
         sum(each.expressions for each in results),
         sum(each.seconds for each in results),
-        Stopped.TIME if timed and last.stopped in GOES_ON else last.stopped,
+        Stopped.TIME if timed and last.stopped in CONTINUE_AFTER else last.stopped,
         _joined([each.history for each in results]),
         results[0].seed,
         {stage: sum(each.timings[stage] for each in results) for stage in last.timings},

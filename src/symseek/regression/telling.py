@@ -144,11 +144,13 @@ class Telling:
         """
         graded = [self.graded(each, self.scaled) for each in programs]
         front, shapes = self.front(graded), {each.tokens for each in proposed}
-        errors = [_BETTER * self.measure.told(self.measure.of(each)) for each in front]
+        errors = [
+            _BETTER * self.measure.error_above_digits(self.measure.of(each)) for each in front
+        ]
         kept = {each.program for each in front}
         others: list[tuple[bool, int, Program]] = []
         for each in graded:
-            program, error = each.program, self.measure.told(self.measure.of(each))
+            program, error = each.program, self.measure.error_above_digits(self.measure.of(each))
             as_good = (row for row, its in zip(front, errors, strict=True) if its <= error)
             longer = each.complexity - next(as_good, front[-1]).complexity
             if program not in kept and longer <= _GOES_WITH_A_NUMBER * len(program.constants):
@@ -277,7 +279,7 @@ class Telling:
         )
         kept: list[tuple[Formula, float, float]] = []
         for row in rows:
-            error, complexity = self.measure.told(row[1]), row[0].complexity
+            error, complexity = self.measure.error_above_digits(row[1]), row[0].complexity
             if not kept or error < _BETTER * kept[-1][1]:
                 kept.append(row)
             elif complexity == kept[-1][0].complexity > 1:  # no column replaces the mean
@@ -297,7 +299,7 @@ class Telling:
         """
         if rule == "auto" and self.validation is not None:
             rule = "validation"
-        errors = [self.measure.told(self.measure.of(each)) for each in formulas]
+        errors = [self.measure.error_above_digits(self.measure.of(each)) for each in formulas]
         programs = [each.program for each in formulas]
         if rule == "accuracy":
             return Choice(rules.accuracy(errors)), rule

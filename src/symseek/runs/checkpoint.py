@@ -53,7 +53,7 @@ from symseek.search import Search, SearchState
 
 __all__ = ["Checkpointer", "engine_of", "restore", "save"]
 
-FORMAT = 2  # raise it when a change makes old files unreadable
+FORMAT = 3  # raise it when a change makes old files unreadable
 BUDGETS = ("max_expressions", "max_seconds", "stop_reward")  # may change when a search is resumed
 
 # What files from before a setting existed mean.

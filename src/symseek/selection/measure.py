@@ -77,7 +77,7 @@ class Measure:
             return 0.0
         return self.digits.tolerance / self.digits.spread
 
-    def told(self, error: float, program: Program | None = None) -> float:
+    def error_above_digits(self, error: float, program: Program | None = None) -> float:
         """An error, no smaller than what the digits of the target can tell.
 
         For a program, the digits of the inputs count too. Numbers with few digits may be exact, as
@@ -113,9 +113,9 @@ class Measure:
 
     def descriptions(self, programs: Sequence[Program], errors: Sequence[float]) -> list[float]:
         """The lengths of the descriptions that programs with these errors make of the rows."""
-        told = [self.told(*pair) for pair in zip(errors, programs, strict=True)]
+        floored = [self.error_above_digits(*pair) for pair in zip(errors, programs, strict=True)]
         return rules.descriptions(
-            told,
+            floored,
             [len(each) for each in programs],
             [fitted_numbers(each) for each in programs],
             len(self.data.y),

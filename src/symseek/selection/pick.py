@@ -111,7 +111,9 @@ class _Tests:
         engine: str | Engine,
     ) -> None:
         self.programs, self.measure = programs, measure
-        self.squares = [measure.told(*pair) ** 2 for pair in zip(errors, programs, strict=True)]
+        self.squares = [
+            measure.error_above_digits(*pair) ** 2 for pair in zip(errors, programs, strict=True)
+        ]
         self.lengths = measure.descriptions(programs, errors)
         # Neat ones were fitted as well; what any formula is compared with, a mere number, is none.
         self.numbers = [len(each.constants) if len(each) > 1 else 0 for each in programs]

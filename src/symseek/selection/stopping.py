@@ -52,8 +52,8 @@ class Ending:
         if self.patience is None or not len(state.front):
             return False
         found = state.front[self._picked(state.front)].found_at
-        took = max(found - state.begun, 0)
-        since = state.expressions - max(found, self.patient_from, state.begun)
+        took = max(found - state.restarted_at, 0)
+        since = state.expressions - max(found, self.patient_from, state.restarted_at)
         return since >= max(self.patience, 2 * took)
 
     def _leaves_noise(self, state: SearchState) -> bool:

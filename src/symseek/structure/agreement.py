@@ -49,8 +49,8 @@ def agrees(view: View, program: Program, X: Floats) -> bool:
         slopes = _slopes(view, program, X, sorted(named))  # [N, columns of the view + 1, n]
         own = np.abs(_values(view, program, X)[:, -1:])
         slopes[:, -1] = np.where(np.abs(slopes[:, -1]) > _ROUNDING * own, slopes[:, -1], 0.0)
-    told = [each for each in slopes if np.isfinite(each).all()]
-    parts = [part for each in told if (part := _parts(each)) is not None]
+    known = [each for each in slopes if np.isfinite(each).all()]
+    parts = [part for each in known if (part := _parts(each)) is not None]
     if not parts:
         return False
     left, size, *shares = np.sqrt(np.mean(np.square(parts), axis=0))

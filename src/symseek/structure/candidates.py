@@ -122,7 +122,7 @@ def _without_numbers(data: Data, given: _Words, library: Library) -> list[Progra
 def _exact(data: Data, words: _Words, close: float) -> list[Candidate]:
     """Candidates that leave less than the part `close` of the target."""
     rows, sign = _turned(data)
-    with np.errstate(all="ignore"):  # what is undefined is told by its values
+    with np.errstate(all="ignore"):  # what is undefined shows in its values
         found = _Task(rows, None, words).exact(close)
         if (not found or close > _CLOSE) and data.X.shape[1] > 1:
             found = [*_separated(rows, words, close), *found]

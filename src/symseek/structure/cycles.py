@@ -39,7 +39,7 @@ def frequencies(x: Floats, y: Floats) -> list[float]:
     0.524
     """
     every = slice(None, None, -(-len(x) // _MOST))
-    with np.errstate(all="ignore"):  # what overflows is told by its values
+    with np.errstate(all="ignore"):  # what overflows shows in its values
         return _frequencies(x[every], y[every])
 
 

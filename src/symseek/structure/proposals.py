@@ -22,7 +22,7 @@ from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.evaluation import fit_constants
 from symseek.evolution import merged
-from symseek.loop import NoProposals, Tally
+from symseek.loop import NoProposals, StepContext
 from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, Reward
 from symseek.search import Search
@@ -92,22 +92,22 @@ class Proposals:
         """Whether the columns of the view are searched in every iteration."""
         return self._reduced is not None and bool(self._reduced.columns)
 
-    def __call__(self, iteration: int, tally: Tally) -> Iterator[Programs]:
+    def __call__(self, iteration: int, context: StepContext) -> Iterator[Programs]:
         """Programs over the table's library, in groups that are to be graded one after another."""
         with guarded():
-            yield from self._proposed(iteration, tally)
+            yield from self._proposed(iteration, context)
 
-    def _proposed(self, iteration: int, tally: Tally) -> Iterator[Programs]:
+    def _proposed(self, iteration: int, context: StepContext) -> Iterator[Programs]:
         if iteration == 0:
-            tally.check_time(SHARE)
-            with self._limited(tally):
+            context.check_time(SHARE)
+            with self._limited(context):
                 exact = self._exact
             yield self._written(exact)
-            with self._limited(tally):
-                near = self._affordable(tally)
+            with self._limited(context):
+                near = self._affordable(context)
             yield self._written(near)
         if self.searches:
-            yield self._written(self._evolved(iteration, tally))
+            yield self._written(self._evolved(iteration, context))
 
     def share(self, other: object) -> None:
         """Take over what another has found out about the same data, which no seed changes."""
@@ -116,13 +116,13 @@ class Proposals:
             vars(self).update(known)
 
     @contextmanager
-    def _limited(self, tally: Tally) -> Iterator[None]:
+    def _limited(self, context: StepContext) -> Iterator[None]:
         """Let what is looked for take no more than its share of the time.
 
         Not in later iterations: a search that was stopped and looks for its view again must come to
         the same as one that knows it.
         """
-        self._check = lambda: tally.check_time(SHARE)
+        self._check = lambda: context.check_time(SHARE)
         try:
             yield
         finally:
@@ -133,12 +133,12 @@ class Proposals:
         kept = [each for each in written if len(each) <= self.longest]
         return Programs.from_list(list(dict.fromkeys(kept)), self.library)
 
-    def _affordable(self, tally: Tally) -> list[Program]:
+    def _affordable(self, context: StepContext) -> list[Program]:
         """The best of the candidates that come near, if the budget allows to fit them all."""
         cost = self._cost
-        if not cost or tally.left < cost + _ROUNDS[-1][1]:
+        if not cost or context.left < cost + _ROUNDS[-1][1]:
             return []
-        tally.expressions += cost
+        context.expressions += cost
         return self._fitted
 
     def shortlist(self, expressions: int) -> list[Program]:
@@ -221,14 +221,14 @@ class Proposals:
     def _inner(self) -> Search:
         return self.searched(self._small_library, self.view.data(self.data))
 
-    def _evolved(self, iteration: int, tally: Tally) -> list[Program]:
+    def _evolved(self, iteration: int, context: StepContext) -> list[Program]:
         """The front of a short search in the view's columns, which counts for the whole one."""
         inner = self._inner
-        own = tally.elsewhere(inner)
+        own = context.nested(inner)
         if own.finished(inner.least) is not None:
             return []
         state = inner.step(replace(inner.state, iteration=iteration), own)
-        tally.goes_on_from(own)
+        context.adopt_counts(own)
         return [entry.program for entry in state.front]
 
 

@@ -42,8 +42,8 @@ class Surrogate:
     @property
     def usable(self) -> bool:
         """Whether its error, its values and its slopes are numbers."""
-        told = np.isfinite(self.values).all() and np.isfinite(self.slopes).all()
-        return bool(np.isfinite(self.error) and told)
+        finite = np.isfinite(self.values).all() and np.isfinite(self.slopes).all()
+        return bool(np.isfinite(self.error) and finite)
 
     @classmethod
     def fitted(
@@ -56,7 +56,7 @@ class Surrogate:
         >>> found.error < 1e-12, np.allclose(found.slopes[:, 0], 2 * x)
         (True, True)
         """
-        with np.errstate(all="ignore"):  # what overflows is told by its values
+        with np.errstate(all="ignore"):  # what overflows shows in its values
             best = _best(X, y, weights, most)
             made = None if best is None else best.surrogate()
             return made if made is not None and made.usable else None
@@ -117,15 +117,15 @@ class _Trial:
         if factors is None:
             return None
         R = factors[1]
-        told = np.abs(np.diag(R)) > _DEPENDENT * np.abs(R[0, 0])
-        if not told.all():
+        determined = np.abs(np.diag(R)) > _DEPENDENT * np.abs(R[0, 0])
+        if not determined.all():
             # Terms that others make up, as of a column that is constant or there twice, go.
-            powers, table = powers[told], table[:, told]
-            counts = np.unique(np.cumsum(told)[np.array(ends) - 1])
+            powers, table = powers[determined], table[:, determined]
+            counts = np.unique(np.cumsum(determined)[np.array(ends) - 1])
             ends = tuple(counts[counts > 0].tolist())
             if not ends:  # as where the rows to fit on weigh nothing
                 return None
-            factors = factored(A[:, told])
+            factors = factored(A[:, determined])
             if factors is None:
                 return None
         Q, R = factors

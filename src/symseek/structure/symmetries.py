@@ -116,7 +116,7 @@ def reduced_view(
         return None
     roots, sums = "sqrt" in operators, {"add", "sub"} <= operators
     found = None
-    with np.errstate(all="ignore"):  # what overflows is told by its values
+    with np.errstate(all="ignore"):  # what overflows shows in its values
         for rows, terms in ((_FEW_ROWS, _FEW_TERMS), (_MANY_ROWS, _MANY_TERMS)):
             given = _Rows(data.sampled(rows, 0), terms, roots, sums, check)
             found = _defined_on_all(data, View.plain(variables), given)

@@ -26,9 +26,9 @@ from symseek.errors import InputError, unknown_name
 from symseek.evaluation import data_grader
 from symseek.evolution import fitness
 from symseek.loop import (
-    Looped,
+    IterativeSearch,
     LoopState,
-    Tally,
+    StepContext,
     check_budget,
     check_seed,
 )
@@ -116,7 +116,7 @@ class GPState(LoopState):
     population: tuple[Tree, ...] = ()  # graded: each tree has its fitness
 
 
-class GeneticProgramming(Looped):
+class GeneticProgramming(IterativeSearch):
     """Evolves programs towards high reward.
 
     The budget counts every tree of every generation, copies of a parent too, as it counts every
@@ -161,18 +161,18 @@ class GeneticProgramming(Looped):
         self.operators: Operators = operators()(library, config, self._limits(), seed)
         self.state = GPState()
 
-    def step(self, state: GPState, tally: Tally) -> GPState:
+    def step(self, state: GPState, context: StepContext) -> GPState:
         """One generation.
 
         Constants are fitted from 1 again, as in the paper: trees have no values.
         """
-        trees = self._offspring(state, tally.left) if state.population else self._first()
-        tally.clock.lap("evolve")
-        graded = tally.grade(self.operators.programs(trees))
+        trees = self._offspring(state, context.left) if state.population else self._first()
+        context.clock.lap("evolve")
+        graded = context.grade(self.operators.programs(trees))
         for tree, value in zip(trees, fitness(graded).tolist(), strict=True):
             tree.fitness.values = (value,)
-        tally.clock.lap("evaluate")
-        closed = tally.closed(graded, state, RiskSeeking.epsilon, entropy=math.nan)  # no policy
+        context.clock.lap("evaluate")
+        closed = context.closed(graded, state, RiskSeeking.epsilon, entropy=math.nan)  # no policy
         return GPState(population=tuple(trees), **closed)
 
     def _limits(self) -> Callable[[Tree], bool]:

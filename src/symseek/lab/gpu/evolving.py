@@ -198,11 +198,11 @@ class Evolving:
     def begin(
         self, stage: Stage, active: Array, iterations: Array, seeds: Array
     ) -> tuple[Array, Array]:
-        """Begin an iteration of every active search: which is fresh [R], and the seeds [R]."""
+        """Begin an iteration of every active search: untrained or not [R], and the seeds [R]."""
         config = self.config
         given = (active, iterations, seeds, self._budget, np.int32(config.batch_size))
         flags = (self.evolving, self._was_exact, self._fresh, self._seeds)
-        arguments = (*given, np.float64(config.fresh), stage.front["reward"], *flags)
+        arguments = (*given, np.float64(config.untrained_share), stage.front["reward"], *flags)
         self._kernels.spread("open_iteration", self._runs, arguments)
         return self._fresh, self._seeds
 

@@ -32,8 +32,8 @@ def why_not(config: SearchConfig, reward: Reward, rules: ConstraintSet, rows: in
         return f"with {rows} rows programs race, which they do on the host"
     if config.evolution is not None:
         return _why_not_evolve(config.evolution, config.batch_size, rules)
-    if config.fresh:
-        return "fresh batches without evolution run on the host"
+    if config.untrained_share:
+        return "batches of an untrained policy without evolution run on the host"
     if config.max_expressions % config.batch_size:
         return "the budget is no multiple of the batch"
     return None

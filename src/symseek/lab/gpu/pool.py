@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from symseek.constraints import ConstraintSet, paper_constraints
 from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
-from symseek.engines.faults import DeviceFault, faults_told
+from symseek.engines.faults import DeviceFault, faults_reported
 from symseek.engines.interface import engine_named
 from symseek.errors import InputError
 from symseek.jobs.perform import Terminated, failure, perform, resolve
@@ -173,7 +173,7 @@ class GpuPool:
         """A few iterations of all searches; whether there was anything to do on the device."""
         advanced = False
         try:
-            with faults_told():
+            with faults_reported():
                 for kind, group in self._groups:
                     self._fill(kind, group)
                     advanced = self._advance(group) or advanced
@@ -358,7 +358,7 @@ def _uninterrupted(execute: str) -> Callable[[Spec], Record]:
 
     def run(spec: Spec) -> Record:
         try:
-            with faults_told():
+            with faults_reported():
                 return function(spec)
         except (KeyboardInterrupt, DeviceFault) as error:
             raise Terminated from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -323,7 +324,8 @@ def test_the_paper_command_runs_on_a_gpu_and_reports_that(
     assert "--quick --only dsr --problems Nguyen-1 --engine cuda`" in said.out
     assert "cores and the host." in said.out
     assert "hours of one GPU." in said.out
-    assert ",the host\n" in Path("results/table1-runs.csv").read_text()
+    with gzip.open("results/table1-runs.csv.gz", "rt") as file:
+        assert ",the host\n" in file.read()
     said = answer(capsys, *words, "--report")
     assert said.code == 2  # of native runs there are none
     said = answer(capsys, *words, "--engine", "cuda", "--report")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import re
 import sys
@@ -33,6 +34,10 @@ SEEDS = range(2)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One store for all experiments, as a user has it: they share runs."""
     return tmp_path_factory.mktemp("paper")
+
+
+def inflated(path: Path) -> str:
+    return gzip.decompress(path.read_bytes()).decode()
 
 
 def ask(folder: Path, name: str, *more: str) -> int:
@@ -67,13 +72,15 @@ def test_every_experiment_writes_its_files(name: str, store: Store, tmp_path: Pa
     specs = [record.spec for record in records]
     files = write_report(EXPERIMENTS[name], [request], specs, records, tmp_path)
     kinds = {path.suffix for path in files}
-    assert kinds == {".md", ".csv", ".tex", ".svg", ".png"}
+    assert kinds == {".md", ".csv", ".gz", ".tex", ".svg", ".png"}
     assert all(path.stat().st_size > 0 for path in files)
     text = files[0].read_text(encoding="utf-8")
     assert files[0].name == f"{name}.md"
     assert f"`symseek paper {name} --seeds 2 --quick`" in text
     assert re.search(r"\[[\d.e+-]+, [\d.e+-]+\]", text), "no interval"
-    for link in re.findall(r"\]\(([^)]+\.svg)\)", text):
+    links = re.findall(r"\]\(([^)]+\.png)\)", text)
+    assert links
+    for link in links:
         assert (tmp_path / link).exists()
 
 
@@ -103,6 +110,7 @@ def test_the_command_runs_what_is_missing_and_nothing_again(
     assert {path.suffix for path in (own / "out").iterdir()} == {
         ".md",
         ".csv",
+        ".gz",
         ".tex",
         ".svg",
         ".png",
@@ -179,7 +187,7 @@ def test_a_report_says_which_method_has_which_seeds(
     report = capsys.readouterr().out
     assert "--seeds 2 --quick --only dsr`, `symseek paper table1 --seeds 1 --quick" in report
     assert "Runs: 6 of 6 done" in report
-    runs = list(csv.DictReader(io.StringIO((tmp_path / "out" / "table1-runs.csv").read_text())))
+    runs = list(csv.DictReader(io.StringIO(inflated(tmp_path / "out" / "table1-runs.csv.gz"))))
     assert [(row["method"], row["status"]) for row in runs].count(("dsr", "done")) == 4
 
 
@@ -190,7 +198,7 @@ def test_a_report_names_what_failed(tmp_path: Path) -> None:
     specs = [each.spec for each in records]
     first, *_ = write_report(experiment("table1"), [request], specs, records, tmp_path)
     assert "Failed, 2 runs: KeyError: 1" in first.read_text()
-    assert (tmp_path / "table1-runs.csv").read_text().count("KeyError: 1") == 2
+    assert inflated(tmp_path / "table1-runs.csv.gz").count("KeyError: 1") == 2
 
 
 def test_runs_of_another_machine_are_copied(
@@ -213,11 +221,11 @@ def test_a_table_of_runs_is_a_store_that_can_be_read_back(
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir(), there.mkdir()
     assert ask(there, "constants", "--problems", "Jin-5", "--seeds", "1") == 0
-    table = next(there.rglob("constants-runs.csv"))
+    table = next(there.rglob("constants-runs.csv.gz"))
     assert ask(here, "constants", "--report", "--seeds", "1", "--take", str(table)) == 0
     assert capsys.readouterr().err.count("4 runs were new") == 1
-    again = next(here.rglob("constants-runs.csv"))
-    assert again.read_text() == table.read_text()  # with what was best half-way
+    again = next(here.rglob("constants-runs.csv.gz"))
+    assert inflated(again) == inflated(table)  # with what was best half-way
     written = [next(each.rglob("constants-jin.csv")).read_text() for each in (here, there)]
     assert written[0] == written[1]
 

@@ -428,7 +428,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "| solved, SRBench's rule" in said.out
     assert "--noise 0,0.01" in said.out
     names = {path.name for path in (tmp_path / "report").iterdir()}
-    assert {"srbench.md", "srbench-runs.csv", "srbench-rates.csv", "srbench.svg"} <= names
+    assert {"srbench.md", "srbench-runs.csv.gz", "srbench-rates.csv", "srbench.svg"} <= names
     rates = lines(tmp_path / "report" / "srbench-rates.csv")
     simple = [row for row in rates if row["grade"] == "form" and row["suite"] == "All"]
     assert [(row["noise"], row["recovered"], row["runs"]) for row in simple] == [
@@ -440,7 +440,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "0 runs to do of 4 (4 done)" in capsys.readouterr().err
     taken = tmp_path / "taken"
     taken.mkdir()
-    table = tmp_path / "report" / "srbench-runs.csv"
+    table = tmp_path / "report" / "srbench-runs.csv.gz"
     assert run(taken, "--take", str(table), "--report") == 0
     again = taken / "report" / "srbench-rates.csv"
     assert again.read_text() == (tmp_path / "report" / "srbench-rates.csv").read_text()

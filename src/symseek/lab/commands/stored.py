@@ -48,7 +48,7 @@ def add_store(parser: Parser, out: Path) -> None:
         default=[],
         metavar="FILE",
         help="first copy the finished runs of another store, from another machine say, or of a"
-        " report's NAME-runs.csv into this store; may be given several times",
+        " report's NAME-runs.csv.gz into this store; may be given several times",
     )
     add("--report", action="store_true", help="run nothing, report on what the store holds")
     add("--retry-failed", action="store_true", help="run again what has failed before")
@@ -107,7 +107,7 @@ def _runs_of(path: Path) -> list[Record]:
     from symseek.lab import Store
     from symseek.lab.trials.csv_file import read_runs
 
-    if path.suffix.lower() == ".csv":
+    if path.name.lower().endswith((".csv", ".csv.gz")):
         return read_runs(path)
     with Store(path, read_only=True) as other:
         return other.records()

@@ -5,6 +5,7 @@ Every report names the command that repeats it, the seeds, the commit and the ma
 
 from __future__ import annotations
 
+import gzip
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -138,9 +139,9 @@ def write_report(
     report = experiment.report(done)
     folder.mkdir(parents=True, exist_ok=True)
     provenance = _provenance(requests, specs, records)
-    files = {
+    files: dict[str, str | bytes] = {
         f"{experiment.name}.md": _document(experiment, report, provenance),
-        f"{experiment.name}-runs.csv": runs_csv(records),
+        f"{experiment.name}-runs.csv.gz": gzip.compress(runs_csv(records).encode(), mtime=0),
     }
     made_by = "; ".join(each.command for each in requests)
     for table in report.tables:
@@ -168,7 +169,7 @@ def _document(experiment: Experiment, report: Report, provenance: list[str]) -> 
     parts += [to_markdown(table) for table in report.tables]
     for figure in report.figures:
         title = f"{experiment.title} {figure.name}".strip()
-        parts.append(f"![{title}]({_stem(experiment, figure)}.svg)")
+        parts.append(f"![{title}]({_stem(experiment, figure)}.png)")
     parts += ["\n".join(f"- {note}" for note in [*report.notes, *provenance])]
     return "\n\n".join(parts) + "\n"
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from symseek.errors import InputError
 from symseek.files.conforming import check_type
+from symseek.files.lines import opened
 from symseek.files.records import parse_json
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec, canonical
@@ -53,12 +54,11 @@ def read_runs(path: Path) -> list[Record]:
     Raises:
         InputError: the file cannot be read, or a line of it is not a run; it is named.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise InputError(f"cannot read the runs in {str(path)!r}: {why}") from None
-    lines = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    with opened(path) as file:
+        return _records(path, csv.DictReader(file, strict=True))
+
+
+def _records(path: Path, lines: csv.DictReader[str]) -> list[Record]:
     missing = [name for name in COLUMNS if name not in (lines.fieldnames or ())]
     if [name for name in missing if name not in _LATER]:
         raise InputError(f"{str(path)!r} is no table of runs: it has no column {missing[0]!r}")

@@ -282,7 +282,7 @@ def _residuals(error: float, rows: float) -> float:
     return rows * math.log(min(max(error, FLOOR), 1e300))
 
 
-def elbow(front: list[Row], table: Table) -> list[float]:
+def knee(front: list[Row], table: Table) -> list[float]:
     errors = [max(row.error, FLOOR) for row in front]
     lengths, constants = [row.length for row in front], [row.constants for row in front]
     count = len(table.rows[2])
@@ -342,7 +342,7 @@ def left_out(price: float, freedom: bool = False) -> Costs:
 
 RULES: dict[str, Costs] = {
     "auto (symseek's)": production("auto"),
-    "elbow (symseek's)": production("elbow"),
+    "mdl (symseek's)": production("mdl"),
     "description, log(L) a token": description(None),
     "description, 1.25 a token": description(1.25),
     "description, 1 a token": description(1.0),

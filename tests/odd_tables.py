@@ -20,14 +20,14 @@ from symseek.regression.regression import Regression
 from symseek.regression.settings import Settings
 from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.cycles import cyclic_programs
-from symseek.structure.symmetries import reduced_view
-from symseek.structure.view import View
+from symseek.structure.symmetries import reducing_transform
+from symseek.structure.transform import Transform
 
 OPERATORS = ["add", "sub", "mul", "div", "sqrt", "exp", "log", "sin", "cos", "const"]
 _ROWS = (3, 4, 5, 7, 12, 20, 50, 60, 100, 120, 150, 150, 200, 300)
 _MANY, _MANY_EVERY = 100_000, 500  # rows, and in which tables: the last of so many
 _LARGEST = 1e150
-_CHECKS, _NEAR_CHECKS = 20, 8  # views and families looked at in a table, which bounds the work
+_CHECKS, _NEAR_CHECKS = 20, 8  # transforms and families looked at in a table, which bounds the work
 
 
 class EnoughLookedAtError(Exception):
@@ -177,17 +177,17 @@ def look_for_structure(number: int, faults: Faults) -> None:
     data = odd_table(number)
     names = tuple(f"x{at}" for at in range(data.X.shape[1]))
     library = Library(OPERATORS, list(names))
-    view = faults.ask(
-        "reduced_view",
+    transform = faults.ask(
+        "reducing_transform",
         number,
-        lambda: reduced_view(data, names, set(OPERATORS), _limited()),
+        lambda: reducing_transform(data, names, set(OPERATORS), _limited()),
     )
     seen, small = data, library
-    if isinstance(view, View):
-        seen = faults.ask("view", number, lambda: view.data(data)) or data  # type: ignore[assignment]
-        if not view.columns:
+    if isinstance(transform, Transform):
+        seen = faults.ask("transform", number, lambda: transform.data(data)) or data  # type: ignore[assignment]
+        if not transform.columns:
             return
-        small = Library(OPERATORS, [f"z{at}" for at in range(len(view.columns))])
+        small = Library(OPERATORS, [f"z{at}" for at in range(len(transform.columns))])
         if seen is data:
             return
     faults.ask("exact", number, lambda: exact_candidates(seen, small, _limited()))

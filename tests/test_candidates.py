@@ -16,7 +16,7 @@ from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.curves import curves
 from symseek.structure.features import Family, families
 from symseek.structure.numberless import without_numbers
-from symseek.structure.projection import EXACT, Candidate, Rows, exact_sums, near_sums, written
+from symseek.structure.projection import EXACT, Candidate, Rows, exact_sums, near_sums, weighted_sum
 from symseek.structure.quotients import quotients
 from symseek.structure.targets import FORMS, Form, Multiplier, Target, multipliers, targets
 
@@ -191,7 +191,7 @@ def test_what_is_written_has_the_error_that_is_told(seed: int, which: int, form:
 
 
 def test_sums_are_written_with_numbers_in_place() -> None:
-    words = written([["u"], [], ["div", 1.0, "v"]], [2.0, 3.0, 4.0])
+    words = weighted_sum([["u"], [], ["div", 1.0, "v"]], [2.0, 3.0, 4.0])
     assert words == ["add", "mul", 2.0, "u", "add", 3.0, "div", 4.0, "v"]
 
 
@@ -289,7 +289,7 @@ def test_laws_are_found_exactly(law: Any, sign: int) -> None:
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_law_of_one_column_is_found_either_way_up(turned: bool) -> None:
-    """A view may have kb*T/(mom*B) as well as mom*B/(kb*T)."""
+    """A transform may have kb*T/(mom*B) as well as mom*B/(kb*T)."""
     Z = drawn(1, 300, 1)
     y = 0.5 / np.cosh(1 / Z[:, 0] if turned else Z[:, 0])
     made, exact = found(y, Z)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constraint_strategies import constraint_lists, policy
-from oracle import room as oracle_room
+from oracle import size_bounds
 from symseek import (
     CloseUnfinished,
     ConstraintSet,
@@ -32,7 +32,7 @@ from symseek import (
     UniformArity,
     paper_constraints,
 )
-from symseek.constraints.room import Room
+from symseek.constraints.sizes import SizeBounds
 from symseek.constraints.tables import Tables
 
 LIBRARY = Library(
@@ -405,7 +405,7 @@ def test_room_by_kinds_of_tokens_is_that_of_every_token(data):
     for tables in (fast, slow):
         for rule in rules:
             rule.narrow(tables)
-    found, expected = Room(fast), oracle_room.Room(slow)
+    found, expected = SizeBounds(fast), size_bounds.SizeBounds(slow)
     for name in ("slot_least", "slot_most", "needs", "holds"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
     assert found.exact == expected.exact
@@ -419,4 +419,4 @@ def test_thousands_of_variables_are_of_one_kind():
     tables = Tables(library)
     for rule in paper_constraints():
         rule.narrow(tables)
-    assert len(Room(tables).rules.arity) <= 7
+    assert len(SizeBounds(tables).rules.arity) <= 7

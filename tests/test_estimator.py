@@ -400,7 +400,7 @@ def test_each_target_has_its_own_mean_where_it_is_undefined() -> None:
 
 
 def test_another_pick_after_the_fit_picks_anew() -> None:
-    rules = ("accuracy", "elbow", "validation", "auto")
+    rules = ("accuracy", "mdl", "validation", "auto")
     noisy = Y + 6 * NOISE
     fitted = {rule: regressor(validation=0.25, pick=rule).fit(X, noisy).model() for rule in rules}
     assert len({each.picked for each in fitted.values()}) > 1
@@ -417,7 +417,7 @@ def test_another_pick_after_the_fit_picks_anew() -> None:
 def test_a_pick_that_cannot_be_made_is_told() -> None:
     model = regressor().fit(X, Y + NOISE)
     before = model.formula()
-    for rule, says in (("elbo", "did you mean 'elbow'"), ("validation", "needs validation rows")):
+    for rule, says in (("mld", "did you mean 'mdl'"), ("validation", "needs validation rows")):
         with pytest.raises(InputError, match=says):
             model.set_params(pick=rule).predict(X)
     with pytest.raises(InputError, match="`pick` is 3; it must be the name of a rule"):
@@ -576,7 +576,7 @@ NAN = float("nan")
         ({"method": "hybird"}, "unknown method 'hybird'; did you mean 'hybrid'?"),
         ({"reward": "inverse_rmse"}, "unknown reward 'inverse_rmse'; did you mean 'inverse_nrmse'"),
         ({"reward": 3}, "`reward` is 3; it must be a name"),
-        ({"pick": "elbo"}, "unknown pick rule 'elbo'; did you mean 'elbow'?"),
+        ({"pick": "mld"}, "unknown pick rule 'mld'; did you mean 'mdl'?"),
         ({"pick": "validation"}, "needs validation rows; set `validation`"),
         ({"validation": -0.1}, "`validation` is -0.1; it must be a share of the rows"),
         ({"validation": 0.95}, "`validation` is 0.95; it must be a share of the rows"),

@@ -108,9 +108,10 @@ def test_few_digits_prove_nothing() -> None:
     y = np.array([1.0, 2.0, 2.0, 3.0, 3.0, 5.0])
     nearly = np.full(6, 0.3)
     assert digits(y).explain(nearly)
-    assert not digits(y).prove(nearly, 12, 3, 12)
-    assert digits(y).prove(np.zeros(6), 12, 3, 12)  # to the last bit: that is another matter
-    assert not digits(y).prove(np.zeros(6), 12, 6, 12)  # unless the constants are as many
+    assert not digits(y).beyond_chance(nearly, 12, 3, 12)
+    # To the last bit: that is another matter.
+    assert digits(y).beyond_chance(np.zeros(6), 12, 3, 12)
+    assert not digits(y).beyond_chance(np.zeros(6), 12, 6, 12)  # unless the constants are as many
 
 
 def test_a_search_goes_on_until_the_last_digits() -> None:

@@ -258,7 +258,7 @@ OPTIONS: dict[str, str] = {
     "--operators add,add": "'add' is in the library twice",
     "--method hybird": "unknown method 'hybird'; did you mean 'hybrid'?",
     "--reward inverse_rmse": "unknown reward 'inverse_rmse'; did you mean 'inverse_nrmse'?",
-    "--pick elbo": "unknown pick rule 'elbo'; did you mean 'elbow'?",
+    "--pick mld": "unknown pick rule 'mld'; did you mean 'mdl'?",
     "--pick validation": "needs validation rows; set --validation, such as 0.2",
     "--validation 1.5": "--validation is 1.5; it must be a share of the rows from 0 to 0.9",
     "--validation nan": "'nan' is not a number",
@@ -301,7 +301,7 @@ def test_show(run: Path, capsys: Capture) -> None:
     said = answer(capsys, "show", run)
     assert (said.code, said.err) == (0, "")
     assert "> " in said.out
-    assert "picked by the rule 'elbow'; symseek show run --row N for more" in said.out
+    assert "picked by the rule 'mdl'; symseek show run --row N for more" in said.out
 
 
 def test_show_a_row(run: Path, capsys: Capture) -> None:

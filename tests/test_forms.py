@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from run_helpers import Capture
 from strategies import programs
 from symseek import SymbolicRegressor
-from symseek.algebra.forms import text, written
+from symseek.algebra.forms import styled, text
 from symseek.algebra.reading import reading_cost
 from symseek.algebra.simplify import reductions
 from symseek.command import main
@@ -119,7 +119,7 @@ def formula_of(program: Program) -> Formula:
 )
 def test_written_as_people_do(formula, expected):
     program = law(formula)
-    found = written(program)
+    found = styled(program)
     assert text(found) == expected
     X = np.random.default_rng(0).uniform(0.5, 3.0, (40, len(NAMES)))
     assert found.evaluate(X) == pytest.approx(program.evaluate(X), rel=1e-9, nan_ok=True)
@@ -127,12 +127,12 @@ def test_written_as_people_do(formula, expected):
 
 def test_styles_are_offered_and_others_refused():
     program = law("x*(1.5 + 0.25*y)")
-    assert str(written(program, "factored")) == str(program)
-    assert str(written(program, "expanded")) == "1.5*x + 0.25*x*y"
-    assert str(written(law("(x + y)**2*m"), "expanded")) == "x**2*m + y**2*m + 2.0*x*y*m"
+    assert str(styled(program, "factored")) == str(program)
+    assert str(styled(program, "expanded")) == "1.5*x + 0.25*x*y"
+    assert str(styled(law("(x + y)**2*m"), "expanded")) == "x**2*m + y**2*m + 2.0*x*y*m"
     assert formula_of(program).written("expanded") == "3/2*x + 1/4*x*y"
     with pytest.raises(InputError, match="unknown style 'expand'; did you mean 'expanded'"):
-        written(program, "expand")
+        styled(program, "expand")
 
 
 def test_the_estimator_writes_any_style():
@@ -184,7 +184,7 @@ def test_every_way_has_the_values_of_the_program(data, style):
     drawn = data.draw(programs(few, max_length=21))
     tokens = tuple(library.index(few.names[token]) for token in drawn.tokens)
     program = Program(library, tokens, drawn.constants)
-    found = written(program, style)
+    found = styled(program, style)
     X = np.random.default_rng(7).uniform(0.3, 3.0, (30, 2))
     assert agrees(program, found, X)
     assert style == "expanded" or reading_cost(found) <= reading_cost(program)
@@ -202,7 +202,7 @@ def test_a_polynomial_is_multiplied_out_as_sympy_does(data):
     expected = sympy.expand(program.sympy())
     assume(0 < len(sympy.Add.make_args(expected)) <= 10)
     assume(sympy.total_degree(expected) <= 3)
-    found = written(program, "expanded")
+    found = styled(program, "expanded")
     assert sympy.expand(found.sympy() - expected) == 0
     assert len(sympy.Add.make_args(found.sympy())) == len(sympy.Add.make_args(expected))
 
@@ -341,7 +341,7 @@ def reduced(X: np.ndarray, y: np.ndarray, names: list[str], start: str) -> Formu
     fitted = told.refitted([Program.parse(start, regression.full)], train)
     programs = told.refitted(told.tightened([told.simple(each) for each in fitted]), train)
     front = told.front([told.formula(told.simple(each)) for each in programs])
-    return front[told.pick(front, "elbow")[0].row]
+    return front[told.pick(front, "mdl")[0].row]
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])

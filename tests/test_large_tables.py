@@ -30,7 +30,7 @@ from symseek.regression.settings import Settings
 from symseek.rewards import reward_named
 from symseek.runs.checkpoint import restore, save
 from symseek.structure.proposals import Proposals
-from symseek.structure.symmetries import reduced_view
+from symseek.structure.symmetries import reducing_transform
 
 DRAW = np.random.default_rng(5)
 WIDE = DRAW.uniform(-1, 1, (1_500, 30))
@@ -72,9 +72,9 @@ def small_sample(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_columns_that_act_only_together_make_the_view_of_a_wide_table() -> None:
     data = Data(WIDE, CROSSED, np.ones(1_500))
     names = tuple(f"x{at}" for at in range(30))
-    view = reduced_view(data, names, {"mul", "div", "add", "sub"})
-    assert view is not None
-    assert set(re.findall(r"x\d+", view.told("y"))) == {"x2", "x8", "x14", "x20", "x27"}
+    transform = reducing_transform(data, names, {"mul", "div", "add", "sub"})
+    assert transform is not None
+    assert set(re.findall(r"x\d+", transform.sentence("y"))) == {"x2", "x8", "x14", "x20", "x27"}
 
 
 def test_structure_sees_a_sample_with_the_ends_of_every_column(small_sample: None) -> None:
@@ -101,11 +101,11 @@ def test_a_sample_shows_the_same_structure_as_all_rows(small_sample: None) -> No
     sampled = proposals_of(fit(X, y))
     assert len(sampled.data.y) < 400
     names = tuple(f"x{at}" for at in range(3))
-    whole = reduced_view(Data(X, y, np.ones(1_000)), names, set(sampled.library.names))
+    whole = reducing_transform(Data(X, y, np.ones(1_000)), names, set(sampled.library.names))
     assert whole is not None
-    assert str(sampled.view.factor) == str(whole.factor) == "x0"
-    for view in (sampled.view, whole):
-        assert [str(each) for each in view.columns] in (["x1/x2"], ["x2/x1"])  # either will do
+    assert str(sampled.transform.factor) == str(whole.factor) == "x0"
+    for transform in (sampled.transform, whole):
+        assert [str(each) for each in transform.columns] in (["x1/x2"], ["x2/x1"])  # either will do
 
 
 @pytest.mark.slow

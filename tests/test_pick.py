@@ -74,9 +74,9 @@ def test_residuals_of_one_sign_are_not_picked_beside_many_longer_rows() -> None:
     assert picked(*RAT42, front).picked == 6
 
 
-def test_elbow_is_the_description_length_alone() -> None:
-    model = picked(*RAT42, GROWTH, rule="elbow")
-    assert (model.picked, model.rule, model.picked_because) == (0, "elbow", "")
+def test_mdl_is_the_description_length_alone() -> None:
+    model = picked(*RAT42, GROWTH, rule="mdl")
+    assert (model.picked, model.rule, model.picked_because) == (0, "mdl", "")
 
 
 def test_six_rows_that_rise_are_not_their_mean() -> None:
@@ -143,7 +143,7 @@ def stray() -> tuple[Floats, Floats]:
 def test_a_pole_between_rows_is_not_picked(term: str) -> None:
     x, y = stray()
     front = ["2.0*x", f"2.0*x + {term}"]
-    assert picked(x, y, front, rule="elbow").picked == 1
+    assert picked(x, y, front, rule="mdl").picked == 1
     model = picked(x, y, front)
     assert model.picked == 0
     assert "it has a pole between the rows, near x = 12." in model.picked_because
@@ -153,7 +153,7 @@ def test_a_formula_that_is_undefined_between_rows_is_not_picked() -> None:
     x = np.arange(1.0, 31.0)
     y = np.sqrt((x - 15.1) * (x - 15.9)) + 0.002 * np.random.default_rng(0).normal(size=30)
     front = ["1.0*abs(x - 15.5)", "1.0*sqrt((x - 15.1)*(x - 15.9))"]
-    assert picked(x, y, front, rule="elbow").picked == 1
+    assert picked(x, y, front, rule="mdl").picked == 1
     model = picked(x, y, front)
     assert model.picked == 0
     assert "it is undefined between the rows, near x = 15." in model.picked_because
@@ -177,7 +177,7 @@ def test_a_sine_through_a_few_distinct_values_is_not_picked() -> None:
     y = 10 + means[at] + 0.5 * rng.normal(size=300)
     rate = strongest_rate(routes[at], y, np.linspace(0.02, 0.2, 4000))
     front = ["10.0", "0.0001*x + 10.0", f"sin({rate}*x + 1.0) + 10.0"]
-    assert picked(routes[at], y, front, rule="elbow").picked == 2
+    assert picked(routes[at], y, front, rule="mdl").picked == 2
     model = picked(routes[at], y, front)
     assert model.picked < 2
     assert "its periodic function does not pay on held-out rows" in model.picked_because
@@ -195,7 +195,7 @@ def test_a_wave_through_a_random_walk_is_not_picked(seed: int) -> None:
     walk = np.cumsum(np.random.default_rng(seed).normal(size=300))
     rate = strongest_rate(time, walk, np.linspace(0.03, 0.2, 200))
     front = ["1.0", "0.01*x + 1.0", f"0.01*x + 4.0*sin({rate}*x + 1.0) + 1.0"]
-    assert picked(time, walk, front, rule="elbow").picked == 2
+    assert picked(time, walk, front, rule="mdl").picked == 2
     assert "sin" not in picked(time, walk, front).best.text
 
 
@@ -205,7 +205,7 @@ def test_two_periods_of_a_random_walk_are_no_wave() -> None:
     walk = np.cumsum(np.random.default_rng(0).normal(size=120))
     y = 0.25 * month + 3 * np.sin(0.105 * month) + walk + 52
     front = ["0.25*x + 50.0", "0.25*x + 4.0*sin(0.105*x + 0.1) + 50.0"]
-    assert picked(month, y, front, rule="elbow").picked == 1
+    assert picked(month, y, front, rule="mdl").picked == 1
     assert picked(month, y, front).picked == 0
 
 
@@ -257,7 +257,7 @@ def test_terms_that_do_not_pay_on_blocks_of_time_are_left_out() -> None:
     y = 0.1 * time + drift
     front = ["0.1*a", "0.1*a + 0.1*b", "0.1*a + 0.1*b + 0.001*a*b + 1.0"]
     X = np.column_stack([time, other])
-    assert picked(X, y, front, rule="elbow", names="ab").picked == 2
+    assert picked(X, y, front, rule="mdl", names="ab").picked == 2
     model = picked(X, y, front, names="ab")
     assert model.picked == 0
     assert "row 0 predicts held-out rows as well with fewer numbers" in model.picked_because

@@ -15,7 +15,7 @@ from oracle.evaluate import evaluate
 from strategies import any_program, libraries, programs
 from symseek.errors import InputError
 from symseek.programs import Program, Programs
-from symseek.tokens import EMPTY, OPERATORS, Kind, Library, Token
+from symseek.tokens import EMPTY, OPERATORS, Library, Token, TokenKind
 
 EVERYTHING = Library([*OPERATORS, 1, 2, 3, 0.5, "const"], ["x", "y", "flow rate"])
 PAPER = Library(["add", "sub", "mul", "div", "sin", "cos", "exp", "log"], ["x", "y"])
@@ -428,7 +428,7 @@ def test_a_custom_operator_prints_and_reads():
 
 
 def test_a_named_number_prints_by_name():
-    library = Library([Token("g", 0, kind=Kind.NUMBER, value=9.81), "mul", "const"], ["x"])
+    library = Library([Token("g", 0, kind=TokenKind.NUMBER, value=9.81), "mul", "const"], ["x"])
     program = Program.parse("g*x*9.81", library)
     assert program.names == ("mul", "mul", "g", "x", "const")
     assert str(program) == "g*x*9.81"

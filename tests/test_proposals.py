@@ -68,7 +68,7 @@ def whole() -> Regression:
 
 
 def test_a_view_is_searched_and_counted(whole: Regression) -> None:
-    assert len(of(whole).view.columns) == 1
+    assert len(of(whole).transform.columns) == 1
     assert whole.search.iteration > 3
     best = whole.model(final=False).formulas[-1]
     assert best.nrmse < 1.1 * 0.05  # the noise
@@ -82,7 +82,7 @@ def test_threads_change_nothing(whole: Regression, threads: int) -> None:
 
 
 def test_a_stop_changes_nothing(whole: Regression, tmp_path: Path) -> None:
-    """A search that is killed goes on from its last checkpoint, in a new process with no view."""
+    """A search that is killed goes on from its last checkpoint, in a new process."""
     saved = regression()
     saved.run(lambda now: save(saved.search, tmp_path / f"after {now.iteration}"))
     for k in range(1, saved.search.iteration + 1):
@@ -201,7 +201,7 @@ def test_the_methods_of_the_paper_do_without(method: str) -> None:
 def test_rewards_of_squared_errors_use_it(reward: str) -> None:
     found = regression(reward=reward, max_expressions=1_500)
     assert found.run().expressions <= 1_500
-    assert len(of(found).view.columns) == 1
+    assert len(of(found).transform.columns) == 1
 
 
 # Stops.
@@ -251,7 +251,7 @@ def test_what_takes_too_long_is_told_and_made_up_for_with_more_time(
     found.run()
     assert not found.search.state.without_proposals
     assert found.search.expressions > spent + of(found)._cost
-    assert found.structure == "as far as the rows show, " + of(found).view.told("y")
+    assert found.structure == "as far as the rows show, " + of(found).transform.sentence("y")
 
 
 @pytest.mark.slow
@@ -264,7 +264,7 @@ def test_candidates_are_fitted_the_same_a_few_at_a_time(
 
 
 @pytest.mark.parametrize(
-    "where", ["reduced_view", "exact_candidates", "near_candidates", "fit_constants", "step"]
+    "where", ["reducing_transform", "exact_candidates", "near_candidates", "fit_constants", "step"]
 )
 def test_an_interrupt_inside_leaves_a_state_to_go_on_from(
     where: str, whole: Regression, monkeypatch: pytest.MonkeyPatch
@@ -277,7 +277,7 @@ def test_an_interrupt_inside_leaves_a_state_to_go_on_from(
     searched = of(found).searched
     with monkeypatch.context() as patch:
         if where == "step":
-            of(found).searched = interrupt  # the search in the view's columns is made here
+            of(found).searched = interrupt  # the search in the transform's columns is made here
         else:
             patch.setattr(proposals, where, interrupt)
         result = found.run()
@@ -307,7 +307,7 @@ SIMPLE = X[:, 0] / np.sqrt(1 + (X[:, 1] / X[:, 2]) ** 2)
 @pytest.mark.parametrize("units", [(1e-12, 1e15, 1e15), (1e6, 1e-9, 1e-9), (1e100, 1, 1)])
 def test_units(units: tuple[float, ...], scale: bool) -> None:
     found = exact(X * units, SIMPLE * units[0], scale=scale)
-    assert len(of(found).view.columns) == 1
+    assert len(of(found).transform.columns) == 1
 
 
 @pytest.mark.parametrize("extra", ["constant", "twice", "other unit", "zero", "noise"])
@@ -320,7 +320,7 @@ def test_columns_of_no_use(extra: str) -> None:
         "noise": NOISE,
     }[extra]
     found = exact(np.column_stack([X, column]), SIMPLE)
-    assert len(of(found).view.columns) == 1
+    assert len(of(found).transform.columns) == 1
 
 
 def test_negative_targets_and_weights() -> None:
@@ -342,12 +342,12 @@ def test_few_rows(rows: int) -> None:
 
 def test_a_target_that_is_a_product_needs_no_search() -> None:
     found = exact(X, 4.2 * X[:, 0] ** 2 / X[:, 2])
-    assert of(found).view.columns == ()
+    assert of(found).transform.columns == ()
     assert len(found.search.history) == 1
 
 
 def test_columns_by_any_name() -> None:
-    """The view's own names are z1, z2, ...: the table's may be the same, in another order."""
+    """The transform's own names are z1, z2, ...: the table's may be the same, in another order."""
     found = Regression(X, Y, ["z2", "z1", "z1_"], Settings(max_expressions=2_000))
     found.run()
     assert found.model(final=False).best.nrmse < 1

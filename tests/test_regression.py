@@ -230,13 +230,13 @@ def test_rows_kept_aside_are_not_learnt_from() -> None:
 
 
 def test_other_rules_may_pick_where_rows_are_kept_aside() -> None:
-    exact, elbow = (
-        model(X, Y + 0.1 * NOISE, validation=0.25, pick=rule) for rule in ("accuracy", "elbow")
+    exact, shortest = (
+        model(X, Y + 0.1 * NOISE, validation=0.25, pick=rule) for rule in ("accuracy", "mdl")
     )
-    assert (exact.rule, elbow.rule) == ("accuracy", "elbow")
+    assert (exact.rule, shortest.rule) == ("accuracy", "mdl")
     assert exact.best.validation_r2 is not None
     assert exact.picked == len(exact.formulas) - 1
-    assert elbow.picked < len(elbow.formulas) - 1
+    assert shortest.picked < len(shortest.formulas) - 1
 
 
 @pytest.mark.slow
@@ -361,11 +361,15 @@ def test_rules() -> None:
     assert rules.accuracy([0.5, 1e-13, 1e-13]) == 1
     assert rules.accuracy([0.5, 0.4, 0.41]) == 1
     sizes: dict[str, Any] = {"lengths": [1, 5, 12], "constants": [1, 2, 6], "tokens": 12}
-    assert rules.elbow([1.0, 0.1, 0.099], rows=200, **sizes) == 1
-    assert rules.elbow([1.0, 0.1, 0.001], rows=200, **sizes) == 2
-    assert rules.elbow([1.0, 0.1, 1e-9], rows=6, **sizes) == 1  # 6 constants fit 6 rows
-    assert rules.elbow([np.inf, np.inf, 0.5], rows=6, **sizes) == 2
-    assert rules.elbow([np.inf, 0.5, np.inf], rows=6, **sizes) == 1
+
+    def shortest(errors: list[float], rows: int) -> int:
+        return int(np.argmin(rules.descriptions(errors, rows=rows, **sizes)))
+
+    assert shortest([1.0, 0.1, 0.099], rows=200) == 1
+    assert shortest([1.0, 0.1, 0.001], rows=200) == 2
+    assert shortest([1.0, 0.1, 1e-9], rows=6) == 1  # 6 constants fit 6 rows
+    assert shortest([np.inf, np.inf, 0.5], rows=6) == 2
+    assert shortest([np.inf, 0.5, np.inf], rows=6) == 1
     squares = np.array([[4.0, 9.0, 4.0], [1.0, 1.2, 0.8], [1.0, 1.0, 0.9]])
     assert rules.validation(squares, 1.0) == 1
     assert rules.validation(np.full((2, 3), np.inf), 1.0) == 0

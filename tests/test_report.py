@@ -103,7 +103,7 @@ def test_the_report_says_everything() -> None:
     assert any(each.get("name") == "viewport" for each in page.all("meta"))
     assert len(page.all("title")) == len(page.all("h1")) == 1
     for words in (
-        "A formula for y", "wave.csv : 50 rows, 1 input column", "sin(2.1*t)/t", "picked by elbow",
+        "A formula for y", "wave.csv : 50 rows, 1 input column", "sin(2.1*t)/t", "picked by mdl",
         "max_seconds none", "scale yes", "budget 1,000,000", "cell lstm, units 32",
         "expressions 12,345", "the time is up", SUMMARY["command"], "Seed 7; symseek", "NumPy",
     ):  # fmt: skip

@@ -12,7 +12,7 @@ from symseek.algebra.matching import close
 from symseek.algebra.normal_form import Algebra
 from symseek.algebra.precision import Rows, agree, measured
 from symseek.algebra.rewriting import Rewriter
-from symseek.algebra.rules import RULES, Rule
+from symseek.algebra.rules import RULES, RewriteRule
 from symseek.model import full_library
 from symseek.programs import Program
 
@@ -26,7 +26,7 @@ def read(text: str) -> Program:
     return Program.parse(re.sub(r"\bn\b", "2.5", text), LIBRARY)
 
 
-def rows_of(rule: Rule) -> np.ndarray:
+def rows_of(rule: RewriteRule) -> np.ndarray:
     """Rows on which the rule's condition holds and both of its sides are defined."""
     rows = np.random.default_rng(0).uniform(-3, 3, (4000, 3))
     sides = re.split(r"<=|>=|<|>", rule.where) if rule.where else []
@@ -38,7 +38,7 @@ def rows_of(rule: Rule) -> np.ndarray:
 
 
 @each_rule
-def test_it_is_true(rule: Rule) -> None:
+def test_it_is_true(rule: RewriteRule) -> None:
     rows = rows_of(rule)
     assert len(rows) > 100
     values, errors = measured(read(rule.found), rows)
@@ -47,7 +47,7 @@ def test_it_is_true(rule: Rule) -> None:
 
 
 @each_rule
-def test_it_is_found(rule: Rule) -> None:
+def test_it_is_found(rule: RewriteRule) -> None:
     rewriter = Rewriter(LIBRARY, Rows(LIBRARY, rows_of(rule)))
     plain = Algebra(LIBRARY)
     ways = list(rewriter.ways(plain.form(read(rule.found), ONES)))

@@ -34,12 +34,12 @@ from symseek.structure.solving import (
     solved,
 )
 from symseek.structure.surrogate import Surrogate, left_out
-from symseek.structure.symmetries import reduced_view
-from symseek.structure.view import ONE, Column, View, product
+from symseek.structure.symmetries import reducing_transform
+from symseek.structure.transform import ONE, TableColumn, Transform, product
 
 FEW, ALL = 100, 2_000
 # Fits of these take no time. Of the last three, two have one row with nearly all the weight, and
-# one has a view with no columns.
+# one has a transform with no columns.
 QUICK = (*range(2, 25), 5017, 5078, 5149)
 FEW_OPERATORS = ("add", "sub", "mul", "div", "sin")
 
@@ -57,7 +57,7 @@ def faults_of(first: int, last: int) -> Faults:
 def test_structure_has_no_fault_on_a_hundred_odd_tables() -> None:
     faults = faults_of(0, FEW)
     assert faults.raised == {}
-    assert faults.asked["reduced_view"] == FEW
+    assert faults.asked["reducing_transform"] == FEW
     assert min(faults.asked.values()) > FEW / 10  # every part was asked
 
 
@@ -100,7 +100,7 @@ def test_rows_that_weigh_nothing_have_no_surrogate() -> None:
     assert Surrogate.fitted(x[:, None], x**2, weights) is None
 
 
-# --- views of many rows, on a few of which they are undefined
+# --- transforms of many rows, on a few of which they are undefined
 
 
 def one_zero(law: Callable[[Any, Any], Any], column: int, rows: int = 400) -> Data:
@@ -132,20 +132,20 @@ def test_a_zero_among_many_rows_is_not_divided_by(
 ) -> None:
     data = one_zero(law, column)
     without = data.rows(np.flatnonzero(data.X[:, column]))
-    assert str(reduced_view(without, ("a", "b"), set(OPERATORS))) == elsewhere
-    view = reduced_view(data, ("a", "b"), set(OPERATORS))
-    assert str(view) != elsewhere
-    for each in (View.plain(["a", "b"]) if view is None else view,):
+    assert str(reducing_transform(without, ("a", "b"), set(OPERATORS))) == elsewhere
+    transform = reducing_transform(data, ("a", "b"), set(OPERATORS))
+    assert str(transform) != elsewhere
+    for each in (Transform.plain(["a", "b"]) if transform is None else transform,):
         assert each.defined(data).all()
         assert len(each.data(data).y) == len(data.y)
 
 
 def test_a_view_leaves_out_rows_on_which_it_says_nothing() -> None:
     X = np.array([[1.0, 2.0], [0.0, 3.0], [1e200, 4.0]])
-    view = View((Column(1, "b"),), Column(0, "a"))
-    seen = view.data(Data(X, np.array([2.0, 1.0, 1e150]), np.ones(3)))
+    transform = Transform((TableColumn(1, "b"),), TableColumn(0, "a"))
+    seen = transform.data(Data(X, np.array([2.0, 1.0, 1e150]), np.ones(3)))
     assert seen.weights.tolist() == [1.0]  # the row of 1e200; beside it the first weighs nothing
-    nothing = View((), Column(0, "a")).data(Data(X[1:2], np.ones(1), np.ones(1)))
+    nothing = Transform((), TableColumn(0, "a")).data(Data(X[1:2], np.ones(1), np.ones(1)))
     assert len(nothing.y) == 0
 
 
@@ -256,7 +256,7 @@ FAULTS = (
 def test_a_fault_of_structure_means_a_search_without(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(proposals, "reduced_view", raising(error))
+    monkeypatch.setattr(proposals, "reducing_transform", raising(error))
     found = small()
     found.run()
     assert found.structure is not None
@@ -305,7 +305,7 @@ def test_a_fault_while_the_model_is_made_leaves_the_front(monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("error", [InputError("wrong"), TypeError("a mistake")])
 def test_complaints_and_mistakes_pass(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(proposals, "reduced_view", raising(error))
+    monkeypatch.setattr(proposals, "reducing_transform", raising(error))
     with pytest.raises(type(error)):
         small().run()
 
@@ -335,7 +335,7 @@ def test_cycles_are_looked_for_along_some_of_very_many_columns(
 
 # --- the sentence, and the formula that was picked
 
-A, B, C = (Column(at, name) for at, name in enumerate("abc"))
+A, B, C = (TableColumn(at, name) for at, name in enumerate("abc"))
 
 
 def test_a_sentence_that_the_picked_formula_contradicts_is_not_said(
@@ -350,12 +350,12 @@ def test_a_sentence_that_the_picked_formula_contradicts_is_not_said(
     assert picked is not None
     used = {picked.library.tokens[each].index for each in picked.tokens} - {None}
     assert used == {0, 1}
-    vars(asked)["_reduced"] = View((A, B))
+    vars(asked)["_reduced"] = Transform((A, B))
     assert found.structure == "as far as the rows show, y depends on a, b only"
-    for denied in (View((A,)), View((B,)), View((product((A, 1), (B, -1)),))):
+    for denied in (Transform((A,)), Transform((B,)), Transform((product((A, 1), (B, -1)),))):
         vars(asked)["_reduced"] = denied
         assert found.structure is None
-    vars(asked)["_reduced"] = View((A, B))
+    vars(asked)["_reduced"] = Transform((A, B))
     monkeypatch.setattr(regression_module, "agrees", raising(ValueError("no")))
     assert found.structure is None
 
@@ -363,34 +363,36 @@ def test_a_sentence_that_the_picked_formula_contradicts_is_not_said(
 def test_no_view_says_that_a_target_that_varies_is_constant() -> None:
     draw = np.random.default_rng(0)
     X, y = 1 + draw.random((200, 1)), 1 + 1e-6 * draw.random(200)
-    known = symmetries._known(View((A,)), Data(X, y, np.ones(200)), 50)
+    known = symmetries._known(Transform((A,)), Data(X, y, np.ones(200)), 50)
     assert known is not None
     steps = list(symmetries._stretches(known, roots=True))
-    assert all(step.view.columns or step.view.factor != ONE for step in steps)
+    assert all(step.transform.columns or step.transform.factor != ONE for step in steps)
 
 
 @pytest.mark.parametrize(
-    ("view", "formula", "agreed"),
+    ("transform", "formula", "agreed"),
     [
-        (View((product((A, 1), (B, -1)),), C), "c*sin(a/b)", True),
-        (View((product((A, 1), (B, -1)),), C), "c*sin(b/a)", True),
-        (View((product((A, 1), (B, -1)),), C), "2.5*c", False),
-        (View((A, B)), "2.5", False),
-        (View((A, B)), "sin(a)", False),
-        (View((A, B)), "sin(a) + b", True),
-        (View((A, B)), "a*b", True),
-        (View((product((A, 1), (B, -1)),), C), "c*sin(a*b)", False),
-        (View((product((A, 1), (B, -1)),), C), "c*c*sin(a/b)", False),
-        (View((product((A, 1), (B, -1)),)), "sin(a/b) + 0.0001*c", False),
-        (View((), C), "3.0*c", True),
-        (View((), C), "3.0*c + 1.0", False),
-        (View(()), "3.0", True),
-        (View(()), "3.0*c", False),
+        (Transform((product((A, 1), (B, -1)),), C), "c*sin(a/b)", True),
+        (Transform((product((A, 1), (B, -1)),), C), "c*sin(b/a)", True),
+        (Transform((product((A, 1), (B, -1)),), C), "2.5*c", False),
+        (Transform((A, B)), "2.5", False),
+        (Transform((A, B)), "sin(a)", False),
+        (Transform((A, B)), "sin(a) + b", True),
+        (Transform((A, B)), "a*b", True),
+        (Transform((product((A, 1), (B, -1)),), C), "c*sin(a*b)", False),
+        (Transform((product((A, 1), (B, -1)),), C), "c*c*sin(a/b)", False),
+        (Transform((product((A, 1), (B, -1)),)), "sin(a/b) + 0.0001*c", False),
+        (Transform((), C), "3.0*c", True),
+        (Transform((), C), "3.0*c + 1.0", False),
+        (Transform(()), "3.0", True),
+        (Transform(()), "3.0*c", False),
     ],
 )
-def test_a_formula_agrees_with_a_view_or_does_not(view: View, formula: str, agreed: bool) -> None:
+def test_a_formula_agrees_with_a_transform_or_does_not(
+    transform: Transform, formula: str, agreed: bool
+) -> None:
     library = Library(["add", "mul", "div", "sin", "const"], ["a", "b", "c"])
-    assert agrees(view, Program.parse(formula, library), X) == agreed
+    assert agrees(transform, Program.parse(formula, library), X) == agreed
 
 
 class Recorded:

@@ -1,4 +1,4 @@
-"""Symmetries: the view with the fewest columns, from the rows alone."""
+"""Symmetries: the transform with the fewest columns, from the rows alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from symseek.data import Data
-from symseek.structure.symmetries import reduced_view
-from symseek.structure.view import Column, Part, Product, View
+from symseek.structure.symmetries import reducing_transform
+from symseek.structure.transform import ColumnProduct, DerivedColumn, TableColumn, Transform
 
 ALL = {"add", "sub", "mul", "div", "sqrt"}
 NAMES = ("a", "b", "c", "d", "e")
@@ -20,9 +20,9 @@ NAMES = ("a", "b", "c", "d", "e")
 
 def seen(
     X: np.ndarray, y: np.ndarray, operators: set[str] = ALL, weights: np.ndarray | None = None
-) -> View | None:
+) -> Transform | None:
     data = Data(X, y, np.ones(len(y)) if weights is None else weights)
-    return reduced_view(data, NAMES[: X.shape[1]], operators)
+    return reducing_transform(data, NAMES[: X.shape[1]], operators)
 
 
 def drawn(
@@ -35,10 +35,10 @@ def noisy(y: np.ndarray, part: float) -> np.ndarray:
     return y + part * y.std() * np.random.default_rng(99).normal(size=len(y))
 
 
-def powers(part: Part) -> dict[str, Fraction]:
+def powers(part: DerivedColumn) -> dict[str, Fraction]:
     """The exponents of a product of columns, by name."""
-    pairs = part.factors if isinstance(part, Product) else ((part, Fraction(1)),)
-    assert all(isinstance(each, Column) for each, _ in pairs)
+    pairs = part.factors if isinstance(part, ColumnProduct) else ((part, Fraction(1)),)
+    assert all(isinstance(each, TableColumn) for each, _ in pairs)
     return {str(each): power for each, power in pairs}
 
 
@@ -51,11 +51,11 @@ def powers(part: Part) -> dict[str, Fraction]:
 def test_products_of_powers_need_no_column(halves: list[int], number: float, seed: int) -> None:
     X = drawn(300, len(halves), seed=seed)
     y = number * np.prod(X ** (np.array(halves) / 2), axis=1)
-    view = seen(X, y)
-    assert view is not None
-    assert view.columns == ()
+    transform = seen(X, y)
+    assert transform is not None
+    assert transform.columns == ()
     wanted = {name: Fraction(half, 2) for name, half in zip(NAMES, halves, strict=False) if half}
-    assert powers(view.factor) == wanted
+    assert powers(transform.factor) == wanted
 
 
 LAWS: list[tuple[str, Callable[..., np.ndarray], str]] = [
@@ -74,15 +74,17 @@ def test_columns_that_act_together(
     function: Callable[..., np.ndarray], text: str, noise: float
 ) -> None:
     X = drawn(4_000 if noise else 600, 3)
-    view = seen(X, noisy(function(*X.T), noise))
-    assert str(view) == text or simpler(view, X, function)
+    transform = seen(X, noisy(function(*X.T), noise))
+    assert str(transform) == text or simpler(transform, X, function)
 
 
-def simpler(view: View | None, X: np.ndarray, function: Callable[..., np.ndarray]) -> bool:
+def simpler(
+    transform: Transform | None, X: np.ndarray, function: Callable[..., np.ndarray]
+) -> bool:
     """Whether it has one column, of which the target without noise is a function but for noise."""
-    if view is None or len(view.columns) != 1:
+    if transform is None or len(transform.columns) != 1:
         return False
-    seen = view.data(Data(X, function(*X.T), np.ones(len(X))))
+    seen = transform.data(Data(X, function(*X.T), np.ones(len(X))))
     order = np.argsort(seen.X[:, 0])
     steps = np.diff(seen.y[order])
     return bool(np.sqrt(np.mean(steps**2)) < 0.05 * seen.y.std())
@@ -103,15 +105,15 @@ def test_a_table_without_symmetry_stays(noise: float) -> None:
 def test_idle_columns_go(low: float, noise: float) -> None:
     X = drawn(1_000, 4, low, 2.5)
     a, _, c, _ = X.T
-    view = seen(X, noisy(np.sin(2 * a) + np.exp(c) * a**2, noise))
-    assert str(view) == "y depends on a, c only"
+    transform = seen(X, noisy(np.sin(2 * a) + np.exp(c) * a**2, noise))
+    assert str(transform) == "y depends on a, c only"
 
 
 def test_a_column_that_matters_a_little_stays() -> None:
     X = drawn(3_000, 3, -2.0, 2.0)
     a, b, c = X.T
-    view = seen(X, noisy(np.sin(2 * a) + np.exp(b) * a**2 + 0.3 * c * b, 0.02))
-    assert view is None
+    transform = seen(X, noisy(np.sin(2 * a) + np.exp(b) * a**2 + 0.3 * c * b, 0.02))
+    assert transform is None
 
 
 @pytest.mark.slow
@@ -125,44 +127,49 @@ def test_columns_that_say_nothing_new_go(extra: str) -> None:
         "other unit": 1e3 * X[:, 1],
         "difference": X[:, 0] - X[:, 2],
     }[extra]
-    view = seen(np.column_stack([X, column]), X[:, 0] / np.sqrt(1 + (X[:, 1] / X[:, 2]) ** 2))
-    assert view is not None
-    assert len(view.columns) == 1
+    transform = seen(np.column_stack([X, column]), X[:, 0] / np.sqrt(1 + (X[:, 1] / X[:, 2]) ** 2))
+    assert transform is not None
+    assert len(transform.columns) == 1
     if extra in ("constant", "zero"):
-        assert "d" not in str(view).replace("depends", "")
+        assert "d" not in str(transform).replace("depends", "")
 
 
 def test_columns_with_zeros_and_of_both_signs() -> None:
     rng = np.random.default_rng(3)
     X = rng.uniform(1, 3, (500, 3))
     X[:, 1] = rng.choice([0.0, 1.0, 2.0, -1.5, -0.5], 500)
-    view = seen(X, X[:, 0] * np.cos(X[:, 1]))
-    assert str(view) == "y/a depends on b only"
+    transform = seen(X, X[:, 0] * np.cos(X[:, 1]))
+    assert str(transform) == "y/a depends on b only"
     X[:, 1] = rng.uniform(-3, 3, 500)
     X[:, 0] *= -1  # a stretch keeps a sign
-    view = seen(X, X[:, 0] ** 2 * np.exp(X[:, 1]) / X[:, 2])
-    assert view is not None
-    assert [str(each) for each in view.columns] == ["b"]
-    assert powers(view.factor) == {"a": 2, "c": -1}
+    transform = seen(X, X[:, 0] ** 2 * np.exp(X[:, 1]) / X[:, 2])
+    assert transform is not None
+    assert [str(each) for each in transform.columns] == ["b"]
+    assert powers(transform.factor) == {"a": 2, "c": -1}
 
 
 def test_roots_of_negative_columns_are_not_taken() -> None:
     X = -drawn(500, 2)
-    view = seen(X, np.sqrt(-X[:, 0]) * X[:, 1])
-    assert view is not None
-    assert powers(view.factor) == {"b": 1}
-    assert [str(each) for each in view.columns] == ["a"]
+    transform = seen(X, np.sqrt(-X[:, 0]) * X[:, 1])
+    assert transform is not None
+    assert powers(transform.factor) == {"b": 1}
+    assert [str(each) for each in transform.columns] == ["a"]
 
 
 def test_missing_operators_are_respected() -> None:
     X = drawn(500, 2)
     root = np.sqrt(X[:, 0]) * X[:, 1]
     assert seen(X, root, {"add", "sub", "mul"}) is None
-    view = seen(X, root, {"mul", "div"})
-    assert view is not None
-    assert "sqrt" not in [*view.factor.words(), *(w for each in view.columns for w in each.words())]
-    view = seen(X, np.sin(X[:, 0] + X[:, 1]), {"mul", "div"})
-    assert view is None or not {"add", "sub"} & {w for each in view.columns for w in each.words()}
+    transform = seen(X, root, {"mul", "div"})
+    assert transform is not None
+    assert "sqrt" not in [
+        *transform.factor.words(),
+        *(w for each in transform.columns for w in each.words()),
+    ]
+    transform = seen(X, np.sin(X[:, 0] + X[:, 1]), {"mul", "div"})
+    assert transform is None or not {"add", "sub"} & {
+        w for each in transform.columns for w in each.words()
+    }
 
 
 def test_few_rows_and_one_column_tell_nothing() -> None:
@@ -175,9 +182,9 @@ def test_few_rows_and_one_column_tell_nothing() -> None:
 @pytest.mark.parametrize("unit", [1e-100, 1e-12, 1e15, 1e60])
 def test_units_do_not_matter(unit: float) -> None:
     X = drawn(400, 3) * [unit, 1, unit]
-    view = seen(X, X[:, 0] / np.sqrt(1 + (X[:, 0] / X[:, 2]) ** 2) * X[:, 1])
-    assert view is not None
-    assert len(view.columns) == 1
+    transform = seen(X, X[:, 0] / np.sqrt(1 + (X[:, 0] / X[:, 2]) ** 2) * X[:, 1])
+    assert transform is not None
+    assert len(transform.columns) == 1
 
 
 @pytest.mark.slow
@@ -187,9 +194,9 @@ def test_weights_say_which_rows_count() -> None:
     y = X[:, 0] * np.sin(X[:, 1]) / X[:, 2]
     weights = np.r_[np.full(600, 4 / 3), np.full(200, 1e-12)]
     y[600:] *= X[600:, 2] ** 3
-    view = seen(X, y, weights=weights)
-    assert view is not None
-    assert [str(each) for each in view.columns] == ["b"]
+    transform = seen(X, y, weights=weights)
+    assert transform is not None
+    assert [str(each) for each in transform.columns] == ["b"]
 
 
 @pytest.mark.slow
@@ -197,17 +204,17 @@ def test_many_rows_are_looked_at_where_few_do_not_tell() -> None:
     X = drawn(20_000, 4)
     a, b, c, d = X.T
     y = noisy(np.sin(a / b) * c + d**2 * c * np.exp(-a / b), 0.3)
-    view = seen(X, y)
-    assert view is not None
-    assert len(view.columns) <= 3
+    transform = seen(X, y)
+    assert transform is not None
+    assert len(transform.columns) <= 3
 
 
 @settings(deadline=None, max_examples=15)
 @given(seed=st.integers(0, 10_000), columns=st.integers(2, 4), low=st.sampled_from([-1.0, 0.5]))
 def test_noise_ends_without_a_warning(seed: int, columns: int, low: float) -> None:
     X = drawn(150, columns, low, 2.0, seed)
-    view = seen(X, np.random.default_rng(seed).normal(size=150))
-    assert view is None or np.isfinite(view.data(Data(X, X[:, 0], np.ones(150))).X).all()
+    transform = seen(X, np.random.default_rng(seed).normal(size=150))
+    assert transform is None or np.isfinite(transform.data(Data(X, X[:, 0], np.ones(150))).X).all()
 
 
 @pytest.mark.slow
@@ -218,8 +225,8 @@ def test_many_columns_of_no_use_are_left_out(noise: float) -> None:
     y = X[:, 3] * X[:, 11] / np.sqrt(1 + (X[:, 17] / X[:, 6]) ** 2)
     y += noise * y.std() * draw.normal(size=len(y))
     names = tuple(f"x{at}" for at in range(20))
-    view = reduced_view(Data(X, y, np.ones(len(y))), names, {"mul", "div"})
-    assert str(view) in (
+    transform = reducing_transform(Data(X, y, np.ones(len(y))), names, {"mul", "div"})
+    assert str(transform) in (
         "y/(x3*x11) depends on x6/x17 only",
         "y/(x3*x11) depends on x17/x6 only",
     )

@@ -16,7 +16,7 @@ from strategies import COMPOSED, libraries
 from symseek import Program, Search, SearchConfig
 from symseek.errors import InputError
 from symseek.model import Formula, Model, full_library
-from symseek.tokens import CONST, EMPTY, OPERATORS, Kind, Library, Token
+from symseek.tokens import CONST, EMPTY, OPERATORS, Library, Token, TokenKind
 
 
 def test_table_has_the_promised_operators():
@@ -80,7 +80,7 @@ def test_order_of_a_library():
     assert library.variable_ids == (2, 3)
     assert library.terminal_ids == (2, 3, 4, 5, 6)
     assert library.constant_id == 6
-    assert [t.index for t in library if t.kind is Kind.VARIABLE] == [0, 1]
+    assert [t.index for t in library if t.kind is TokenKind.VARIABLE] == [0, 1]
     assert library["2"].value == 2.0
     assert len(library) == 7
     assert "sin" in library
@@ -113,11 +113,11 @@ def test_equality_and_hash():
 )
 def test_number_tokens(value, name):
     token = Library([value], ["x"]).tokens[-1]
-    assert (token.name, token.kind, token.value) == (name, Kind.NUMBER, float(value))
+    assert (token.name, token.kind, token.value) == (name, TokenKind.NUMBER, float(value))
 
 
 def test_a_number_may_have_a_name():
-    library = Library([Token("g", 0, kind=Kind.NUMBER, value=9.81), "mul"], ["x"])
+    library = Library([Token("g", 0, kind=TokenKind.NUMBER, value=9.81), "mul"], ["x"])
     assert library["g"].value == 9.81
 
 
@@ -143,7 +143,7 @@ def test_a_number_may_have_a_name():
         ([float("inf")], ["x"], "finite"),
         ("add", ["x"], "the library is 'add'; it must be a list of names"),
         (["add"], "x", "`variables` is 'x'; it must be a list of names"),
-        ([Token("x", 0, kind=Kind.VARIABLE, index=0)], [], "list it in `variables`"),
+        ([Token("x", 0, kind=TokenKind.VARIABLE, index=0)], [], "list it in `variables`"),
         ([Token("sin", 1)], ["x"], "token 'sin' redefines a built-in"),
         ([Token("const", 0)], ["x"], "token 'const' redefines a built-in"),
     ],
@@ -162,9 +162,9 @@ def test_bad_libraries_are_refused(names, variables, message):
         (lambda: Token("f", 1, formula="a +"), "formula of operator 'f': expected a value"),
         (lambda: Token("f", 1, formula="a + b"), "unknown variable 'b'"),
         (lambda: Token("f", 1, formula="a + 1", numpy=np.sin), "leave out its numpy form"),
-        (lambda: Token("k", 1, kind=Kind.NUMBER, value=2.0), "must have arity 0"),
-        (lambda: Token("k", 0, kind=Kind.NUMBER), "finite value"),
-        (lambda: Token("k", 0, kind=Kind.CONSTANT), "named 'const'"),
+        (lambda: Token("k", 1, kind=TokenKind.NUMBER, value=2.0), "must have arity 0"),
+        (lambda: Token("k", 0, kind=TokenKind.NUMBER), "finite value"),
+        (lambda: Token("k", 0, kind=TokenKind.CONSTANT), "named 'const'"),
     ],
 )
 def test_bad_tokens_are_refused(token, message):

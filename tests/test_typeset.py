@@ -69,7 +69,7 @@ def exact_value(program: Program) -> Fraction:
         this = program.library.tokens[token]
         if constant is not None:
             return Fraction(constant)
-        if this.kind is Kind.OPERATOR:
+        if this.kind is TokenKind.OPERATOR:
             return EXACT[this.name](*arguments)
         return Fraction(this.value) if this.value is not None else POINT[this.name]
 

@@ -22,7 +22,7 @@ from symseek.files.records import Record, plain_text
 from symseek.operators.table import ALIASES
 from symseek.programs import Program
 from symseek.rewards import ErrorReward, Reward
-from symseek.tokens import MAX_ARITY, OPERATORS, RESERVED, Kind, Library, Token, every_operator
+from symseek.tokens import MAX_ARITY, OPERATORS, RESERVED, Library, Token, TokenKind, every_operator
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -115,9 +115,9 @@ class Formula:
         >>> print(Formula(law, "", reward=1.0, nrmse=0.0, r2=1.0).form("expanded"))
         1.5*x + 0.25*x*y
         """
-        from symseek.algebra.forms import written
+        from symseek.algebra.forms import styled
 
-        return written(self.program, style)
+        return styled(self.program, style)
 
     def written(self, style: str = "best") -> str:
         """The text: neat numbers by their names, six digits of others; styles as of `form`.
@@ -154,7 +154,7 @@ class Model:
     features: tuple[str, ...]
     formulas: tuple[Formula, ...]  # simplest first
     picked: int
-    rule: str = "elbow"  # that picked it
+    rule: str = "mdl"  # that picked it
     layout: Layout | None = None  # of the file that the features came from, if it was one
     spread: float | None = None  # the standard deviation of the target on the training rows
     picked_because: str = ""  # where a test overruled the description length, why
@@ -346,7 +346,7 @@ def _read(record: Record) -> Model:
 
 def _read_formula(record: Record, library: Library, row: int) -> Formula:
     from symseek.algebra.agreement import agree
-    from symseek.algebra.forms import written
+    from symseek.algebra.forms import styled
 
     record.whole("complexity", 0, 2**31)
     if record.fields["row"] is not None:
@@ -367,7 +367,7 @@ def _read_formula(record: Record, library: Library, row: int) -> Formula:
     except InputError as error:
         raise InputError(f"the expression of {record.what} cannot be read: {error}") from None
     # Models of older versions have the text of the program as it is.
-    if not (agree(written(program), said) or agree(program, said)):
+    if not (agree(styled(program), said) or agree(program, said)):
         raise InputError(f"the expression of {record.what}, {shown(text)}, is not its program")
     unvalidated = record.fields["validation_r2"] is None
     return Formula(
@@ -461,7 +461,7 @@ def full_library(features: Sequence[str], operators: Sequence[object] = ()) -> L
 def _own_tokens(formulas: Sequence[Formula]) -> list[Token]:
     """The operators that are not as the table has them."""
     library = formulas[0].program.library if formulas else ()
-    return [t for t in library if t.kind is Kind.OPERATOR and t != OPERATORS.get(t.name)]
+    return [t for t in library if t.kind is TokenKind.OPERATOR and t != OPERATORS.get(t.name)]
 
 
 def _described(token: Token) -> dict[str, Any]:

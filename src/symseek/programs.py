@@ -20,7 +20,7 @@ from symseek.arguments import items, real_array, refused
 from symseek.errors import InputError, printable
 from symseek.notation import parse, printing, sympy_forms
 from symseek.operators.record import ARGUMENTS, read_formulas_with
-from symseek.tokens import EMPTY, OPERATORS, Kind, Library
+from symseek.tokens import EMPTY, OPERATORS, Library, TokenKind
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -146,10 +146,10 @@ class Program:
 
         def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
             this = self.library.tokens[token]
-            if this.kind is Kind.VARIABLE:
+            if this.kind is TokenKind.VARIABLE:
                 assert this.index is not None
                 return columns[this.index]
-            if this.kind is Kind.OPERATOR:
+            if this.kind is TokenKind.OPERATOR:
                 if this.numpy is None:
                     raise InputError(
                         f"token {this.name!r} has no formula to evaluate; give it one, or a numpy"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from symseek.arguments import items
 from symseek.errors import InputError, shown, unknown_name
-from symseek.operators.record import ARGUMENTS, MAX_ARITY, OPERATORS, Forms, Kind, Token
+from symseek.operators.record import ARGUMENTS, MAX_ARITY, OPERATORS, Forms, Token, TokenKind
 from symseek.operators.table import ALIASES, RESERVED
 
 __all__ = [
@@ -28,9 +28,9 @@ __all__ = [
     "OPERATORS",
     "RESERVED",
     "Forms",
-    "Kind",
     "Library",
     "Token",
+    "TokenKind",
     "every_operator",
 ]
 
@@ -40,7 +40,7 @@ EMPTY = -1
 MOST_TOKENS = int(np.iinfo(np.int16).max)
 """Of a library: arrays of programs hold their ids in 16 bits."""
 
-CONST = Token("const", 0, kind=Kind.CONSTANT)
+CONST = Token("const", 0, kind=TokenKind.CONSTANT)
 """The placeholder whose value is fitted to the data."""
 
 
@@ -71,7 +71,7 @@ def number_token(value: float) -> Token:
     value = float(value) + 0.0  # -0.0 and 0.0 are one number
     if not math.isfinite(value):
         raise InputError(f"the number {value} cannot be a token; give a finite one")
-    return Token(number_name(value), 0, kind=Kind.NUMBER, value=value)
+    return Token(number_name(value), 0, kind=TokenKind.NUMBER, value=value)
 
 
 class Library:
@@ -96,12 +96,12 @@ class Library:
         variables = items("`variables`", variables, "a list of names")
         chosen = [_token(name) for name in names]
         columns = [_variable_token(name, i) for i, name in enumerate(variables)]
-        groups = {kind: [token for token in chosen if token.kind is kind] for kind in Kind}
+        groups = {kind: [token for token in chosen if token.kind is kind] for kind in TokenKind}
         operators, numbers, constants = (
-            groups[kind] for kind in (Kind.OPERATOR, Kind.NUMBER, Kind.CONSTANT)
+            groups[kind] for kind in (TokenKind.OPERATOR, TokenKind.NUMBER, TokenKind.CONSTANT)
         )
-        if groups[Kind.VARIABLE]:
-            name = groups[Kind.VARIABLE][0].name
+        if groups[TokenKind.VARIABLE]:
+            name = groups[TokenKind.VARIABLE][0].name
             raise InputError(f"variable {name!r} is among the operators; list it in `variables`")
         self._set_tokens((*operators, *columns, *numbers, *constants))
 
@@ -110,12 +110,12 @@ class Library:
         self.names = tuple(token.name for token in tokens)
         self._index = {name: i for i, name in enumerate(self.names)}
         self._check()
-        self.variables = tuple(t.name for t in tokens if t.kind is Kind.VARIABLE)
+        self.variables = tuple(t.name for t in tokens if t.kind is TokenKind.VARIABLE)
         self.arities: tuple[int, ...] = tuple(t.arity for t in tokens)
         self.arity: NDArray[np.int8] = _frozen(self.arities, np.int8)  # [L]
         costs = [t.complexity for t in tokens]
         self.complexity: NDArray[np.int32] = _frozen(costs, np.int32)  # [L]
-        self.variable_ids = self._ids(lambda t: t.kind is Kind.VARIABLE)
+        self.variable_ids = self._ids(lambda t: t.kind is TokenKind.VARIABLE)
         self.terminal_ids = self._ids(lambda t: t.arity == 0)
         self.number_ids: dict[float, int] = {  # by value; a number named in words has no literal
             t.value: i
@@ -133,14 +133,14 @@ class Library:
             raise InputError(
                 f"the library has {len(self.tokens):,} tokens; it may have {MOST_TOKENS:,}"
             )
-        operators = {token.name for token in self.tokens if token.kind is Kind.OPERATOR}
+        operators = {token.name for token in self.tokens if token.kind is TokenKind.OPERATOR}
         for token in self.tokens:
-            if token.kind is Kind.VARIABLE and token.name in operators | RESERVED:
+            if token.kind is TokenKind.VARIABLE and token.name in operators | RESERVED:
                 raise InputError(f"variable {token.name!r} is named like a token; rename it")
         for i, token in enumerate(self.tokens):
             if self._index[token.name] != i:
                 raise InputError(f"token {token.name!r} is in the library twice; name it once")
-            if token.kind is Kind.OPERATOR and _redefines(token):
+            if token.kind is TokenKind.OPERATOR and _redefines(token):
                 raise InputError(f"token {token.name!r} redefines a built-in one; rename it")
         if all(token.arity > 0 for token in self.tokens):
             raise InputError("the library has no terminal; add a variable, a number or const")
@@ -158,7 +158,7 @@ class Library:
     @cached_property
     def evaluable(self) -> bool:
         """Whether every program over this library can be evaluated on data."""
-        return all(t.numpy is not None for t in self.tokens if t.kind is Kind.OPERATOR)
+        return all(t.numpy is not None for t in self.tokens if t.kind is TokenKind.OPERATOR)
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -184,7 +184,7 @@ class Library:
         return _restore_library, (self.tokens,)
 
     def __repr__(self) -> str:
-        others = [t.name for t in self.tokens if t.kind is not Kind.VARIABLE]
+        others = [t.name for t in self.tokens if t.kind is not TokenKind.VARIABLE]
         return f"Library({others}, variables={list(self.variables)})"
 
 
@@ -225,7 +225,7 @@ def _token(name: str | float | Token) -> Token:
 def _variable_token(name: str, index: int) -> Token:
     if not isinstance(name, str) or not name:
         raise InputError(f"a variable's name must be a non-empty string, not {shown(name)}")
-    return Token(name, 0, kind=Kind.VARIABLE, index=index)
+    return Token(name, 0, kind=TokenKind.VARIABLE, index=index)
 
 
 def _redefines(token: Token) -> bool:

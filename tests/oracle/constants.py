@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.programs import Program
-from symseek.tokens import Kind
+from symseek.tokens import TokenKind
 
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_platforms", "cpu")
@@ -188,12 +188,12 @@ def _evaluate(
 
     def node() -> Any:
         token = program.library.tokens[tokens.pop(0)]
-        if token.kind is Kind.VARIABLE:
+        if token.kind is TokenKind.VARIABLE:
             assert token.index is not None
             value = columns[token.index]
-        elif token.kind is Kind.NUMBER:
+        elif token.kind is TokenKind.NUMBER:
             value = jnp.full_like(columns[0], token.value)
-        elif token.kind is Kind.CONSTANT:
+        elif token.kind is TokenKind.CONSTANT:
             value = constants.pop(0)
         else:
             arguments = [node() for _ in range(token.arity)]

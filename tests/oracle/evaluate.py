@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.programs import Program
-from symseek.tokens import ARGUMENTS, Kind
+from symseek.tokens import ARGUMENTS, TokenKind
 
 Array = NDArray[np.float64]
 
@@ -72,12 +72,12 @@ def evaluate(program: Program, X: Array) -> tuple[Array, bool]:
 
     def node() -> Array:
         token = program.library.tokens[tokens.pop(0)]
-        if token.kind is Kind.VARIABLE:
+        if token.kind is TokenKind.VARIABLE:
             assert token.index is not None
             y = X[:, token.index]
-        elif token.kind is Kind.NUMBER:
+        elif token.kind is TokenKind.NUMBER:
             y = np.full(len(X), token.value)
-        elif token.kind is Kind.CONSTANT:
+        elif token.kind is TokenKind.CONSTANT:
             y = np.full(len(X), constants.pop(0))
         else:
             arguments = [node() for _ in range(token.arity)]

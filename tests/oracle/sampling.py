@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from symseek import constraints as declared
 from symseek.constraints import Partial
 from symseek.policy import PolicyWeights
-from symseek.tokens import EMPTY, Kind, Library
+from symseek.tokens import EMPTY, Library, TokenKind
 
 Array = NDArray[np.float64]
 
@@ -165,7 +165,7 @@ def violates(
     if isinstance(rule, declared.SomeVariable):
         return not finishes(library, rules, [*tokens, token], library.variables, 1, None)
     if isinstance(rule, declared.CloseUnfinished):
-        return len(tokens) >= rule.at and library.tokens[token].kind is not Kind.VARIABLE
+        return len(tokens) >= rule.at and library.tokens[token].kind is not TokenKind.VARIABLE
     if isinstance(rule, declared.Forbid):
         if rule.relation == "sibling":
             _, siblings = relatives(library, tokens)

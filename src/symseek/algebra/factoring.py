@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from symseek.algebra.forms import multiplied_out
 from symseek.algebra.normal_form import (
+    FORM_ERRORS,
     Algebra,
     Base,
     Group,
@@ -28,7 +29,6 @@ from symseek.algebra.normal_form import (
     merged,
     number,
     scaled,
-    undone,
 )
 
 __all__ = ["cancelled", "factorised", "less_above"]
@@ -40,7 +40,7 @@ _MOST_BASES = 5  # of a sum that is to be a product: 15 ways to divide them in t
 _NEARLY = 0.3  # the part of the coefficients that a product may leave
 _NEGLIGIBLE = 1e-12  # of the largest coefficient: one that is no more than rounding
 _MOST_LEVELS = 2  # of powers that are multiplied out
-_FAILED = (*undone, np.linalg.LinAlgError)
+_FAILED = (*FORM_ERRORS, np.linalg.LinAlgError)
 _WHOLE = 1e-9  # imaginary parts below this, relatively, are rounding
 
 
@@ -87,7 +87,7 @@ def factorised(total: Sum, algebra: Algebra) -> Iterator[Sum]:
     """
     try:
         flat = multiplied_out(total, algebra, _MOST_LEVELS)
-    except undone:
+    except FORM_ERRORS:
         return
     terms = [*flat.terms, *([(flat.offset, ())] if flat.offset else [])]
     bases = list(dict.fromkeys(base for _, product in terms for base, _ in product))

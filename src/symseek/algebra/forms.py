@@ -27,6 +27,7 @@ from functools import lru_cache
 import numpy as np
 
 from symseek.algebra.normal_form import (
+    FORM_ERRORS,
     Algebra,
     Base,
     Call,
@@ -39,7 +40,6 @@ from symseek.algebra.normal_form import (
     merged,
     number,
     scaled,
-    undone,
 )
 from symseek.algebra.numbers import neat_numbers
 from symseek.algebra.precision import agree, measured
@@ -50,7 +50,7 @@ from symseek.operators.table import POWERS
 from symseek.programs import Program
 from symseek.tokens import Library, short_number
 
-__all__ = ["STYLES", "multiplied_out", "text", "ways", "written"]
+__all__ = ["STYLES", "multiplied_out", "styled", "text", "ways"]
 
 STYLES = ("best", "factored", "expanded")
 """How a formula may be written: as costs the reader least, with the fewest tokens, as a sum."""
@@ -68,22 +68,22 @@ _PLACES = 40  # at which a way is compared with the program
 _NEEDED = (*POWERS.values(), "add", "sub", "mul", "div", "neg", "pow", "exp", "abs", "const")
 
 
-def written(program: Program, style: str = "best") -> Program:
+def styled(program: Program, style: str = "best") -> Program:
     """The program as people write it, all digits kept; the same function, but for rounding.
 
     >>> from symseek.model import full_library
     >>> library = full_library(["m", "h", "v"])
     >>> energy = Program.parse("9.81*m*(h + 0.0509683995922528*v**2)", library)
-    >>> print(written(energy))
+    >>> print(styled(energy))
     9.81*m*h + 0.5*m*v**2
-    >>> print(written(energy, "factored") == energy)
+    >>> print(styled(energy, "factored") == energy)
     True
-    >>> print(text(written(Program.parse("4.4e-9*exp(0.14*h*(24.6 - h))", library))))
+    >>> print(text(styled(Program.parse("4.4e-9*exp(0.14*h*(24.6 - h))", library))))
     6.95137*exp(-((h - 12.3)/2.67261)**2)
     """
     if not isinstance(style, str) or style not in STYLES:
         raise unknown_name("style", style, STYLES)
-    return program if style == "factored" else _written(program, style)
+    return program if style == "factored" else _styled(program, style)
 
 
 def ways(program: Program) -> list[Program]:
@@ -95,9 +95,9 @@ def ways(program: Program) -> list[Program]:
     ...     print(text(each))
     936.275/(1 + 24.5098*exp(-0.31*t))
     """
-    found = {_written(program, "expanded"): None}
+    found = {_styled(program, "expanded"): None}
     for style in ("best", _DIVIDED):
-        way = _written(program, style)
+        way = _styled(program, style)
         if _numbers(way) <= _numbers(program):  # x*(y + 1.7), divided, has a number more to fit
             found[way] = None
     return [each for each in found if each != program]
@@ -109,7 +109,7 @@ def _numbers(program: Program) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _written(program: Program, style: str) -> Program:
+def _styled(program: Program, style: str) -> Program:
     library, expand = program.library, style == "expanded"
     if not all(name in library for name in _NEEDED):
         return program
@@ -120,7 +120,7 @@ def _written(program: Program, style: str) -> Program:
             form = former.algebra.form(program, [1.0] * len(library.variables))
             change = {"best": former.best, "expanded": former.expanded, _DIVIDED: former.divided}
             found = reading.program(change[style](form))
-    except undone:
+    except FORM_ERRORS:
         return program
     gain = reading.of(program) - reading.of(found)
     changed = style != "best" or gain > _WORTH_A_CHANGE
@@ -224,14 +224,14 @@ class _Former:
     def expanded(self, total: Sum) -> Sum:
         """The sum without brackets, as far as there are not too many terms."""
         start = self._with_parts(total, self._expanded_part)
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             return multiplied_out(start, self.algebra, _MOST_LEVELS)
         return start
 
     def divided(self, total: Sum) -> Sum:
         """The sum with brackets divided by their constants where a number is before them."""
         start = self._with_parts(total, self.divided)
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             terms = [self._divided_term(Sum(0.0, (term,))) for term in start.terms]
             return added(Sum(start.offset), *terms)
         return start
@@ -242,7 +242,7 @@ class _Former:
     def _expanded_part(self, total: Sum) -> Sum:
         """A sum inside a function or below a line, its squares left as they are."""
         start = self._with_parts(total, self._expanded_part)
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             return multiplied_out(start, self.algebra)
         return start
 
@@ -274,9 +274,9 @@ class _Former:
 
     def _ways(self, total: Sum) -> Iterator[Sum]:
         """The sum written otherwise: all brackets multiplied out, or each term at its best."""
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             yield multiplied_out(total, self.algebra)
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             terms = [self._best_term(Sum(0.0, (term,))) for term in total.terms]
             yield added(Sum(total.offset), *terms)
 
@@ -284,7 +284,7 @@ class _Former:
         if all(isinstance(base, Variable) for _, product in term.terms for base, _ in product):
             return term
         ways = [term]
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             ways.append(self._cleared(term))
         changes = (
             self._multiplied_out,
@@ -295,7 +295,7 @@ class _Former:
         )
         for start in tuple(dict.fromkeys(ways)):
             for change in changes:
-                with suppress(*undone):
+                with suppress(*FORM_ERRORS):
                     ways.append(change(start))
         return min(dict.fromkeys(ways), key=lambda way: self.reading.sum(way).cost[0])
 

@@ -20,9 +20,10 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from symseek.programs import Program
-from symseek.tokens import Kind, Library, Token
+from symseek.tokens import Library, Token, TokenKind
 
 __all__ = [
+    "FORM_ERRORS",
     "Algebra",
     "Base",
     "Call",
@@ -36,7 +37,6 @@ __all__ = [
     "number",
     "scaled",
     "single",
-    "undone",
 ]
 
 _MOST_POWER = 300.0  # a larger power of e is too long to write
@@ -48,7 +48,7 @@ class NoForm(Exception):
     """There is no number for a part of the formula, such as log(-1)."""
 
 
-undone = (NoForm, OverflowError, RecursionError, ZeroDivisionError)
+FORM_ERRORS = (NoForm, OverflowError, RecursionError, ZeroDivisionError)
 """What the arithmetic of a form may come to."""
 
 
@@ -189,11 +189,11 @@ class Algebra:
 
         def combine(token: int, constant: float | None, arguments: list[Sum]) -> Sum:
             this = program.library.tokens[token]
-            if this.kind is Kind.VARIABLE:
+            if this.kind is TokenKind.VARIABLE:
                 assert this.index is not None
                 variable = Variable(self.library.variables[this.index])
                 return scaled(single(variable), 1.0 / inputs[this.index])
-            if this.kind is not Kind.OPERATOR:
+            if this.kind is not TokenKind.OPERATOR:
                 value = this.value if constant is None else constant
                 assert value is not None
                 return Sum(number(value))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from symseek.algebra.normal_form import Base, Group, Product, Sum, Variable
 from symseek.programs import Program
-from symseek.tokens import Kind, Library
+from symseek.tokens import Library, TokenKind
 
 __all__ = ["Floats", "Measured", "Rows", "agree", "measured"]
 
@@ -38,10 +38,10 @@ def measured(program: Program, X: Floats) -> Measured:
 
     def combine(token: int, constant: float | None, arguments: list[Measured]) -> Measured:
         this = program.library.tokens[token]
-        if this.kind is Kind.VARIABLE:
+        if this.kind is TokenKind.VARIABLE:
             assert this.index is not None
             return X[:, this.index], np.zeros(len(X))
-        if this.kind is not Kind.OPERATOR:
+        if this.kind is not TokenKind.OPERATOR:
             value = this.value if constant is None else constant
             return np.full(len(X), value), np.zeros(len(X))
         if this.numpy is None:

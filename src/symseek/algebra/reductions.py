@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from symseek.algebra.factoring import cancelled, factorised, less_above
 from symseek.algebra.normal_form import (
+    FORM_ERRORS,
     Algebra,
     Base,
     Call,
@@ -22,7 +23,6 @@ from symseek.algebra.normal_form import (
     added,
     merged,
     scaled,
-    undone,
 )
 from symseek.algebra.writing import Writer
 from symseek.programs import Program
@@ -51,10 +51,10 @@ def reductions(program: Program, library: Library) -> list[Program]:
     try:
         whole = algebra.form(program, [1.0] * len(library.variables))
         parts = list(_Reducer(algebra).sums(whole))
-    except undone:
+    except FORM_ERRORS:
         return []
     for part in parts:
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             found[writer.program(part())] = None
     return list(found)
 

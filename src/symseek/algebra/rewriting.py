@@ -15,6 +15,7 @@ import numpy as np
 
 from symseek.algebra.matching import Binding, close, factors_match, names, terms_match
 from symseek.algebra.normal_form import (
+    FORM_ERRORS,
     Algebra,
     Base,
     Call,
@@ -27,12 +28,11 @@ from symseek.algebra.normal_form import (
     merged,
     number,
     scaled,
-    undone,
 )
 from symseek.algebra.precision import Rows
-from symseek.algebra.rules import RULES, Rule
+from symseek.algebra.rules import RULES, RewriteRule
 from symseek.programs import Program
-from symseek.tokens import Kind, Library
+from symseek.tokens import Library, TokenKind
 
 __all__ = ["Rewriter"]
 
@@ -72,12 +72,12 @@ class Rewriter:
         """The sum with others for one of its terms."""
         before, after = total.terms[:at], total.terms[at + 1 :]
         for term in terms:
-            with suppress(*undone):
+            with suppress(*FORM_ERRORS):
                 yield added(Sum(total.offset, before), term, Sum(0.0, after))
 
     # --- by the table
 
-    def _sums(self, rule: Rule, total: Sum) -> Iterator[Sum]:
+    def _sums(self, rule: RewriteRule, total: Sum) -> Iterator[Sum]:
         """The pattern among the addends, all of them times one number."""
         pattern = rule.pattern
         sizes = dict.fromkeys(c / pattern.terms[0][0] for c, _ in total.terms)
@@ -86,13 +86,13 @@ class Rewriter:
             for chosen, binding in terms_match(pattern.terms, terms, {}):
                 if not self._holds(rule, binding):
                     continue
-                with suppress(*undone):
+                with suppress(*FORM_ERRORS):
                     rest = tuple(term for i, term in enumerate(total.terms) if i not in chosen)
                     offset = total.offset - size * pattern.offset
                     new = scaled(self._built(rule.replacement, binding), size)
                     yield added(new, Sum(number(offset), rest))
 
-    def _products(self, rule: Rule, coefficient: float, product: Product) -> Iterator[Sum]:
+    def _products(self, rule: RewriteRule, coefficient: float, product: Product) -> Iterator[Sum]:
         """The pattern among the factors, to any one power."""
         ((size, factors),) = rule.pattern.terms
         patterns = tuple(each for each in factors if not isinstance(each[0], Variable))
@@ -108,7 +108,7 @@ class Rewriter:
             for chosen, binding in factors_match(patterns, flat, start, at_least=True):
                 if not self._holds(rule, binding):
                     continue
-                with suppress(*undone):
+                with suppress(*FORM_ERRORS):
                     new = self.algebra.raised(self._built(rule.replacement, binding), power)
                     used = {
                         at: each * power for at, (_, each) in zip(chosen, patterns, strict=True)
@@ -121,14 +121,14 @@ class Rewriter:
                     left = scaled(merged(rest), number(factor / size**power))
                     yield self.algebra.multiplied(new, left)
 
-    def _holds(self, rule: Rule, binding: Binding) -> bool:
+    def _holds(self, rule: RewriteRule, binding: Binding) -> bool:
         """Whether the conditions of a rule are met on all rows."""
         try:
             for left, sign, right in rule.conditions:
                 sides = (self.rows.values(self._built(each, binding)) for each in (left, right))
                 if not _COMPARE[sign](*sides).all():
                     return False
-        except undone:
+        except FORM_ERRORS:
             return False
         return True
 
@@ -137,7 +137,7 @@ class Rewriter:
 
         def combine(token: int, constant: float | None, arguments: list[Sum]) -> Sum:
             this = program.library.tokens[token]
-            if this.kind is Kind.VARIABLE:
+            if this.kind is TokenKind.VARIABLE:
                 return binding[this.name]
             if constant is not None:
                 return Sum(constant)
@@ -156,7 +156,7 @@ class Rewriter:
         for (base, _), places in shared.items():
             if len(places) < 2:
                 continue
-            with suppress(*undone):
+            with suppress(*FORM_ERRORS):
                 power = min((power for _, power in places), key=abs)
                 chosen = {at for at, _ in places}
                 inside = added(
@@ -175,7 +175,7 @@ class Rewriter:
         parts = [*(Sum(0.0, (term,)) for term in total.terms), Sum(total.offset)]
         roots = [(at, *root) for at, part in enumerate(parts) if (root := _square_root(part))]
         for (i, sign, one), (j, its_sign, other) in combinations(roots, 2):
-            with suppress(*undone):
+            with suppress(*FORM_ERRORS):
                 rest = [part for at, part in enumerate(parts) if at not in (i, j)]
                 plus, minus = added(one, other), added(one, scaled(other, -1.0))
                 if sign != its_sign and len(total.terms) == 2 - (j == len(parts) - 1):
@@ -196,7 +196,7 @@ class Rewriter:
                 yield from self._with_bracket(base, power, others, rest)
             if isinstance(base, Call):
                 value = self._always(base)
-                with suppress(*undone):
+                with suppress(*FORM_ERRORS):
                     if value is not None:
                         yield scaled(rest, number(value**power))
 
@@ -204,7 +204,7 @@ class Rewriter:
         self, group: Group, power: float, others: Product, rest: Sum
     ) -> Iterator[Sum]:
         """What a bracket becomes when other factors come into it, or go out of it."""
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             if power in (1.0, 2.0):
                 yield from self._expanded(group.inside, power, rest)
         # exp(x)/(exp(x) + 1) = 1/(exp(-x) + 1), but x/(x + 1) is what people write.
@@ -213,13 +213,13 @@ class Rewriter:
         if not power.is_integer():  # c/sqrt(c**2 - v**2) = 1/sqrt(1 - (v/c)**2)
             grown += [(b, each) for b, _ in others for each in _powers(b, group.inside)]
         for factor in _denominators(group.inside) + grown:
-            with suppress(*undone):
+            with suppress(*FORM_ERRORS):
                 yield self._without(factor, group, power, rest)
         if others:  # which might cancel
             for way in (self._with_common_factors, self._with_squares):
                 for inside in way(group.inside):
                     if len(inside.terms) == 1 and inside.offset == 0.0:
-                        with suppress(*undone):
+                        with suppress(*FORM_ERRORS):
                             raised = self.algebra.raised(inside, power)
                             yield self.algebra.multiplied(raised, rest)
 

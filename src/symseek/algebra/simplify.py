@@ -19,7 +19,7 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.algebra.normal_form import Base, Group, Sum, Variable, added, scaled, undone
+from symseek.algebra.normal_form import FORM_ERRORS, Base, Group, Sum, Variable, added, scaled
 from symseek.algebra.periodic import lowest, without_minus
 from symseek.algebra.precision import Rows, agree, measured
 from symseek.algebra.reductions import reductions
@@ -27,7 +27,7 @@ from symseek.algebra.rewriting import Rewriter
 from symseek.algebra.typeset import ALL_DIGITS, tidied
 from symseek.algebra.writing import Writer
 from symseek.programs import Program, Programs
-from symseek.tokens import Kind, Library, Token
+from symseek.tokens import Library, Token, TokenKind
 
 __all__ = ["exponents_held", "reductions", "rescaled", "simplified", "translated"]
 
@@ -122,7 +122,7 @@ def _shortest(
     """The shortest way to write the formula that agrees with its plain translation on all rows."""
     expected, writer = measured(plain, X), Writer(plain.library)
     found = [tidied(plain, ALL_DIGITS)]
-    with suppress(*undone, RecursionError), np.errstate(all="ignore"):
+    with suppress(*FORM_ERRORS, RecursionError), np.errstate(all="ignore"):
         search = _Shortest(plain.library, X, writer)
         form = scaled(search.algebra.form(program, inputs), output)
         found.insert(0, writer.program(form))
@@ -177,7 +177,7 @@ class _Shortest:
         sums = [Sum(total.offset)]
         for coefficient, product in total.terms:
             term = Sum(0.0, ((coefficient, product),))
-            with suppress(*undone):
+            with suppress(*FORM_ERRORS):
                 factors = [self._raised(base, power) for base, power in product]
                 term = scaled(self.algebra.multiplied(*factors), coefficient)
                 if len(term.terms) == 1 and not term.offset:
@@ -185,7 +185,7 @@ class _Shortest:
             sums.append(term)
         try:
             return self.rewriter.without_negligible(added(*sums))
-        except undone:
+        except FORM_ERRORS:
             return total
 
     def _raised(self, base: Base, power: float) -> Sum:
@@ -217,7 +217,7 @@ def exponents_held(programs: Sequence[Program], library: Library) -> Programs:
         if name == "pow" and arguments[1].names == ("const",):
             (value,) = arguments[1].constants
             if (value * _STRUCTURAL).is_integer():
-                exponent = Token(f"exponent {value!r}", 0, kind=Kind.NUMBER, value=value)
+                exponent = Token(f"exponent {value!r}", 0, kind=TokenKind.NUMBER, value=value)
                 tokens[exponent.name] = exponent
                 arguments[1] = _Named((exponent.name,))
         own = () if constant is None else (constant,)
@@ -227,7 +227,7 @@ def exponents_held(programs: Sequence[Program], library: Library) -> Programs:
         )
 
     named = [program.fold(combine) for program in programs]
-    chosen = [token for token in tokens.values() if token.kind is not Kind.VARIABLE]
+    chosen = [token for token in tokens.values() if token.kind is not TokenKind.VARIABLE]
     wide = Library(chosen, library.variables)
     return Programs.from_list(
         [Program(wide, tuple(map(wide.index, each.names)), each.constants) for each in named]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from symseek.errors import InputError
 from symseek.programs import Program
-from symseek.tokens import Kind, Library
+from symseek.tokens import Library, TokenKind
 
 if TYPE_CHECKING:
     from symseek.model import Formula
@@ -129,7 +129,7 @@ class _Tidy:
         this = self.library.tokens[token]
         if constant is not None:
             return _Part((token,), (abs(constant),), constant < 0)
-        if this.kind is not Kind.OPERATOR:
+        if this.kind is not TokenKind.OPERATOR:
             return _Part((token,), ())
         if this.name == "neg":
             return arguments[0].negated()
@@ -170,7 +170,7 @@ class _Tidy:
         return tuple(sorted(kept, key=self.is_number, reverse=True))
 
     def is_number(self, part: _Part) -> bool:
-        return self.library.tokens[part.tokens[0]].kind in (Kind.CONSTANT, Kind.NUMBER)
+        return self.library.tokens[part.tokens[0]].kind in (TokenKind.CONSTANT, TokenKind.NUMBER)
 
     def fraction(self, above: tuple[_Part, ...], below: tuple[_Part, ...]) -> _Part:
         if not below:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from symseek.algebra.normal_form import (
+    FORM_ERRORS,
     Base,
     Call,
     Group,
@@ -23,11 +24,10 @@ from symseek.algebra.normal_form import (
     Variable,
     number,
     scaled,
-    undone,
 )
 from symseek.operators.table import POWERS
 from symseek.programs import Program
-from symseek.tokens import Kind, Library, short_number
+from symseek.tokens import Library, TokenKind, short_number
 
 __all__ = ["Writer", "Written", "digits"]
 
@@ -108,7 +108,7 @@ class Writer:
             sizes = Counter(abs(coefficient) for coefficient, _ in total.terms)
             size, count = sizes.most_common(1)[0] if sizes else (1.0, 0)
             if count > 1 and size != 1.0:
-                with suppress(*undone):
+                with suppress(*FORM_ERRORS):
                     inside = self._plain_sum(scaled(total, 1.0 / size))
                     ways.append(self.node("mul", self.number(size), inside))
             found = self._sums[total] = _best(ways)
@@ -164,7 +164,7 @@ class Writer:
         """A factor with the coefficient of its product inside: 2*exp(x) is exp(x + log(2))."""
         if coefficient <= 0.0 or coefficient == 1.0:
             return None
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             if isinstance(base, Group):
                 return Group(scaled(base.inside, number(coefficient ** (1.0 / power))))
             if isinstance(base, Call) and base.name == "exp" and power == 1.0:
@@ -178,7 +178,7 @@ class Writer:
     def in_other_sizes(self, coefficient: float, product: Product) -> list[tuple[float, Product]]:
         """The same, first with brackets in which the simplest term has no number before it."""
         size, changed = coefficient, product
-        with suppress(*undone):
+        with suppress(*FORM_ERRORS):
             for at, (base, power) in enumerate(product):
                 if isinstance(base, Group) and abs(coefficient) != 1.0:
                     unit = abs(self.simplest(base.inside)[0])
@@ -261,12 +261,12 @@ class Writer:
 
         def combine(token: int, constant: float | None, arguments: list[Written]) -> Written:
             this = program.library.tokens[token]
-            if this.kind is Kind.VARIABLE:
+            if this.kind is TokenKind.VARIABLE:
                 assert this.index is not None
                 variable = self.node(self.library.variables[this.index])
                 scale = 1.0 if inputs is None else inputs[this.index]
                 return variable if scale == 1.0 else self.node("div", variable, self.number(scale))
-            if this.kind is not Kind.OPERATOR:
+            if this.kind is not TokenKind.OPERATOR:
                 value = this.value if constant is None else constant
                 assert value is not None
                 return self.number(value)

@@ -2,7 +2,7 @@
 
 - `forms`: the constraints and priors themselves; to add one, write a class there
 - `constraint_set`: several of them composed for one library
-- `tables`, `room`: what they come to at each open position of a program
+- `tables`, `sizes`: what they come to at each open position of a program
 """
 
 from symseek.constraints.constraint_set import ConstraintSet

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.constraints.room import Room
+from symseek.constraints.sizes import SizeBounds
 from symseek.tokens import Library
 
 __all__ = ["CountRule", "CountTable", "RuleTables", "Tables"]
@@ -176,22 +176,22 @@ class Tables:
         return np.array(rows, dtype=bool).reshape(-1, len(self.library))
 
     def _sizes(self) -> dict[str, Any]:
-        """What `Room` found.
+        """What `SizeBounds` found.
 
         Often every position takes a lone terminal and has no upper bound. The count rules alone are
         exact then, and an engine need not follow these sums.
         """
-        room = Room(self)
+        bounds = SizeBounds(self)
         places = np.append(self.library.arity, 1)  # the root has one place
         used = np.arange(self.max_arity) < places[:, None]
-        tight = (room.slot_least[:, used] > 1).any() or (
-            room.slot_most[:, used] < self.min_length
+        tight = (bounds.slot_least[:, used] > 1).any() or (
+            bounds.slot_most[:, used] < self.min_length
         ).any()
         return {
             "sized": bool(tight) and self.close_at is None,
-            "exact_sets": room.exact,
-            "slot_least": np.where(used, room.slot_least, 0).astype(np.int32),
-            "slot_most": np.where(used, room.slot_most, 0).astype(np.int32),
-            "needs": room.needs.astype(np.int32),
-            "holds": room.holds.astype(np.int32),
+            "exact_sets": bounds.exact,
+            "slot_least": np.where(used, bounds.slot_least, 0).astype(np.int32),
+            "slot_most": np.where(used, bounds.slot_most, 0).astype(np.int32),
+            "needs": bounds.needs.astype(np.int32),
+            "holds": bounds.holds.astype(np.int32),
         }

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from symseek import _native
 from symseek.constraints.tables import CountRule, RuleTables
 from symseek.errors import InputError
-from symseek.tokens import ARGUMENTS, Kind, Token
+from symseek.tokens import ARGUMENTS, Token, TokenKind
 
 __all__ = ["instructions", "operations", "packed_rules"]
 
@@ -86,11 +86,11 @@ Instruction = tuple[str, int, float]  # operation, index, value
 
 def instructions(token: Token) -> list[Instruction]:
     """What the evaluator does for one token, with its operands on the stack."""
-    if token.kind is Kind.VARIABLE:
+    if token.kind is TokenKind.VARIABLE:
         return [("variable", token.index or 0, 0.0)]
-    if token.kind is Kind.NUMBER:
+    if token.kind is TokenKind.NUMBER:
         return [("number", 0, float(token.value or 0.0))]
-    if token.kind is Kind.CONSTANT:
+    if token.kind is TokenKind.CONSTANT:
         return [("constant", 0, 0.0)]
     if token.formula is not None:
         return _composed(token)
@@ -111,9 +111,9 @@ def _composed(token: Token) -> list[Instruction]:
     height = 0  # values this formula has put on the stack
     for part_id in reversed(expansion.tokens):
         part: Any = expansion.library.tokens[part_id]
-        if part.kind is Kind.VARIABLE:
+        if part.kind is TokenKind.VARIABLE:
             steps.append(("argument", height + ARGUMENTS.index(part.name), 0.0))
-        elif part.kind is Kind.CONSTANT:
+        elif part.kind is TokenKind.CONSTANT:
             steps.append(("number", 0, constants.pop()))
         else:
             steps.extend(instructions(part))

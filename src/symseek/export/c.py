@@ -8,7 +8,7 @@ import re
 from symseek.export.names import ascii_identifier, described, function_name, identifiers
 from symseek.export.tree import checked
 from symseek.export.writer import Language, called, literal, write
-from symseek.notation.brackets import Piece
+from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 
 __all__ = ["to_c"]
@@ -47,7 +47,7 @@ _MACROS = re.compile(
 )
 
 
-def _number(value: float) -> Piece:
+def _number(value: float) -> Fragment:
     if math.isnan(value):
         return literal("NAN", value)
     return literal(repr(value).replace("inf", "INFINITY"), value)

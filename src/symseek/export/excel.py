@@ -24,7 +24,7 @@ __all__ = ["cells_of", "to_excel"]
 _MOST_CHARACTERS, _MOST_BRACKETS = 8192, 64  # of Excel, the strictest of the three
 
 
-def _number(value: float) -> Piece:
+def _number(value: float) -> Fragment:
     if not math.isfinite(value):
         raise InputError(f"a spreadsheet has no number {value}; fit the constants first")
     return literal(number_name(value + 0.0).upper(), value)

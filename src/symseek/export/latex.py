@@ -8,7 +8,7 @@ from dataclasses import replace
 from symseek.errors import InputError
 from symseek.export.tree import checked
 from symseek.model import Formula, Model
-from symseek.notation.brackets import Piece
+from symseek.notation.brackets import Fragment
 from symseek.notation.printing import LATEX, latex_name
 from symseek.programs import Program
 from symseek.tokens import number_name
@@ -34,7 +34,7 @@ def to_latex(program: Program, digits: int | None = 6) -> str:
             raise InputError(f"digits is {digits!r}; give a whole number from 1 on, or None")
         kept = tuple(float(f"{value:.{digits}g}") for value in checked(program).constants)
         program = replace(program, constants=kept)
-    text = LATEX.write(checked(program), lambda name: Piece(_name(name))).text
+    text = LATEX.write(checked(program), lambda name: Fragment(_name(name))).text
     return text.replace(r"\operatorname{", r"\mathrm{")  # the former is of the amsmath package
 
 

@@ -14,7 +14,7 @@ from symseek.export.names import (
 from symseek.export.python import docstring
 from symseek.export.tree import checked
 from symseek.export.writer import Language, called, literal, write
-from symseek.notation.brackets import Piece
+from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 
 __all__ = ["to_numpy"]
@@ -22,7 +22,7 @@ __all__ = ["to_numpy"]
 _RESERVED = PYTHON_RESERVED | {"X", "float", "ValueError", "len", "math", "np", "values"}
 
 
-def _number(value: float) -> Piece:
+def _number(value: float) -> Fragment:
     sign = "-" if value < 0 else ""
     text = repr(value) if math.isfinite(value) else f"{sign}np.{abs(value)!r}"
     return literal(text, value)

@@ -17,7 +17,7 @@ from symseek.export.names import (
 )
 from symseek.export.tree import checked
 from symseek.export.writer import Language, Source, called, literal, write
-from symseek.notation.brackets import Piece
+from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 from symseek.tokens import OPERATORS
 
@@ -28,7 +28,7 @@ _INDENT = "    "
 _RESERVED = PYTHON_RESERVED | {"abs", "float", "math"}
 
 
-def _number(value: float) -> Piece:
+def _number(value: float) -> Fragment:
     sign = "-" if value < 0 else ""
     text = repr(value) if math.isfinite(value) else f"{sign}math.{abs(value)!r}"
     return literal(text, value)

@@ -8,7 +8,7 @@ import re
 from symseek.export.names import PYTHON_RESERVED, function_name, identifiers, python_identifier
 from symseek.export.tree import checked
 from symseek.export.writer import CALLED, Language, called, literal, write
-from symseek.notation.brackets import Piece
+from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 
 __all__ = ["to_sympy"]
@@ -17,10 +17,10 @@ _RESERVED = PYTHON_RESERVED | {"S", "Symbol"}
 _NOT_FINITE = {"inf": "S.Infinity", "-inf": "S.NegativeInfinity", "nan": "S.NaN"}
 
 
-def _number(value: float) -> Piece:
+def _number(value: float) -> Fragment:
     """The same number as in `Program.sympy`: an integer where it is one."""
     if not math.isfinite(value):
-        return Piece(_NOT_FINITE[repr(value)])
+        return Fragment(_NOT_FINITE[repr(value)])
     whole = value.is_integer() and abs(value) < 2**53
     return literal(str(int(value)) if whole else repr(value), value)
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 from symseek.errors import InputError
 from symseek.operators.record import missing_form
 from symseek.programs import Program
-from symseek.tokens import Kind, Token
+from symseek.tokens import Token, TokenKind
 
 __all__ = ["checked", "exportable", "work"]
 
@@ -47,10 +47,10 @@ def work(
 
     def combine(token: int, constant: float | None, arguments: list[Value]) -> Value:
         this = program.library.tokens[token]
-        if this.kind is Kind.VARIABLE:
+        if this.kind is TokenKind.VARIABLE:
             assert this.index is not None
             return column(this.index)
-        if this.kind is not Kind.OPERATOR:
+        if this.kind is not TokenKind.OPERATOR:
             value = this.value if constant is None else constant
             assert value is not None
             return number(value)
@@ -79,7 +79,7 @@ def exportable(program: Program, language: str) -> Program:
     """The program, if each of its operators can be written in a language of `Forms`."""
     for token in checked(program).tokens:
         this = program.library.tokens[token]
-        if this.kind is not Kind.OPERATOR or getattr(this.forms, language) is not None:
+        if this.kind is not TokenKind.OPERATOR or getattr(this.forms, language) is not None:
             continue
         if this.meaning is None:
             example = f"forms=Forms({language}={this.name!r})"

@@ -14,7 +14,7 @@ from itertools import count
 
 from symseek.errors import InputError
 from symseek.export.tree import exportable, work
-from symseek.notation.brackets import ATOM, SIGN, Piece, Style, read
+from symseek.notation.brackets import ATOM, SIGN, Fragment, Style, read
 from symseek.programs import Program
 from symseek.tokens import OPERATORS, Token
 
@@ -32,7 +32,7 @@ class Language:
     """What a target writes."""
 
     name: str  # of the form in `Forms`
-    number: Callable[[float], Piece]
+    number: Callable[[float], Fragment]
     # A number that meets only numbers must become one of the target's own kind, because those of
     # the language raise errors or warnings. Empty: it gets a name.
     lift: str = "{}"
@@ -51,26 +51,26 @@ class Source:
     lines: list[str] = field(default_factory=list)
     operators: dict[str, Token] = field(default_factory=dict)  # those written, by their names
     used: set[int] = field(default_factory=set)  # columns that the formula depends on
-    whole: Piece = field(default_factory=lambda: Piece(""))
+    whole: Fragment = field(default_factory=lambda: Fragment(""))
 
     @property
     def expression(self) -> str:
         """The text of the whole formula."""
         return self.whole.text
 
-    def column(self, index: int) -> Piece:
+    def column(self, index: int) -> Fragment:
         self.used.add(index)
-        return Piece(self.names[index])
+        return Fragment(self.names[index])
 
-    def form(self, token: Token) -> Callable[..., Piece] | None:
+    def form(self, token: Token) -> Callable[..., Fragment] | None:
         text = token.form(self.language.name)
         return None if text is None else partial(self.operator, token, text)
 
-    def operator(self, token: Token, text: str, *arguments: Piece) -> Piece:
+    def operator(self, token: Token, text: str, *arguments: Fragment) -> Fragment:
         template = read(text)
         self.operators[token.name] = token
         if not arguments:
-            return Piece(text)
+            return Fragment(text)
         computes = template.level < ATOM or _COMPUTES.search(text) is not None
         if computes and all(piece.literal is not None for piece in arguments):
             arguments = (self.lifted(arguments[0]), *arguments[1:])
@@ -84,23 +84,23 @@ class Source:
             )
         return self.named(piece) if piece.depth > _DEEPEST else piece
 
-    def lifted(self, piece: Piece) -> Piece:
+    def lifted(self, piece: Fragment) -> Fragment:
         if not self.language.lift:
             return self.assigned(piece)
         if self.language.lift == "{}":
             return piece
-        return Piece(self.language.lift.format(piece.text))
+        return Fragment(self.language.lift.format(piece.text))
 
-    def named(self, piece: Piece) -> Piece:
+    def named(self, piece: Fragment) -> Fragment:
         """The piece itself if it is so short that it may be repeated, else a name for it."""
         short = piece.level == ATOM and piece.depth == 0
         return piece if short or not self.language.assign else self.assigned(piece)
 
-    def assigned(self, piece: Piece) -> Piece:
+    def assigned(self, piece: Fragment) -> Fragment:
         name = next(each for each in map("part{}".format, count(1)) if each not in self.taken)
         self.taken.add(name)
         self.lines.append(self.language.assign.format(name=name, text=piece.text))
-        return Piece(name)
+        return Fragment(name)
 
 
 def write(
@@ -120,6 +120,6 @@ def called(program: Program, language: str) -> frozenset[str]:
     return frozenset(name for form in forms if form for name in CALLED.findall(form))
 
 
-def literal(text: str, value: float) -> Piece:
+def literal(text: str, value: float) -> Fragment:
     """A number as it stands."""
-    return Piece(text, SIGN if text.startswith("-") else ATOM, value)
+    return Fragment(text, SIGN if text.startswith("-") else ATOM, value)

@@ -18,6 +18,7 @@ from string import ascii_lowercase
 from typing import Any
 
 from symseek.algebra.normal_form import (
+    FORM_ERRORS,
     Algebra,
     Base,
     Call,
@@ -28,12 +29,11 @@ from symseek.algebra.normal_form import (
     added,
     merged,
     scaled,
-    undone,
 )
 from symseek.algebra.typeset import tidied
 from symseek.algebra.writing import Writer
 from symseek.programs import Program
-from symseek.tokens import RESERVED, Kind, Library, number_name
+from symseek.tokens import RESERVED, Library, TokenKind, number_name
 
 __all__ = ["Common", "Form", "common_forms", "form_of"]
 
@@ -96,7 +96,7 @@ def form_of(program: Program) -> Form:
         total = _with_exponentials(total)
         text = str(_lettered(Writer(library).program(_Generic().sum(total))))
         key = repr(_sum_key(total))
-    except undone:  # a part without a value, such as log(-1): the formula as it is
+    except FORM_ERRORS:  # a part without a value, such as log(-1): the formula as it is
         key = text = program.infix()
     return Form(_hashed(key), text)
 
@@ -250,7 +250,7 @@ def _lettered(program: Program) -> Program:
         if abs(value) not in named:
             named[abs(value)] = next(letters)
         names += [*["neg"] * (value < 0), named[abs(value)]]
-    kept = [token for token in program.library.tokens if token.kind is Kind.OPERATOR]
+    kept = [token for token in program.library.tokens if token.kind is TokenKind.OPERATOR]
     wider = Library([*kept, *exponents], [*program.library.variables, *named.values()])
     return Program(wider, tuple(map(wider.index, names)))
 

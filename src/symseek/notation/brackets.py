@@ -1,6 +1,6 @@
 """Where brackets go: the one printer of everything that is written with symbols.
 
-A `Piece` knows how tightly its text holds together. A `Template`, such as "{a}/{b}", says how
+A `Fragment` knows how tightly its text holds together. A `Template`, such as "{a}/{b}", says how
 tightly each argument must; what holds less gets brackets. Both follow from the symbols in the
 template, so an operator needs no more than its template in each language.
 """
@@ -15,7 +15,18 @@ from typing import NamedTuple
 
 from symseek.operators.record import ARGUMENTS
 
-__all__ = ["ATOM", "LOOSE", "POWER", "PRODUCT", "SIGN", "SUM", "Piece", "Style", "Template", "read"]
+__all__ = [
+    "ATOM",
+    "LOOSE",
+    "POWER",
+    "PRODUCT",
+    "SIGN",
+    "SUM",
+    "Fragment",
+    "Style",
+    "Template",
+    "read",
+]
 
 LOOSE, SUM, PRODUCT, SIGN, POWER, ATOM = range(6)
 
@@ -40,7 +51,7 @@ _PART = re.compile(
 
 
 @dataclass(frozen=True)
-class Piece:
+class Fragment:
     """Text for a part of a formula."""
 
     text: str
@@ -118,16 +129,16 @@ class Style:
     after_sign: int = POWER  # asked of what follows a sign
     signed_numbers: bool = True  # whether a number may follow a sign that is not its own
 
-    def fill(self, template: Template, arguments: Sequence[Piece]) -> Piece:
+    def fill(self, template: Template, arguments: Sequence[Fragment]) -> Fragment:
         """The template with its arguments, in brackets where those are needed."""
         texts = {
             name: self._placed(template, at, name, piece)
             for at, (name, piece) in enumerate(zip(ARGUMENTS, arguments, strict=False))
         }
         text = re.sub(r"\{([a-h])\}", lambda match: texts[match[1]], template.text)
-        return Piece(text, template.level, depth=1 + max(piece.depth for piece in arguments))
+        return Fragment(text, template.level, depth=1 + max(piece.depth for piece in arguments))
 
-    def _placed(self, template: Template, at: int, name: str, piece: Piece) -> str:
+    def _placed(self, template: Template, at: int, name: str, piece: Fragment) -> str:
         place = template.places[at] if at < len(template.places) else LOOSE
         if at in template.signed:
             place = max(place, self.after_sign)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from symseek.errors import InputError, suggestion, unknown_name
 from symseek.operators.table import ALIASES, POWERS
-from symseek.tokens import EMPTY, OPERATORS, Kind, Library
+from symseek.tokens import EMPTY, OPERATORS, Library, TokenKind
 
 if TYPE_CHECKING:
     from symseek.programs import Program
 
-__all__ = ["MOST_TOKENS", "WHOLE_POWERS", "Lowering", "Parts", "Piece"]
+__all__ = ["MOST_TOKENS", "WHOLE_POWERS", "Lowering", "Node", "Parts"]
 
 Parts: TypeAlias = "tuple[tuple[int, ...], tuple[float, ...]]"  # of a program: tokens, constants
 
@@ -37,7 +37,7 @@ MOST_TOKENS = 2_000_000
 
 
 @dataclass(slots=True)
-class Piece:
+class Node:
     """A part of a program: a token with its arguments, or a literal or sign not finished yet.
 
     A piece refers to its arguments, and is written out once, when it is whole: so the time to read
@@ -46,10 +46,10 @@ class Piece:
 
     token: int = EMPTY
     value: float | None = None  # of a `const`
-    arguments: tuple[Piece, ...] = ()
+    arguments: tuple[Node, ...] = ()
     size: int = 1  # tokens
     literal: float | None = None
-    negates: Piece | None = None
+    negates: Node | None = None
 
 
 class Lowering:
@@ -62,7 +62,7 @@ class Lowering:
         """Whether the library has all these operators."""
         return all(name in self.library for name in names)
 
-    def parts(self, piece: Piece) -> Parts:
+    def parts(self, piece: Node) -> Parts:
         """The finished piece, for a program."""
         tokens: list[int] = []
         constants: list[float] = []
@@ -75,7 +75,7 @@ class Lowering:
             waiting.extend(reversed(this.arguments))
         return tuple(tokens), tuple(constants)
 
-    def finished(self, piece: Piece) -> Piece:
+    def finished(self, piece: Node) -> Node:
         """Turn a bare literal or bare signs into tokens."""
         signs = 0
         while piece.negates is not None:
@@ -86,16 +86,16 @@ class Lowering:
             piece = self._finished_sign(piece)
         return piece
 
-    def _finished_literal(self, value: float) -> Piece:
+    def _finished_literal(self, value: float) -> Node:
         if value in self.library.number_ids:
-            return Piece(self.library.number_ids[value])
+            return Node(self.library.number_ids[value])
         if self.library.constant_id is not None:
             return self.constant(value)
         if -value in self.library.number_ids and self.has("neg"):
             return self.operator("neg", self.literal(-value))
         raise InputError(f"the number {value!r} is not in the library; add it, or const")
 
-    def _finished_sign(self, piece: Piece) -> Piece:
+    def _finished_sign(self, piece: Node) -> Node:
         if self.has("neg"):
             return self.operator("neg", piece)
         if piece.literal is not None:
@@ -109,31 +109,31 @@ class Lowering:
             return self.operator("sub", self.constant(0.0), piece)
         raise InputError("a minus sign needs 'neg' in the library (or 'mul' or 'sub' with const)")
 
-    def constant(self, value: float = 1.0) -> Piece:
+    def constant(self, value: float = 1.0) -> Node:
         """The token `const` with a value."""
-        return Piece(self.library.index("const"), value)
+        return Node(self.library.index("const"), value)
 
-    def literal(self, value: float) -> Piece:
+    def literal(self, value: float) -> Node:
         """A number, as a token of its own or as a `const`."""
-        return Piece(literal=value)
+        return Node(literal=value)
 
-    def negate(self, piece: Piece) -> Piece:
+    def negate(self, piece: Node) -> Node:
         """Change the sign."""
-        return Piece(negates=piece)
+        return Node(negates=piece)
 
-    def name(self, name: str, quoted: bool = False) -> Piece:
+    def name(self, name: str, quoted: bool = False) -> Node:
         """A variable, a terminal of the caller's, a bare `const`, or pi."""
         if name in self.library:
             token = self.library.index(name)
             if self.library.arities[token]:
                 raise InputError(f"{name!r} is an operator; write its arguments, {name}(...)")
-            return self.constant() if token == self.library.constant_id else Piece(token)
+            return self.constant() if token == self.library.constant_id else Node(token)
         if name == "pi" and not quoted:
             return self.literal(math.pi)
-        named = [t.name for t in self.library if t.kind in (Kind.VARIABLE, Kind.OPERATOR)]
+        named = [t.name for t in self.library if t.kind in (TokenKind.VARIABLE, TokenKind.OPERATOR)]
         raise unknown_name("variable", name, [each for each in named if each not in OPERATORS])
 
-    def operator(self, name: str, *arguments: Piece) -> Piece:
+    def operator(self, name: str, *arguments: Node) -> Node:
         """The very operator `name`, without any spelling around it."""
         token = self.library.index(name)
         wanted = self.library.arities[token]
@@ -146,12 +146,12 @@ class Lowering:
         size = 1 + sum(piece.size for piece in ready)
         if size > MOST_TOKENS:
             raise InputError(f"the expression has more than {MOST_TOKENS:,} tokens")
-        return Piece(token, None, ready, size)
+        return Node(token, None, ready, size)
 
-    def call(self, name: str, *arguments: Piece) -> Piece:
+    def call(self, name: str, *arguments: Node) -> Node:
         """`name(...)`: the operator of that name, or what it means in other operators."""
         if name in self.library:
-            if self.library[name].kind is not Kind.OPERATOR:
+            if self.library[name].kind is not TokenKind.OPERATOR:
                 raise InputError(f"{name!r} is not an operator; write {name}*(...) for a product")
             if name == "exp" and not self.has("neg"):
                 return self._exp(*arguments)
@@ -166,15 +166,15 @@ class Lowering:
         return self._spelled(name, *arguments)
 
     def _operator_names(self) -> list[str]:
-        return [token.name for token in self.library if token.kind is Kind.OPERATOR]
+        return [token.name for token in self.library if token.kind is TokenKind.OPERATOR]
 
-    def _exp(self, *arguments: Piece) -> Piece:
+    def _exp(self, *arguments: Node) -> Node:
         """Without `neg`, exp(-u) is most simply e^-u."""
         if len(arguments) == 1 and arguments[0].negates is not None and self.has("neg_exp"):
             return self.operator("neg_exp", arguments[0].negates)
         return self.operator("exp", *arguments)
 
-    def _spelled(self, name: str, *arguments: Piece) -> Piece:
+    def _spelled(self, name: str, *arguments: Node) -> Node:
         """An operator of the table that the library lacks, in those that it has."""
         first = arguments[0]
         exponent = OPERATORS[name].exponent
@@ -199,10 +199,10 @@ class Lowering:
         except InputError:
             raise self._lacking(name) from None
 
-    def _expanded(self, meaning: Program, arguments: tuple[Piece, ...]) -> Piece:
+    def _expanded(self, meaning: Program, arguments: tuple[Node, ...]) -> Node:
         """The meaning of an operator, with pieces for its arguments."""
 
-        def combine(token: int, constant: float | None, inner: list[Piece]) -> Piece:
+        def combine(token: int, constant: float | None, inner: list[Node]) -> Node:
             this = meaning.library.tokens[token]
             if this.index is not None:
                 return arguments[this.index]
@@ -216,7 +216,7 @@ class Lowering:
         hint = suggestion(name, self._operator_names())
         return InputError(f"operator {name!r} is not in the library; {hint}")
 
-    def infix(self, symbol: str, left: Piece, right: Piece) -> Piece:
+    def infix(self, symbol: str, left: Node, right: Node) -> Node:
         """`left symbol right`."""
         if symbol == "**":
             return self.power(left, right)
@@ -234,7 +234,7 @@ class Lowering:
             raise self._lacking(name)
         return self.operator(other, left, sign if sign is not None else self.negate(right))
 
-    def divide(self, left: Piece, right: Piece) -> Piece:
+    def divide(self, left: Node, right: Node) -> Node:
         """`left / right`."""
         if left.literal == 1.0 and self.has("reciprocal"):
             return self.operator("reciprocal", right)
@@ -244,7 +244,7 @@ class Lowering:
             return self.operator("mul", left, self.operator("reciprocal", right))
         raise self._lacking("div")
 
-    def power(self, base: Piece, exponent: Piece) -> Piece:
+    def power(self, base: Node, exponent: Node) -> Node:
         """`base ** exponent`: an operator of its own, `pow`, a root, or a product."""
         number = exponent.literal
         if number is None:
@@ -267,7 +267,7 @@ class Lowering:
         product = self._product(base, whole)
         return self.infix("*", product, self.operator("sqrt", base)) if rooted else product
 
-    def _product(self, base: Piece, count: int) -> Piece:
+    def _product(self, base: Node, count: int) -> Node:
         if count == 1:
             return self.finished(base)
         name = WHOLE_POWERS.get(float(count))

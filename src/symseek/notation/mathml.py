@@ -13,7 +13,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from symseek.notation.brackets import ATOM, PRODUCT, SIGN, Piece, Style, Template, read
+from symseek.notation.brackets import ATOM, PRODUCT, SIGN, Fragment, Style, Template, read
 from symseek.notation.printing import Typeset, latex_name
 from symseek.tokens import Token, number_name, short_number
 
@@ -38,7 +38,7 @@ def mathml(program: Program, target: str | None = None) -> str:
     >>> print(mathml(Program.parse("-t"), target="y"))
     <math displaystyle="true"><mi>y</mi><mo>=</mo><mrow><mo>−</mo><mi>t</mi></mrow></math>
     """
-    body = f"<mrow>{_MATHML.write(program, lambda name: Piece(_name(name))).text}</mrow>"
+    body = f"<mrow>{_MATHML.write(program, lambda name: Fragment(_name(name))).text}</mrow>"
     if target is not None:
         body = f"{_name(target)}<mo>=</mo>{body}"
     return f'<math displaystyle="true">{body}</math>'
@@ -154,24 +154,24 @@ class _Translation:
         return f"<mrow>{left}<mrow>{inside}</mrow>{right}</mrow>"
 
 
-def _call(token: Token, arguments: list[Piece]) -> Piece:
+def _call(token: Token, arguments: list[Fragment]) -> Fragment:
     if not arguments:
-        return Piece(_name(token.name))
+        return Fragment(_name(token.name))
     inside = "<mo>,</mo>".join(each.text for each in arguments)
-    return Piece(f"<mi>{escaped(token.name)}</mi>{_APPLY}{_STYLE.bracketed(inside)}")
+    return Fragment(f"<mi>{escaped(token.name)}</mi>{_APPLY}{_STYLE.bracketed(inside)}")
 
 
 _NAME_FIRST = re.compile("<msqrt>|(<msup>(<mrow>)?)?<m(i|text|sub)>")
 
 
-def _product(factors: list[Piece]) -> Piece | None:
+def _product(factors: list[Fragment]) -> Fragment | None:
     """A product that reads well without a dot: a number before a name, a root or a bracket."""
     left, right = factors
     number = re.fullmatch(rf"({_MINUS})?<mn>[^<]*</mn>", left.text) or left.text == _PI
     bracket = right.level < PRODUCT
     if not number or not (bracket or _NAME_FIRST.match(right.text)):
         return None
-    return Piece(
+    return Fragment(
         left.text + _TIMES + (_STYLE.bracketed(right.text) if bracket else right.text), PRODUCT
     )
 
@@ -179,23 +179,23 @@ def _product(factors: list[Piece]) -> Piece | None:
 _PI = "<mi>π</mi>"
 
 
-def _number(token: Token, constant: float | None) -> Piece:
+def _number(token: Token, constant: float | None) -> Fragment:
     value = token.value if constant is None else constant
     assert value is not None
     if constant is None and token.name != number_name(value):
-        return Piece(_name(token.name))
+        return Fragment(_name(token.name))
     sign, level = (_MINUS, SIGN) if value < 0 else ("", ATOM)
     size = abs(value)
     if math.isnan(size):
-        return Piece("<mi>nan</mi>")
+        return Fragment("<mi>nan</mi>")
     if size == math.pi or math.isinf(size):
-        return Piece(sign + (_PI if size == math.pi else "<mi>∞</mi>"), level)
+        return Fragment(sign + (_PI if size == math.pi else "<mi>∞</mi>"), level)
     mantissa, _, exponent = short_number(size, _DIGITS).partition("e")
     if exponent:
         power = f"{_MINUS * (int(exponent) < 0)}<mn>{abs(int(exponent))}</mn>"
         ten = f"<msup><mn>10</mn><mrow>{power}</mrow></msup>"
-        return Piece(f"{sign}<mn>{mantissa}</mn>{_DOT}{ten}", PRODUCT)
-    return Piece(f"{sign}<mn>{mantissa}</mn>", level)
+        return Fragment(f"{sign}<mn>{mantissa}</mn>{_DOT}{ten}", PRODUCT)
+    return Fragment(f"{sign}<mn>{mantissa}</mn>", level)
 
 
 _MATHML = Typeset(_STYLE, _template, _call, _number, _product)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import ParamSpec, TypeVar
 
 from symseek.errors import InputError, shown
-from symseek.notation.lowering import MOST_TOKENS, Lowering, Parts, Piece
+from symseek.notation.lowering import MOST_TOKENS, Lowering, Node, Parts
 from symseek.operators.table import ALIASES
 from symseek.tokens import RESERVED, Library, every_operator
 
@@ -103,10 +103,10 @@ class _InfixParser:
         self.lexemes = list(_lexemes(text))
         self.at = 0
         self.lower = lower
-        self.values: list[Piece] = []
+        self.values: list[Node] = []
         self.waiting: list[_Waiting] = []
 
-    def parse(self) -> Piece:
+    def parse(self) -> Node:
         value_next = True
         while True:
             lexeme = self.take()
@@ -154,7 +154,7 @@ class _InfixParser:
         following = self.lexemes[self.at]
         return following.kind == "number" and self.ahead(1) != "**"
 
-    def number(self, lexeme: _Lexeme, sign: float = 1.0) -> Piece:
+    def number(self, lexeme: _Lexeme, sign: float = 1.0) -> Node:
         value = float(lexeme.text)
         if math.isinf(value):
             raise _Failure(f"the number {_cut(lexeme.text)} is too large", lexeme.position)
@@ -179,7 +179,7 @@ class _InfixParser:
         self.waiting.append(_Waiting("call", 0, opened))
         return True
 
-    def const(self, lexeme: _Lexeme) -> Piece:
+    def const(self, lexeme: _Lexeme) -> Node:
         """Read `const(2.5)`: the placeholder with its value, even where 2.5 is a token."""
         inside = []
         while self.ahead() not in (")", "the end"):
@@ -346,7 +346,7 @@ def _words(names: str | Iterable[str | float], library: Library) -> list[tuple[s
     return [(str(name), str(name) in library) for name in names]
 
 
-def _preorder_piece(word: str, quoted: bool, lower: Lowering) -> Piece:
+def _preorder_piece(word: str, quoted: bool, lower: Lowering) -> Node:
     if not quoted and _SIGNED.fullmatch(word):
         value = float(word)
         if math.isinf(value):
@@ -357,4 +357,4 @@ def _preorder_piece(word: str, quoted: bool, lower: Lowering) -> Piece:
         return lower.constant(float(constant.group(1)))
     known = word if word in lower.library else ALIASES.get(word, word)
     token = lower.library.index(known)
-    return lower.constant() if token == lower.library.constant_id else Piece(token)
+    return lower.constant() if token == lower.library.constant_id else Node(token)

@@ -14,10 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from symseek.notation.brackets import ATOM, PRODUCT, SIGN, Piece, Style, Template, read
+from symseek.notation.brackets import ATOM, PRODUCT, SIGN, Fragment, Style, Template, read
 from symseek.notation.lowering import WHOLE_POWERS
 from symseek.notation.parse import quote
-from symseek.tokens import ARGUMENTS, Kind, Library, Token, number_name
+from symseek.tokens import ARGUMENTS, Library, Token, TokenKind, number_name
 
 if TYPE_CHECKING:
     from symseek.programs import Program
@@ -50,7 +50,7 @@ def infix(program: Program, constants: Sequence[str] | None = None) -> str:
     library = program.library
     texts = list(constants or ())  # the tree is worked from its end, and so are they
 
-    def combine(token: int, constant: float | None, arguments: list[Piece]) -> Piece:
+    def combine(token: int, constant: float | None, arguments: list[Fragment]) -> Fragment:
         this = library.tokens[token]
         if constant is not None and texts:
             return _given(texts.pop())
@@ -65,7 +65,7 @@ def infix(program: Program, constants: Sequence[str] | None = None) -> str:
 _NEUTRAL = {"mul": "1", "div": "1", "pow": "1", "add": "0", "sub": "0"}
 
 
-def _neutral(name: str, arguments: list[Piece]) -> Piece | None:
+def _neutral(name: str, arguments: list[Fragment]) -> Fragment | None:
     """What is left beside a factor or exponent that is called 1, or an addend that is called 0."""
     text = _NEUTRAL.get(name)
     if text is None:
@@ -78,34 +78,34 @@ def _neutral(name: str, arguments: list[Piece]) -> Piece | None:
     return None
 
 
-def _terminal(library: Library, token: Token, constant: float | None) -> Piece:
+def _terminal(library: Library, token: Token, constant: float | None) -> Fragment:
     """A variable, number, constant or terminal of the caller's; the same in pre-order text."""
     if constant is not None:
         if not math.isfinite(constant) or constant in library.number_ids:
-            return Piece(f"const({constant!r})")
+            return Fragment(f"const({constant!r})")
         return _number(repr(constant), constant)
     if token.value is not None and token.name == number_name(token.value):
         return _number(token.name, token.value)
-    return Piece(quote(token.name))
+    return Fragment(quote(token.name))
 
 
-def _given(text: str) -> Piece:
+def _given(text: str) -> Fragment:
     """A constant in the caller's words."""
-    return Piece(text, read(_EXPONENT.sub("e", text)).level)
+    return Fragment(text, read(_EXPONENT.sub("e", text)).level)
 
 
-def _number(text: str, value: float) -> Piece:
-    return Piece(text, SIGN if text.startswith("-") else ATOM, value)
+def _number(text: str, value: float) -> Fragment:
+    return Fragment(text, SIGN if text.startswith("-") else ATOM, value)
 
 
-def _infix_operator(library: Library, token: Token, arguments: list[Piece]) -> Piece:
+def _infix_operator(library: Library, token: Token, arguments: list[Fragment]) -> Fragment:
     template = token.form("infix")
     if template is None or _reads_as_another(library, token.name, arguments):
-        return Piece(f"{quote(token.name)}({', '.join(each.text for each in arguments)})")
+        return Fragment(f"{quote(token.name)}({', '.join(each.text for each in arguments)})")
     return _INFIX.fill(read(template), arguments)
 
 
-def _reads_as_another(library: Library, name: str, arguments: list[Piece]) -> bool:
+def _reads_as_another(library: Library, name: str, arguments: list[Fragment]) -> bool:
     """Whether the parser would take the symbols for an operator made for this case."""
     if name == "div":
         return arguments[0].literal == 1.0 and "reciprocal" in library
@@ -128,7 +128,7 @@ def _labels(program: Program) -> list[str]:
     labels = []
     for token in program.tokens:
         this = program.library.tokens[token]
-        constant = next(constants) if this.kind is Kind.CONSTANT else None
+        constant = next(constants) if this.kind is TokenKind.CONSTANT else None
         labels.append(_terminal(program.library, this, constant).text)
     return labels
 
@@ -165,31 +165,33 @@ class Typeset:
 
     style: Style
     template: Callable[[Token], Template | None]  # of an operator, if it has one
-    call: Callable[[Token, list[Piece]], Piece]  # an operator without one, by its name
-    number: Callable[[Token, float | None], Piece]
-    product: Callable[[list[Piece]], Piece | None] = lambda factors: None  # where none need a sign
+    call: Callable[[Token, list[Fragment]], Fragment]  # an operator without one, by its name
+    number: Callable[[Token, float | None], Fragment]
+    product: Callable[[list[Fragment]], Fragment | None] = lambda factors: (
+        None
+    )  # where none need a sign
 
-    def write(self, program: Program, variable: Callable[[str], Piece]) -> Piece:
+    def write(self, program: Program, variable: Callable[[str], Fragment]) -> Fragment:
         """The text of a program, with texts for its variables."""
 
-        def combine(token: int, constant: float | None, arguments: list[Piece]) -> Piece:
+        def combine(token: int, constant: float | None, arguments: list[Fragment]) -> Fragment:
             this = program.library.tokens[token]
-            if this.kind is Kind.VARIABLE:
+            if this.kind is TokenKind.VARIABLE:
                 return variable(this.name)
-            if this.kind is Kind.OPERATOR:
+            if this.kind is TokenKind.OPERATOR:
                 return self._operator(this, arguments)
             return self.number(this, constant)
 
         return program.fold(combine)
 
-    def _operator(self, token: Token, arguments: list[Piece]) -> Piece:
+    def _operator(self, token: Token, arguments: list[Fragment]) -> Fragment:
         if token.name == "mul":
             together = self.product(arguments)
             if together is not None:
                 return together
         template = self.template(token)
         if template is not None:
-            return self.style.fill(template, arguments) if arguments else Piece(template.text)
+            return self.style.fill(template, arguments) if arguments else Fragment(template.text)
         if token.expansion is not None:
             named = dict(zip(ARGUMENTS, arguments, strict=False))
             return self.write(token.expansion, named.__getitem__)
@@ -213,7 +215,7 @@ def latex(program: Program) -> str:
     >>> print(latex(Program.parse("sin(x1)**2/(y + 1.5)")))
     \frac{\sin\left(x_{1}\right)^{2}}{y + 1.5}
     """
-    return LATEX.write(program, lambda name: Piece(latex_name(name))).text
+    return LATEX.write(program, lambda name: Fragment(latex_name(name))).text
 
 
 def _latex_template(token: Token) -> Template | None:
@@ -221,24 +223,24 @@ def _latex_template(token: Token) -> Template | None:
     return None if text is None else read(text)
 
 
-def _latex_call(token: Token, arguments: list[Piece]) -> Piece:
+def _latex_call(token: Token, arguments: list[Fragment]) -> Fragment:
     if not arguments:
-        return Piece(latex_name(token.name))
+        return Fragment(latex_name(token.name))
     name = rf"\operatorname{{{token.name.translate(_LATEX_SPECIAL)}}}"
-    return Piece(name + _LATEX_STYLE.bracketed(", ".join(each.text for each in arguments)))
+    return Fragment(name + _LATEX_STYLE.bracketed(", ".join(each.text for each in arguments)))
 
 
-def _latex_number(token: Token, constant: float | None) -> Piece:
+def _latex_number(token: Token, constant: float | None) -> Fragment:
     value = token.value if constant is None else constant
     assert value is not None
     if constant is None and token.name != number_name(value):
-        return Piece(latex_name(token.name))
+        return Fragment(latex_name(token.name))
     if not math.isfinite(value):
         special = {"inf": r"\infty", "-inf": r"-\infty", "nan": r"\mathrm{nan}"}[str(value)]
-        return Piece(special, SIGN)
+        return Fragment(special, SIGN)
     mantissa, _, exponent = number_name(value).partition("e")
     if exponent:
-        return Piece(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT)
+        return Fragment(rf"{mantissa} \cdot 10^{{{int(exponent)}}}", PRODUCT)
     return _number(mantissa, value)
 
 

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from symseek.errors import InputError, shown
-from symseek.notation.lowering import Lowering, Parts, Piece
+from symseek.notation.lowering import Lowering, Node, Parts
 from symseek.operators.table import BY_SYMPY_NAME
-from symseek.tokens import ARGUMENTS, Kind, Library, Token, every_operator
+from symseek.tokens import ARGUMENTS, Library, Token, TokenKind, every_operator
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -68,11 +68,11 @@ def to_sympy(
 
     def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
         this = program.library.tokens[token]
-        if this.kind is Kind.VARIABLE:
+        if this.kind is TokenKind.VARIABLE:
             return symbol(this.name)
         if constant is not None and given:
             return given.pop()
-        if this.kind is not Kind.OPERATOR:
+        if this.kind is not TokenKind.OPERATOR:
             value = this.value if constant is None else constant
             assert value is not None
             return number(value)
@@ -160,10 +160,10 @@ class _Reader:
 
     def __init__(self, library: Library) -> None:
         self.lower = Lowering(library)
-        own = {_sympy_name(t): t.name for t in library if t.kind is Kind.OPERATOR and t.arity}
+        own = {_sympy_name(t): t.name for t in library if t.kind is TokenKind.OPERATOR and t.arity}
         self.operators = {**BY_SYMPY_NAME, **own}
 
-    def read(self, expression: Any) -> Piece:
+    def read(self, expression: Any) -> Node:
         if expression.is_Symbol:
             return self.lower.name(expression.name, quoted=True)
         if expression.is_number and expression.is_Atom:
@@ -176,7 +176,7 @@ class _Reader:
             return self.power(*expression.args)
         return self.function(expression)
 
-    def number(self, expression: Any) -> Piece:
+    def number(self, expression: Any) -> Node:
         if expression.is_Rational and expression.q != 1:
             known = self.lower.library.number_ids
             if float(expression.p) in known and float(expression.q) in known:
@@ -186,7 +186,7 @@ class _Reader:
             raise InputError(f"{expression} is not a finite real number")
         return self.lower.literal(float(expression))
 
-    def sum(self, expression: Any) -> Piece:
+    def sum(self, expression: Any) -> Node:
         """A sum with its negative terms last, as differences: a sum needs no sign to start with."""
         terms = expression.as_ordered_terms()
         positive = [term for term in terms if not term.could_extract_minus_sign()]
@@ -202,7 +202,7 @@ class _Reader:
             total = self.lower.infix("-", total, self.read(term))
         return total
 
-    def product(self, expression: Any) -> Piece:
+    def product(self, expression: Any) -> Node:
         """A product as one quotient at most, with its sign in front."""
         import sympy
 
@@ -221,17 +221,17 @@ class _Reader:
                 above.append(factor)
         return self.quotient(above, below)
 
-    def quotient(self, above: list[Any], below: list[Any]) -> Piece:
+    def quotient(self, above: list[Any], below: list[Any]) -> Node:
         upper = self.factors(above) if above else self.lower.literal(1.0)
         return self.lower.divide(upper, self.factors(below)) if below else upper
 
-    def factors(self, factors: list[Any]) -> Piece:
+    def factors(self, factors: list[Any]) -> Node:
         total = self.read(factors[0])
         for factor in factors[1:]:
             total = self.lower.infix("*", total, self.read(factor))
         return total
 
-    def power(self, base: Any, exponent: Any) -> Piece:
+    def power(self, base: Any, exponent: Any) -> Node:
         import sympy
 
         if base is sympy.E:
@@ -245,7 +245,7 @@ class _Reader:
             return self.lower.power(root, self.lower.literal(float(exponent.p)))
         return self.lower.power(self.read(base), self.read(exponent))
 
-    def function(self, expression: Any) -> Piece:
+    def function(self, expression: Any) -> Node:
         name = type(expression).__name__
         known = self.operators.get(name)
         if name in _REWRITTEN and known is None:

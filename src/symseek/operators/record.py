@@ -25,8 +25,8 @@ __all__ = [
     "MAX_ARITY",
     "OPERATORS",
     "Forms",
-    "Kind",
     "Token",
+    "TokenKind",
     "missing_form",
     "read_formulas_with",
 ]
@@ -40,7 +40,7 @@ OPERATORS: dict[str, Token] = {}
 """The operators by name; `symseek.operators.table` fills it."""
 
 
-class Kind(enum.Enum):
+class TokenKind(enum.Enum):
     """What a token stands for."""
 
     OPERATOR = "operator"
@@ -90,7 +90,7 @@ class Token:
     name: str
     arity: int
     complexity: int = 1
-    kind: Kind = Kind.OPERATOR
+    kind: TokenKind = TokenKind.OPERATOR
     inverse: str | None = None  # the unary operator that undoes this one
     trigonometric: bool = False
     formula: str | None = None  # infix text in a, b, ... over the operators of the table
@@ -117,9 +117,9 @@ class Token:
             raise InputError(
                 f"token {shown(self.name)} has the formula {shown(self.formula)}; it must be text"
             )
-        if not isinstance(self.kind, Kind):
-            raise InputError(f"the kind {token} is {shown(self.kind)}; it must be a Kind")
-        if self.kind is not Kind.OPERATOR:
+        if not isinstance(self.kind, TokenKind):
+            raise InputError(f"the kind {token} is {shown(self.kind)}; it must be a TokenKind")
+        if self.kind is not TokenKind.OPERATOR:
             self._check_terminal()
         if self.formula is not None:
             self._derive_from_formula(self.formula)
@@ -127,9 +127,9 @@ class Token:
     def _check_terminal(self) -> None:
         if self.arity != 0:
             raise InputError(f"{self.kind.value} {self.name!r} must have arity 0, not {self.arity}")
-        if self.kind is Kind.CONSTANT and self.name != "const":
+        if self.kind is TokenKind.CONSTANT and self.name != "const":
             raise InputError(f"the constant {self.name!r} must be named 'const'")
-        if self.kind is Kind.NUMBER and (self.value is None or not math.isfinite(self.value)):
+        if self.kind is TokenKind.NUMBER and (self.value is None or not math.isfinite(self.value)):
             raise InputError(f"the number {self.name!r} needs a finite value, not {self.value}")
 
     def _derive_from_formula(self, formula: str) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from symseek.programs import Program
 from symseek.recovery.precise import NotReal, Precise
-from symseek.tokens import Kind, Library
+from symseek.tokens import Library, TokenKind
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -89,7 +89,7 @@ def loosen(found: Formula, taken: Collection[str]) -> Loose:
 def _loosen_program(found: Program, stem: str) -> Loose:
     library = found.library
     names = [f"{stem} {count}" for count in range(1, len(found.constants) + 1)]
-    kept = [t for t in library.tokens if t.kind in (Kind.OPERATOR, Kind.NUMBER)]
+    kept = [t for t in library.tokens if t.kind in (TokenKind.OPERATOR, TokenKind.NUMBER)]
     wider = Library(kept, [*library.variables, *names])
     unknowns = iter(names)
     tokens = tuple(

@@ -25,7 +25,7 @@ from symseek.operators.record import missing_form
 from symseek.programs import Program
 from symseek.recovery.adjust import LEAST_SIZE, Loose, Polished, loosen, polish
 from symseek.recovery.precise import NotReal, Precise
-from symseek.tokens import OPERATORS, Kind, Library, every_operator
+from symseek.tokens import OPERATORS, Library, TokenKind, every_operator
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -176,7 +176,7 @@ def _unprotected(program: Program) -> Program:
     ]
     if all(token.protects is None for token in program.library):
         return program
-    own = {token.name: token for token in plain if token.kind is not Kind.VARIABLE}
+    own = {token.name: token for token in plain if token.kind is not TokenKind.VARIABLE}
     library = Library(own.values(), program.library.variables)
     tokens = tuple(library.index(plain[token].name) for token in program.tokens)
     return Program(library, tokens, program.constants)
@@ -205,7 +205,7 @@ def _from_program(program: Program) -> Formula:
     own = [
         token
         for token in used
-        if token.kind is Kind.OPERATOR and token.forms.mpmath is None and token.meaning is None
+        if token.kind is TokenKind.OPERATOR and token.forms.mpmath is None and token.meaning is None
     ]
     for token in own:
         if token.sympy is None:
@@ -238,7 +238,7 @@ def _names(formula: Formula) -> frozenset[str]:
     """The variables that occur."""
     if isinstance(formula, Program):
         tokens = (formula.library.tokens[token] for token in formula.tokens)
-        return frozenset(token.name for token in tokens if token.kind is Kind.VARIABLE)
+        return frozenset(token.name for token in tokens if token.kind is TokenKind.VARIABLE)
     return frozenset(symbol.name for symbol in formula.free_symbols)
 
 

@@ -20,7 +20,7 @@ from symseek.errors import InputError
 from symseek.operators.record import missing_form
 from symseek.operators.table import BY_SYMPY_NAME
 from symseek.programs import Program
-from symseek.tokens import ARGUMENTS, OPERATORS, Kind, Token
+from symseek.tokens import ARGUMENTS, OPERATORS, Token, TokenKind
 
 __all__ = ["NotReal", "Precise"]
 
@@ -79,9 +79,9 @@ class Precise:
 
         def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
             this = program.library.tokens[token]
-            if this.kind is Kind.VARIABLE:
+            if this.kind is TokenKind.VARIABLE:
                 return values[this.name]
-            if this.kind is not Kind.OPERATOR:
+            if this.kind is not TokenKind.OPERATOR:
                 text = repr(this.value if constant is None else constant)
                 return self.checked(self.number, [text])
             return self.operator(this, arguments)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from symseek.notation.sympy_forms import to_sympy
 from symseek.programs import Program
 from symseek.recovery.child import NoAnswer, ask
-from symseek.tokens import Kind
+from symseek.tokens import TokenKind
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -192,9 +192,9 @@ def _decide(expression: Any, bounded: bool) -> Any:
     return 0 if expression.equals(0) else 1
 
 
-Rule: TypeAlias = Callable[[Any, bool], Any]
+ProofRule: TypeAlias = Callable[[Any, bool], Any]
 
-_QUICK_RULES: tuple[tuple[str, Rule], ...] = (
+_QUICK_RULES: tuple[tuple[str, ProofRule], ...] = (
     ("as it stands", lambda d, bounded: d),
     ("when expanded", lambda d, bounded: _expand(d, bounded, trig=False)),
     ("with angle sums expanded", lambda d, bounded: _expand(d, bounded, trig=True)),
@@ -203,7 +203,7 @@ _QUICK_RULES: tuple[tuple[str, Rule], ...] = (
     ("with logarithms joined", _join_logarithms),
     ("as exponentials", _as_exponentials),
 )
-_DEAR_RULES: tuple[tuple[str, Rule], ...] = (
+_DEAR_RULES: tuple[tuple[str, ProofRule], ...] = (
     ("when simplified", _simplify),
     ("by SymPy's test of equality", _decide),
 )
@@ -229,9 +229,9 @@ def _exact_digits(program: Program) -> float:
         """The digits of a node, 0 if it is not an exact number, and the value of a literal."""
         nonlocal longest
         this = program.library.tokens[token]
-        if this.kind is Kind.VARIABLE:
+        if this.kind is TokenKind.VARIABLE:
             return 0.0, math.nan
-        if this.kind is not Kind.OPERATOR:
+        if this.kind is not TokenKind.OPERATOR:
             value = this.value if constant is None else constant
             assert value is not None
             return _number_digits(value), value

@@ -21,7 +21,7 @@ from symseek.model import Accuracy
 from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, Reward
 from symseek.selection.exactness import Digits
-from symseek.tokens import Kind, Library, Token
+from symseek.tokens import Library, Token, TokenKind
 
 __all__ = ["AllRows"]
 
@@ -90,7 +90,7 @@ class AllRows:
         digits = Digits.of(Data(train.X[:, :0], train.y, train.weights))
         with np.errstate(all="ignore"):
             residuals = train.y - _values(program, train.X)
-        return digits.prove(residuals, len(program), len(program.constants), tokens)
+        return digits.beyond_chance(residuals, len(program), len(program.constants), tokens)
 
 
 def _is_neat(value: float) -> bool:
@@ -111,7 +111,7 @@ def _compact(program: Program, data: Data) -> tuple[Program, Floats]:
     library = program.library
     named = [each for each in library.variable_ids if each in program.tokens]
     used = named or library.variable_ids[:1]  # a library needs a variable
-    tokens = [each for each in library if each.kind is not Kind.VARIABLE]
+    tokens = [each for each in library if each.kind is not TokenKind.VARIABLE]
     own = Library(tokens, [library.names[each] for each in used])
     X = np.empty((len(used), len(data.y)))
     for column, each in zip(X, used, strict=True):
@@ -131,9 +131,9 @@ def _held(program: Program, free: list[bool]) -> Program:
             value, is_free = next(waiting)
             if not is_free:
                 name = f"number {value!r}"
-                numbers[name] = Token(name, 0, kind=Kind.NUMBER, value=value)
+                numbers[name] = Token(name, 0, kind=TokenKind.NUMBER, value=value)
         names.append(name)
-    tokens = [each for each in library if each.kind is not Kind.VARIABLE]
+    tokens = [each for each in library if each.kind is not TokenKind.VARIABLE]
     wide = Library([*tokens, *numbers.values()], library.variables)
     kept = tuple(value for value, is_free in zip(program.constants, free, strict=True) if is_free)
     return Program(wide, tuple(map(wide.index, names)), kept)

@@ -76,9 +76,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             noise, and begins anew if it can; None for neither.
         reward: what is maximised: a name, a reward object, or a function of predictions.
         validation: the share of the rows that is used for validation, not training, such as 0.2.
-        pick: which formula predicts: "accuracy" (smallest training error), "elbow" (shortest
+        pick: which formula predicts: "accuracy" (smallest training error), "mdl" (shortest
             description of the data), "validation" (simplest within one standard error of the best
-            on the validation rows), or "auto": validation where there are such rows, else elbow
+            on the validation rows), or "auto": validation where there are such rows, else mdl
             with tests of poles, waves, residuals and held-out rows, which may overrule it.
             Set to another rule after `fit`, it picks anew among the same formulas.
         sample_rows: tables with more rows are searched on this many, drawn at random, and the

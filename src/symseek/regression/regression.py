@@ -42,7 +42,7 @@ from symseek.structure.agreement import agrees
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.guard import guarded
 from symseek.structure.proposals import MOST_ROWS, SHARE, Proposals
-from symseek.structure.view import View
+from symseek.structure.transform import Transform
 from symseek.tokens import Library
 
 __all__ = ["Regression", "simple_programs"]
@@ -256,16 +256,16 @@ class Regression:
                 " ran without it"
             )
         proposals = self.search.proposals
-        view = proposals.found if isinstance(proposals, Proposals) else None
-        if view is None or not view.holds_in(self.scales.inputs):
+        found = proposals.found if isinstance(proposals, Proposals) else None
+        if found is None or not (found.holds_in(self.scales.inputs) and self._agrees(found)):
             return None
-        return f"as far as the rows show, {view.told(self.target)}" if self._agrees(view) else None
+        return f"as far as the rows show, {found.sentence(self.target)}"
 
-    def _agrees(self, view: View) -> bool:
-        """Whether the formula that was picked last depends on the columns as a view says."""
+    def _agrees(self, transform: Transform) -> bool:
+        """Whether the formula that was picked last depends on the columns as a transform says."""
         try:
             with guarded():
-                return self._picked is None or agrees(view, self._picked, self.telling.train.X)
+                return self._picked is None or agrees(transform, self._picked, self.telling.train.X)
         except NoProposals:
             return False
 
@@ -434,7 +434,7 @@ class Regression:
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""
         self.settings = replace(self.settings, pick=rule)
-        choice, rule = self.telling.pick(list(model.formulas), rule)
+        choice, rule = self.telling.pick(list(model.formulas), self.settings.pick)
         self._picked = model.formulas[choice.row].program
         return replace(model, picked=choice.row, rule=rule, picked_because=choice.because)
 

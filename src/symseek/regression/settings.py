@@ -104,7 +104,7 @@ class Settings:
         metadata={"help": "what to maximise: inverse_nrmse, inverse_mae, r2, ..."},
     )
     validation: float = _option(0.0, "the share of the rows to validate on, and not to train on")
-    pick: str = _option("auto", "which formula to pick: accuracy, elbow, validation or auto")
+    pick: str = _option("auto", "which formula to pick: accuracy, mdl, validation or auto")
     sample_rows: int | None = _option(
         10_000, "search on this many rows, drawn at random, if there are more; or none for all"
     )
@@ -132,7 +132,7 @@ class Settings:
             value = check(Setting(name), getattr(self, name), WANTED[name])
             object.__setattr__(self, name, value)
         check_engine(self.engine)
-        rules.check_rule(self.pick, self.validation > 0)
+        object.__setattr__(self, "pick", rules.known_rule(self.pick, self.validation > 0))
         self.search_config()
 
     def search_config(self) -> SearchConfig:

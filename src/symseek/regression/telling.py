@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from symseek.algebra.forms import ways, written
+from symseek.algebra.forms import styled, ways
 from symseek.algebra.neatness import probably_neat
 from symseek.algebra.reading import number_cost
 from symseek.algebra.rounding import rounded
@@ -307,7 +307,7 @@ class Telling:
             return Choice(self._best_validated(programs)), rule
         if rule == "auto" and final and self.constants:
             return chosen(programs, errors, self.measure, self.threads, self.engine), rule
-        return Choice(self.measure.elbow(programs, errors)), rule
+        return Choice(self.measure.shortest(programs, errors)), rule
 
     def _best_validated(self, programs: list[Program]) -> int:
         held_out, reward = self.validation, self.reward
@@ -324,5 +324,5 @@ class Telling:
 
 def _number_costs(program: Program) -> tuple[int, float]:
     """How many numbers are not neat where a formula is written for people, and what all cost."""
-    costs = [number_cost(value) for value in written(program).constants]
+    costs = [number_cost(value) for value in styled(program).constants]
     return sum(cost > _NEAT for cost in costs), sum(costs)

@@ -62,7 +62,7 @@ class Digits:
         """Whether residuals [N] are no larger than rounding of the target makes them."""
         return self._grain(residuals) is not None
 
-    def prove(self, residuals: Floats, length: int, constants: int, tokens: int) -> bool:
+    def beyond_chance(self, residuals: Floats, length: int, constants: int, tokens: int) -> bool:
         """Whether residuals are that small by more than chance, for so many tokens of a library."""
         grain = self._grain(residuals)
         if grain is None:

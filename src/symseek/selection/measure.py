@@ -103,11 +103,11 @@ class Measure:
 
     def exact(self, program: Program) -> bool:
         """Whether a program meets every digit of the target, and by no chance."""
-        return self.digits.prove(
+        return self.digits.beyond_chance(
             self.residuals(program), len(program), len(program.constants), len(self.library)
         )
 
-    def elbow(self, programs: Sequence[Program], errors: Sequence[float]) -> int:
+    def shortest(self, programs: Sequence[Program], errors: Sequence[float]) -> int:
         """The row of a front to pick by the length of its description."""
         return int(np.argmin(self.descriptions(programs, errors)))
 

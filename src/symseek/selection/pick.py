@@ -91,7 +91,7 @@ def chosen(
     (1, 'row 0 has the shortest description, but row 1 fits better by more than chance (F test, \
 p = 0.004)')
     """
-    shortest = measure.elbow(programs, errors)
+    shortest = measure.shortest(programs, errors)
     if not isinstance(measure.reward, ErrorReward) or measure.exact(programs[shortest]):
         return Choice(shortest)
     if np.count_nonzero(measure.data.weights > _NEGLIGIBLE) < _FEWEST:

@@ -1,7 +1,7 @@
 """Which formula of a front to use: three rules, each a function of errors and sizes.
 
 - accuracy: the smallest error on the training rows. Right when the data have no noise.
-- elbow: the shortest description of the data, the formula and what it leaves unexplained together
+- mdl: the shortest description of the data, the formula and what it leaves unexplained together
   (Rissanen's minimum description length). A formula of t tokens from a library of L costs
   1.2 log(L) t**0.7: the same function can be written in many ways, and long formulas repeat
   themselves, so that a token tells less than log(L), the further on the less. The N residuals cost
@@ -25,18 +25,24 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError, Setting, unknown_name
 
-__all__ = ["RULES", "accuracy", "check_rule", "descriptions", "elbow", "validation"]
+__all__ = ["RULES", "accuracy", "descriptions", "known_rule", "validation"]
 
-RULES = ("auto", "accuracy", "elbow", "validation")
-"""The names; "auto" is validation where there are validation rows, and elsewhere elbow with the
+RULES = ("auto", "accuracy", "mdl", "validation")
+"""The names; "auto" is validation where there are validation rows, and elsewhere mdl with the
 tests of pick.py."""
+_FORMER_NAMES = {"elbow": "mdl"}
 
 _PRICE, _POWER = 1.2, 0.7  # of tokens
 _SMALL, _LARGE = 1e-300, 1e300  # instead of 0 and infinity, which times 0 are not numbers
 
 
-def check_rule(rule: str, validated: bool = True) -> None:
-    """Refuse an unknown rule, and one that needs validation rows where there are none."""
+def known_rule(rule: str, validated: bool = True) -> str:
+    """The present name of a rule; one that is unknown, or lacks validation rows, is refused.
+
+    >>> known_rule("elbow")
+    'mdl'
+    """
+    rule = _FORMER_NAMES.get(rule, rule)
     if rule not in RULES:
         raise unknown_name("pick rule", rule, RULES, Setting("pick"))
     if rule == "validation" and not validated:
@@ -47,6 +53,7 @@ def check_rule(rule: str, validated: bool = True) -> None:
             field=Setting("pick"),
             value=rule,
         )
+    return rule
 
 
 def accuracy(errors: Sequence[float]) -> int:
@@ -56,21 +63,6 @@ def accuracy(errors: Sequence[float]) -> int:
     1
     """
     return int(np.argmin(errors))
-
-
-def elbow(
-    errors: Sequence[float],
-    lengths: Sequence[int],
-    constants: Sequence[int],
-    rows: int,
-    tokens: int,
-) -> int:
-    """The row with the shortest description; `tokens` is the size of the library.
-
-    >>> elbow([0.9, 0.011, 0.0109], lengths=[1, 5, 25], constants=[0, 1, 6], rows=200, tokens=12)
-    1
-    """
-    return int(np.argmin(descriptions(errors, lengths, constants, rows, tokens)))
 
 
 def descriptions(

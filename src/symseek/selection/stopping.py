@@ -72,7 +72,7 @@ class Ending:
         if self._last is None or self._last[0] is not front:
             programs = [each.program for each in front]
             errors = [self._error(each) for each in programs]
-            self._last = front, self.measure.elbow(programs, errors)
+            self._last = front, self.measure.shortest(programs, errors)
         return self._last[1]
 
     def _error(self, program: Program) -> float:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 from symseek.policy import FORMULAS_HIDDEN, PolicyConfig, PolicyWeights
-from symseek.tokens import Kind, Library, Token
+from symseek.tokens import Library, Token, TokenKind
 
 __all__ = ["ROLES", "Table", "first_weights", "read", "role_of", "write"]
 
@@ -52,9 +52,9 @@ def role_of(token: Token) -> str:
     >>> [role_of(token) for token in library]
     ['mul', 'div', 'unary', 'variable', 'number', 'const']
     """
-    if token.kind is Kind.VARIABLE:
+    if token.kind is TokenKind.VARIABLE:
         return "variable"
-    if token.kind is Kind.CONSTANT:
+    if token.kind is TokenKind.CONSTANT:
         return "const"
     name = token.protects or token.name
     if token.arity > 0 and _ARITY.get(name) == token.arity:

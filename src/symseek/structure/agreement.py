@@ -1,9 +1,9 @@
-"""Agreement: whether a formula depends on the columns as a view says.
+"""Agreement: whether a formula depends on the columns as a transform says.
 
-A view is found before any formula, from rows that have noise. Before it is reported, the formula
-that was picked is compared with it: along every direction in which the view's columns stay the
-same, the formula, divided by the view's factor, must stay the same too. And it must vary with each
-of these columns: a mere number, or a formula of some of them, is no reason to name them all.
+A transform is found before any formula, from rows that have noise. Before it is reported, the
+formula that was picked is compared with it: along every direction in which its columns stay the
+same, the formula, divided by its factor, must stay the same too. And it must vary with each of
+these columns: a mere number, or a formula of some of them, is no reason to name them all.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.programs import Program
 from symseek.structure.solving import least_squares
-from symseek.structure.view import Column, Part, Product, View
+from symseek.structure.transform import ColumnProduct, DerivedColumn, TableColumn, Transform
 
 __all__ = ["agrees"]
 
@@ -24,30 +24,30 @@ _VARIES = 1e-6  # of the slopes: what counts as a part of them
 _ROUNDING = 1e-9  # of the values: differences that mean nothing
 
 
-def agrees(view: View, program: Program, X: Floats) -> bool:
-    """Whether a program over the table's columns [N, n] depends on them just as the view says.
+def agrees(transform: Transform, program: Program, X: Floats) -> bool:
+    """Whether a program over the table's columns [N, n] depends on them just as the transform says.
 
     >>> from symseek import Library
     >>> library = Library(["add", "sub", "sin"], ["a", "b", "c"])
-    >>> view = View((Column(0, "a"), Column(1, "b")))
+    >>> transform = Transform((TableColumn(0, "a"), TableColumn(1, "b")))
     >>> X = np.random.default_rng(0).uniform(1, 3, (50, 3))
-    >>> agrees(view, Program.parse("sin(a - b)", library), X)
+    >>> agrees(transform, Program.parse("sin(a - b)", library), X)
     True
-    >>> agrees(view, Program.parse("sin(a - c)", library), X)
+    >>> agrees(transform, Program.parse("sin(a - c)", library), X)
     False
-    >>> agrees(view, Program.parse("sin(a)", library), X)
+    >>> agrees(transform, Program.parse("sin(a)", library), X)
     False
     """
-    named = _indices((*view.columns, view.factor))
+    named = _indices((*transform.columns, transform.factor))
     used = {program.library.tokens[each].index for each in program.tokens} - {None}
     if not used <= named:
         return False
-    if not named:  # the view says that y is constant, and so is the formula
+    if not named:  # the transform says that y is constant, and so is the formula
         return True
     X = X[:: -(-len(X) // _ROWS)]
     with np.errstate(all="ignore"):
-        slopes = _slopes(view, program, X, sorted(named))  # [N, columns of the view + 1, n]
-        own = np.abs(_values(view, program, X)[:, -1:])
+        slopes = _slopes(transform, program, X, sorted(named))  # [N, derived columns + 1, n]
+        own = np.abs(_values(transform, program, X)[:, -1:])
         slopes[:, -1] = np.where(np.abs(slopes[:, -1]) > _ROUNDING * own, slopes[:, -1], 0.0)
     known = [each for each in slopes if np.isfinite(each).all()]
     parts = [part for each in known if (part := _parts(each)) is not None]
@@ -67,30 +67,30 @@ def _parts(slopes: Floats) -> list[float] | None:
     return [float(np.abs(each).max()) for each in (own - shares.sum(axis=0), own, *shares)]
 
 
-def _slopes(view: View, program: Program, X: Floats, along: list[int]) -> Floats:
-    """Slopes of the view's columns and of program/factor, each column in units of its spread."""
+def _slopes(transform: Transform, program: Program, X: Floats, along: list[int]) -> Floats:
+    """Slopes of the derived columns and program/factor, by each column in units of its spread."""
     found = []
     for at in along:
         step = _STEP * float(X[:, at].std())
         above, below = X.copy(), X.copy()
         above[:, at] += step
         below[:, at] -= step
-        found.append(_values(view, program, above) - _values(view, program, below))
+        found.append(_values(transform, program, above) - _values(transform, program, below))
     return np.stack(found, axis=-1)
 
 
-def _values(view: View, program: Program, X: Floats) -> Floats:
-    own = program.evaluate(X) / view.factor.values(X)
-    return np.column_stack([*(each.values(X) for each in view.columns), own])
+def _values(transform: Transform, program: Program, X: Floats) -> Floats:
+    own = program.evaluate(X) / transform.factor.values(X)
+    return np.column_stack([*(each.values(X) for each in transform.columns), own])
 
 
-def _indices(parts: tuple[Part, ...]) -> set[int]:
+def _indices(parts: tuple[DerivedColumn, ...]) -> set[int]:
     """The table's columns that some parts are made of."""
     found: set[int] = set()
     for part in parts:
-        if isinstance(part, Column):
+        if isinstance(part, TableColumn):
             found.add(part.index)
-        elif isinstance(part, Product):
+        elif isinstance(part, ColumnProduct):
             found |= _indices(tuple(each for each, _ in part.factors))
         else:
             found |= _indices((part.first, part.second))

@@ -1,4 +1,4 @@
-"""Candidates: formulas of a view's columns that linear algebra proposes, best first.
+"""Candidates: formulas of a transform's columns that linear algebra proposes, best first.
 
 First what is exact: some transformed target lies in the span of a family of features, or is a
 quotient over one, or comes apart into such. If nothing is, the nearest sums and quotients, for the
@@ -27,7 +27,7 @@ from symseek.structure.quotients import quotients
 from symseek.structure.separation import Separation, separations
 from symseek.structure.solving import mean
 from symseek.structure.surrogate import Surrogate
-from symseek.structure.targets import Words, chain, targets
+from symseek.structure.targets import Preorder, chain, targets
 from symseek.tokens import Library
 
 __all__ = ["exact_candidates", "near_candidates"]
@@ -50,7 +50,7 @@ _DIGITS = 7  # of numbers that are fitted and errors that are compared
 
 
 @dataclass(frozen=True)
-class _Words:
+class _Vocabulary:
     """What candidates are made of; `check` is called now and then, and may raise an error."""
 
     names: tuple[str, ...]  # of the columns
@@ -58,14 +58,14 @@ class _Words:
     check: Callable[[], None]
 
     @classmethod
-    def of(cls, library: Library, check: Callable[[], None]) -> _Words:
+    def of(cls, library: Library, check: Callable[[], None]) -> _Vocabulary:
         return cls(library.variables, set(library.names), check)
 
 
 def exact_candidates(
     data: Data, library: Library, check: Callable[[], None] = lambda: None
 ) -> list[Program]:
-    """Programs over the library of a view, whose rows these are, that explain them exactly.
+    """Programs over the library of a transform, whose rows these are, that explain them exactly.
 
     `check` is called now and then, and may raise an error to end this.
 
@@ -76,7 +76,7 @@ def exact_candidates(
     >>> bool(np.allclose(found[0].evaluate(data.X), data.y))
     True
     """
-    words = _Words.of(library, check)
+    words = _Vocabulary.of(library, check)
     if not {"add", "mul"} <= words.operators or data.X.shape[1] > _MOST_COLUMNS:
         return []
     if "const" not in words.operators:
@@ -88,7 +88,7 @@ def near_candidates(
     data: Data, library: Library, check: Callable[[], None] = lambda: None
 ) -> list[Program]:
     """Programs that come near the target, the best first; their numbers are to be fitted."""
-    words = _Words.of(library, check)
+    words = _Vocabulary.of(library, check)
     few = len(data.y) < _FEWEST_ROWS or not 0 < data.X.shape[1] <= _FEW_COLUMNS
     if few or not {"add", "mul", "const"} <= words.operators:
         return []
@@ -105,7 +105,7 @@ def _programs(found: list[Candidate], library: Library) -> list[Program]:
     return [Program.from_preorder(each, library) for each in written]
 
 
-def _without_numbers(data: Data, given: _Words, library: Library) -> list[Program]:
+def _without_numbers(data: Data, given: _Vocabulary, library: Library) -> list[Program]:
     """Exact programs whose numbers are small fractions, for a library that has none."""
     operators, names = given.operators, given.names
     nonzero = [name for name, column in zip(names, data.X.T, strict=True) if (column != 0).all()]
@@ -119,7 +119,7 @@ def _without_numbers(data: Data, given: _Words, library: Library) -> list[Progra
     return [Program.from_preorder(words, library) for words in known[:_ENOUGH]]
 
 
-def _exact(data: Data, words: _Words, close: float) -> list[Candidate]:
+def _exact(data: Data, words: _Vocabulary, close: float) -> list[Candidate]:
     """Candidates that leave less than the part `close` of the target."""
     rows, sign = _turned(data)
     with np.errstate(all="ignore"):  # what is undefined shows in its values
@@ -130,8 +130,8 @@ def _exact(data: Data, words: _Words, close: float) -> list[Candidate]:
     return [each.times(sign) for each in found]
 
 
-def _upside_down(data: Data, words: _Words, close: float) -> list[Candidate]:
-    """Candidates for the inverse of a single column: a view has either, as chance decides."""
+def _upside_down(data: Data, words: _Vocabulary, close: float) -> list[Candidate]:
+    """Candidates for the inverse of a single column: a transform has either, as chance decides."""
     if data.X.shape[1] != 1 or "div" not in words.operators or not (data.X != 0).all():
         return []
     inverse: tuple[str | float, ...] = ("div", 1.0, words.names[0])
@@ -149,7 +149,7 @@ def _with_inverse(
         yield from inverse if word == name else (word,)
 
 
-def _near(data: Data, words: _Words, most: int) -> list[Candidate]:
+def _near(data: Data, words: _Vocabulary, most: int) -> list[Candidate]:
     """Candidates for the target with its noise averaged out."""
     rows, sign = _turned(data)
     with np.errstate(all="ignore"):
@@ -168,9 +168,9 @@ def _turned(data: Data) -> tuple[Data, int]:
 
 
 class _Task:
-    """Some rows of a view, the transformed targets and the families of features on them."""
+    """Some rows of a transform, the transformed targets and the families of features on them."""
 
-    def __init__(self, data: Data, smooth: Floats | None, words: _Words) -> None:
+    def __init__(self, data: Data, smooth: Floats | None, words: _Vocabulary) -> None:
         """`smooth` is the target without its noise [N], if it is to be taken for the target."""
         target = data.y if smooth is None else smooth
         chosen = np.arange(len(target))
@@ -253,7 +253,7 @@ class _Joined:
     separation: Separation
     chosen: tuple[tuple[str | float, ...], ...]  # the words of each part's coefficient
 
-    def words(self) -> Words:
+    def words(self) -> Preorder:
         parts = []
         for part, words in zip(self.separation.parts, self.chosen, strict=True):
             if part.words[:2] == ["div", 1.0]:
@@ -266,7 +266,7 @@ class _Joined:
         return self.separation.form.words(whole)
 
 
-def _separated(data: Data, given: _Words, close: float) -> list[Candidate]:
+def _separated(data: Data, given: _Vocabulary, close: float) -> list[Candidate]:
     """Candidates for the parts of a sum that comes apart, put together again."""
     rows = np.unique(np.linspace(0, len(data.y) - 1, _SEPARATED_ROWS).astype(np.intp))
     Z, y, weights = data.X[rows], data.y[rows], data.weights[rows]
@@ -292,7 +292,7 @@ def _separated(data: Data, given: _Words, close: float) -> list[Candidate]:
     return found
 
 
-def _part(data: Data, words: _Words, slack: float) -> list[tuple[str | float, ...]]:
+def _part(data: Data, words: _Vocabulary, slack: float) -> list[tuple[str | float, ...]]:
     """The best candidates for a part: a number, or formulas of its columns."""
     number = mean(data.y, data.weights)
     square = None if number is None else mean((data.y - number) ** 2, data.weights)

@@ -12,7 +12,7 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.structure.features import Rates
 from symseek.structure.projection import Candidate
-from symseek.structure.targets import FORMS, Words, chain, defined, power_words
+from symseek.structure.targets import FORMS, Preorder, chain, defined, power_words
 
 __all__ = ["curves"]
 
@@ -23,7 +23,7 @@ _MULTIPLIERS = (0, 2, -2, 4, -4, 6, -6)
 
 
 def curves(Z: Floats, rates: Rates, names: tuple[str, ...], operators: set[str]) -> list[Candidate]:
-    """Such candidates for views of one column; their errors are not known yet."""
+    """Such candidates for transforms of one column; their errors are not known yet."""
     if Z.shape[1] != 1:
         return []
     name, column = names[0], Z[:, 0]
@@ -39,15 +39,15 @@ def curves(Z: Floats, rates: Rates, names: tuple[str, ...], operators: set[str])
             starts = rates.get((0, power), []) if wave else [1.0, -1.0]
             for start in starts:
                 for rate in (start, start / 2) if wave else (start,):
-                    s: Words = ["mul", rate, *inside] if power > 0 else ["div", rate, *inside]
+                    s: Preorder = ["mul", rate, *inside] if power > 0 else ["div", rate, *inside]
                     for multiplier in _MULTIPLIERS:
                         if defined(column, multiplier, operators):
                             found.append(_curve(name, multiplier, form.words(s)))
     return found
 
 
-def _curve(name: str, multiplier: int, words: Words) -> Candidate:
-    whole: Words = ["mul", 1.0, *words]
+def _curve(name: str, multiplier: int, words: Preorder) -> Candidate:
+    whole: Preorder = ["mul", 1.0, *words]
     if multiplier > 0:
         whole = chain([[1.0], power_words(name, multiplier), words])
     elif multiplier < 0:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from symseek.arrays import Floats
-from symseek.structure.targets import Words, chain, powers, quotient
+from symseek.structure.targets import Preorder, chain, powers, quotient
 
 __all__ = ["Family", "families"]
 
@@ -51,7 +51,7 @@ class Family:
 
 @dataclass(frozen=True)
 class _Feature:
-    words: Words
+    words: Preorder
     values: Floats
 
     def times(self, other: _Feature) -> _Feature:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from symseek.structure.targets import Words, chain
+from symseek.structure.targets import Preorder, chain
 from symseek.tokens import OPERATORS
 
 __all__ = ["without_numbers"]
@@ -26,11 +26,11 @@ class _Tree:
     word: str | float
     arguments: tuple[_Tree, ...] = ()
 
-    def words(self) -> Words:
+    def words(self) -> Preorder:
         return [self.word, *(word for each in self.arguments for word in each.words())]
 
 
-def without_numbers(words: Sequence[str | float], column: str) -> Words | None:
+def without_numbers(words: Sequence[str | float], column: str) -> Preorder | None:
     """The words of the same formula without a number in them; None if there is no such way.
 
     The column must not be 0 on any row.
@@ -51,7 +51,7 @@ def without_numbers(words: Sequence[str | float], column: str) -> Words | None:
     return written.words()
 
 
-def _read(words: Words) -> tuple[_Tree, Words]:
+def _read(words: Preorder) -> tuple[_Tree, Preorder]:
     first, rest = words[0], words[1:]
     arity = OPERATORS[first].arity if isinstance(first, str) and first in OPERATORS else 0
     arguments = []

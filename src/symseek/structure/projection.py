@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from symseek.arrays import Floats
 from symseek.structure.features import Family
 from symseek.structure.solving import factored, inverses, least_squares, lengths, mean
-from symseek.structure.targets import Target, Words, chain
+from symseek.structure.targets import Preorder, Target, chain
 
-__all__ = ["Candidate", "exact_sums", "near_sums", "written"]
+__all__ = ["Candidate", "exact_sums", "near_sums", "weighted_sum"]
 
 EXACT = 1e-9  # relative residual of what lies in a span
 ROWS_A_TERM = 2  # at least: as many features as rows give any target
@@ -161,7 +161,7 @@ def _candidate(
     total = family.table[:, terms] @ numbers
     with np.errstate(all="ignore"):
         error = rows.error(target.multiplier.values * target.form.apply(total))
-    words = written([family.words[at] for at in terms], numbers.tolist())
+    words = weighted_sum([family.words[at] for at in terms], numbers.tolist())
     above, below = target.multiplier.words(rows.names)
     whole = target.form.words(words)
     if above:
@@ -174,13 +174,13 @@ def _candidate(
     return Candidate(tuple(whole), error)
 
 
-def written(features: Sequence[Sequence[str | float]], numbers: Sequence[float]) -> Words:
+def weighted_sum(features: Sequence[Sequence[str | float]], numbers: Sequence[float]) -> Preorder:
     """A sum of features times numbers in pre-order.
 
-    >>> written([["x"], []], [2.0, 3.0])
+    >>> weighted_sum([["x"], []], [2.0, 3.0])
     ['add', 'mul', 2.0, 'x', 3.0]
     """
-    parts: list[Words] = []
+    parts: list[Preorder] = []
     for feature, number in zip(features, numbers, strict=True):
         if not feature:
             parts.append([number])

@@ -1,9 +1,10 @@
 """Proposals: programs for a search that come from the structure of its data.
 
 In the first iteration linear algebra proposes candidates. In every iteration the columns of the
-view, which are fewer, are searched for a while, from a policy that has learnt nothing, and what was
-best is written back in the table's own columns. Nothing is remembered between two iterations but
-what the data alone decide, so that a search goes on from its state as if it had never stopped.
+transform, which are fewer, are searched for a while, from a policy that has learnt nothing, and
+what was best is written back in the table's own columns. Nothing is remembered between two
+iterations but what the data alone decide, so that a search goes on from its state as if it had
+never stopped.
 
 The first iteration may take long on many rows. Candidates that are not there when most of the time
 is spent are given up, with all that was proposed before.
@@ -30,8 +31,8 @@ from symseek.selection.rules import descriptions
 from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.guard import guarded
 from symseek.structure.solving import on_device
-from symseek.structure.symmetries import reduced_view
-from symseek.structure.view import View
+from symseek.structure.symmetries import reducing_transform
+from symseek.structure.transform import Transform
 from symseek.tokens import Library
 
 __all__ = ["MOST_ROWS", "SHARE", "Proposals"]
@@ -46,7 +47,7 @@ SHARE = 0.75  # of the time that the first candidates may take; the rest is for 
 
 
 class Proposals:
-    """What a search asks in every iteration; `searched` makes the search in a view's columns."""
+    """What a search asks in every iteration; `searched` makes the inner search."""
 
     def __init__(
         self,
@@ -67,29 +68,29 @@ class Proposals:
 
     @staticmethod
     def suit(reward: Reward) -> bool:
-        """Whether a reward falls with squared errors, which are those that a view compares."""
+        """Whether a reward falls with squared errors, which are those that a transform compares."""
         return isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
 
     @cached_property
-    def view(self) -> View:
-        """The view with the fewest columns."""
-        return self._reduced or View.plain(self.library.variables)
+    def transform(self) -> Transform:
+        """The transform with the fewest columns."""
+        return self._reduced or Transform.plain(self.library.variables)
 
     @cached_property
-    def _reduced(self) -> View | None:
+    def _reduced(self) -> Transform | None:
         names = set(self.library.names)
         with on_device(self.device):
-            return reduced_view(self.data, self.library.variables, names, self._check)
+            return reducing_transform(self.data, self.library.variables, names, self._check)
 
     @property
-    def found(self) -> View | None:
-        """The view, if it has been looked for and has fewer columns."""
-        view: View | None = vars(self).get("_reduced")
-        return view
+    def found(self) -> Transform | None:
+        """The transform, if it has been looked for and has fewer columns."""
+        transform: Transform | None = vars(self).get("_reduced")
+        return transform
 
     @property
     def searches(self) -> bool:
-        """Whether the columns of the view are searched in every iteration."""
+        """Whether the columns of the transform are searched in every iteration."""
         return self._reduced is not None and bool(self._reduced.columns)
 
     def __call__(self, iteration: int, context: StepContext) -> Iterator[Programs]:
@@ -119,8 +120,8 @@ class Proposals:
     def _limited(self, context: StepContext) -> Iterator[None]:
         """Let what is looked for take no more than its share of the time.
 
-        Not in later iterations: a search that was stopped and looks for its view again must come to
-        the same as one that knows it.
+        Not in later iterations: a search that was stopped and looks for its transform again must
+        come to the same as one that knows it.
         """
         self._check = lambda: context.check_time(SHARE)
         try:
@@ -129,7 +130,7 @@ class Proposals:
             self._check = _unlimited
 
     def _written(self, found: list[Program]) -> Programs:
-        written = [self.view.program(each, self.library) for each in found]
+        written = [self.transform.program(each, self.library) for each in found]
         kept = [each for each in written if len(each) <= self.longest]
         return Programs.from_list(list(dict.fromkeys(kept)), self.library)
 
@@ -156,17 +157,17 @@ class Proposals:
     def _exact(self) -> list[Program]:
         """Candidates that explain the rows exactly."""
         library = self._small_library
-        if not self.view.columns:
+        if not self.transform.columns:
             number = ["const"] if "const" in library.names else []
             return [Program.from_preorder(number, library)] if number else []
         with on_device(self.device):
-            return exact_candidates(self.view.data(self.data), library, self._check)
+            return exact_candidates(self.transform.data(self.data), library, self._check)
 
     @cached_property
     def _near(self) -> list[Program]:
         """Candidates that come near."""
         with on_device(self.device):
-            return near_candidates(self.view.data(self.data), self._small_library, self._check)
+            return near_candidates(self.transform.data(self.data), self._small_library, self._check)
 
     @cached_property
     def _cost(self) -> int:
@@ -177,7 +178,7 @@ class Proposals:
     @cached_property
     def _fitted(self) -> list[Program]:
         """The best candidates, fitted to the rows, best first."""
-        found, data = self._near, self.view.data(self.data)
+        found, data = self._near, self.transform.data(self.data)
         if not found:
             return []
         batch = Programs.from_list(found)
@@ -213,13 +214,13 @@ class Proposals:
     def _small_library(self) -> Library:
         tokens = [token for token in self.library if token.index is None]
         # A library needs a variable; one of no column is never used.
-        names = [f"z{at + 1}" for at in range(max(len(self.view.columns), 1))]
+        names = [f"z{at + 1}" for at in range(max(len(self.transform.columns), 1))]
         taken = {token.name for token in tokens}
         return Library(tokens, [f"{name}_" if name in taken else name for name in names])
 
     @cached_property
     def _inner(self) -> Search:
-        return self.searched(self._small_library, self.view.data(self.data))
+        return self.searched(self._small_library, self.transform.data(self.data))
 
     def _evolved(self, iteration: int, context: StepContext) -> list[Program]:
         """The front of a short search in the view's columns, which counts for the whole one."""

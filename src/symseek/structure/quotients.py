@@ -14,9 +14,9 @@ import numpy as np
 
 from symseek.arrays import Floats
 from symseek.structure.features import Family
-from symseek.structure.projection import ROWS_A_TERM, Candidate, Rows, written
+from symseek.structure.projection import ROWS_A_TERM, Candidate, Rows, weighted_sum
 from symseek.structure.solving import lengths, singular
-from symseek.structure.targets import Target, Words
+from symseek.structure.targets import Preorder, Target
 
 __all__ = ["quotients"]
 
@@ -128,8 +128,8 @@ def _written(family: Family, target: Target, numbers: Floats, rows: Rows) -> Can
     with np.errstate(all="ignore"):
         s = family.table @ above / (family.table @ below)
         error = rows.error(target.multiplier.values * target.form.apply(s))
-    parts: list[Words] = [
-        written([family.words[at] for at in chosen], part[chosen].tolist())
+    parts: list[Preorder] = [
+        weighted_sum([family.words[at] for at in chosen], part[chosen].tolist())
         for part, chosen in zip((above, below), terms, strict=True)
     ]
     whole = target.form.words(["div", *parts[0], *parts[1]])

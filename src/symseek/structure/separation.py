@@ -17,7 +17,7 @@ from symseek.arrays import Floats
 from symseek.structure.features import Rates
 from symseek.structure.solving import least_squares, mean
 from symseek.structure.surrogate import chebyshev, left_out, products, scaled_places, terms
-from symseek.structure.targets import FORMS, Form, Words, defined, powers, quotient
+from symseek.structure.targets import FORMS, Form, Preorder, defined, powers, quotient
 
 __all__ = ["Separation", "separations"]
 
@@ -29,10 +29,10 @@ _NOTHING = 1e-6  # a part that contributes less, of the spread, is none
 
 
 @dataclass(frozen=True)
-class Part:
+class Addend:
     """One addend: the words of h, empty for 1, its values, and the values of its coefficient."""
 
-    words: Words
+    words: Preorder
     h: Floats  # [N]
     values: Floats  # [N] of a or b
 
@@ -43,7 +43,7 @@ class Separation:
 
     form: Form
     column: int
-    parts: tuple[Part, ...]
+    parts: tuple[Addend, ...]
     error: float  # on the rows left out, relative to the spread of f^-1(y)
 
 
@@ -80,14 +80,14 @@ def separations(
 
 def _functions(
     z: Floats, name: str, operators: set[str], rates: Rates, column: int
-) -> Iterator[list[tuple[Words, Floats]]]:
+) -> Iterator[list[tuple[Preorder, Floats]]]:
     """Sets of h for a column: 1 and a function of it, or the function alone."""
-    one: tuple[Words, Floats] = ([], np.ones(len(z)))
+    one: tuple[Preorder, Floats] = ([], np.ones(len(z)))
     waves = []
     for function in ("cos", "sin"):
         if function in operators:
             for rate in rates.get((column, 2), []):
-                inside: Words = [name] if rate == 1.0 else ["mul", rate, name]
+                inside: Preorder = [name] if rate == 1.0 else ["mul", rate, name]
                 waves.append(([function, *inside], getattr(np, function)(rate * z)))
     for wave in waves:
         yield [wave]
@@ -102,8 +102,8 @@ def _functions(
 
 @np.errstate(all="ignore")  # columns may be of any size
 def _taken_apart(
-    others: Floats, target: Floats, weights: Floats, functions: list[tuple[Words, Floats]]
-) -> tuple[tuple[Part, ...], float] | None:
+    others: Floats, target: Floats, weights: Floats, functions: list[tuple[Preorder, Floats]]
+) -> tuple[tuple[Addend, ...], float] | None:
     """The parts, and the error on the rows left out."""
     powers, ends = terms(others.shape[1], _MOST_TERMS.get(others.shape[1], 0))
     if len(ends) < 2:
@@ -130,7 +130,7 @@ def _taken_apart(
     split = np.split(numbers, len(functions))
     spread = float(target.std())
     parts = [
-        Part(words, h, table @ own)
+        Addend(words, h, table @ own)
         for (words, h), own in zip(functions, split, strict=True)
         if float(np.std((table @ own) * h)) + abs(float(np.mean((table @ own) * h)))
         > max(_NOTHING, 3 * error) * spread

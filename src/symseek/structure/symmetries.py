@@ -22,9 +22,9 @@ from symseek.data import Data
 from symseek.structure.screening import screened
 from symseek.structure.solving import eigen, lengths, mean, power_of_two, solved
 from symseek.structure.surrogate import Surrogate, left_out
-from symseek.structure.view import ONE, Part, Sum, View, product
+from symseek.structure.transform import ONE, ColumnSum, DerivedColumn, Transform, product
 
-__all__ = ["reduced_view"]
+__all__ = ["reducing_transform"]
 
 _FEWEST_ROWS = 100
 _FEW_ROWS, _MANY_ROWS = 2_000, 5_000  # looked at first, and where those do not tell enough
@@ -44,16 +44,16 @@ _POWERS = (1, 2, -1)  # of columns whose sums are looked for
 _PERFECT = 1e-6  # of the spread: no wrong symmetry explains the target so well
 _CLEAR = 0.3  # of the error before: nor does one make it so much smaller
 _MISSED = 0.7  # of the error: what a column that is needed leaves of it
-_CORRECTIONS, _SHOWN = 3, 20  # looks for a view defined on all rows, and rows shown each time
+_CORRECTIONS, _SHOWN = 3, 20  # looks for a transform defined on all rows, and rows shown each time
 _ODD = 0.02  # part by which something odd must predict better than something plain
 _EACH = 0.5  # what one column fewer is worth, in powers of ten of the slopes' failure
 
 
 @dataclass(frozen=True)
 class _Known:
-    """A view with its surrogate."""
+    """A transform with its surrogate."""
 
-    view: View
+    transform: Transform
     columns: Floats  # [N, m]
     factor: Floats  # [N]
     surrogate: Surrogate
@@ -67,12 +67,12 @@ class _Known:
 
 @dataclass(frozen=True)
 class _Step:
-    """A view with fewer columns, and how well the slopes agree with it."""
+    """A transform with fewer columns, and how well the slopes agree with it."""
 
     gap: float  # relative
     fewer: int  # columns
     odd: int  # exponents that are no whole numbers, and powers of what is summed
-    view: View
+    transform: Transform
 
     @property
     def rank(self) -> float:
@@ -82,7 +82,7 @@ class _Step:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows that views are judged on, and what they may be made of."""
+    """The rows that transforms are judged on, and what they may be made of."""
 
     data: Data
     terms: int  # of a surrogate
@@ -90,26 +90,26 @@ class _Rows:
     sums: bool
     check: Callable[[], None]
 
-    def known(self, view: View) -> _Known | None:
+    def known(self, transform: Transform) -> _Known | None:
         self.check()
-        return _known(view, self.data, self.terms)
+        return _known(transform, self.data, self.terms)
 
 
-def reduced_view(
+def reducing_transform(
     data: Data,
     variables: tuple[str, ...],
     operators: set[str],
     check: Callable[[], None] = lambda: None,
-) -> View | None:
-    """The view with the fewest columns that explains the target as well; None if all are needed.
+) -> Transform | None:
+    """The transform with the fewest columns that explains y as well; None if all are needed.
 
     `check` is called now and then, and may raise an error to end this.
 
     >>> draw = np.random.default_rng(0)
     >>> X = draw.uniform(1, 3, (400, 3))
     >>> y = X[:, 0] / np.sqrt(1 + (X[:, 1] / X[:, 2]) ** 2)
-    >>> view = reduced_view(Data(X, y, np.ones(400)), ("m", "v", "c"), {"mul", "div"})
-    >>> print(view)
+    >>> transform = reducing_transform(Data(X, y, np.ones(400)), ("m", "v", "c"), {"mul", "div"})
+    >>> print(transform)
     y/m depends on c/v only
     """
     if len(data.y) < _FEWEST_ROWS or len(variables) < 2 or not {"mul", "div"} <= operators:
@@ -119,25 +119,26 @@ def reduced_view(
     with np.errstate(all="ignore"):  # what overflows shows in its values
         for rows, terms in ((_FEW_ROWS, _FEW_TERMS), (_MANY_ROWS, _MANY_TERMS)):
             given = _Rows(data.sampled(rows, 0), terms, roots, sums, check)
-            found = _defined_on_all(data, View.plain(variables), given)
+            found = _defined_on_all(data, Transform.plain(variables), given)
             if found is None or found.error < _GOOD or rows >= len(data.y):
                 break
-    if found is None or (found.view.is_plain and len(found.view.columns) == len(variables)):
+    best = None if found is None else found.transform
+    if best is None or (best.is_plain and len(best.columns) == len(variables)):
         return None
-    return found.view
+    return best
 
 
-def _defined_on_all(data: Data, view: View, rows: _Rows) -> _Known | None:
-    """What a view comes to that is defined on all rows, not only on those looked at.
+def _defined_on_all(data: Data, transform: Transform, rows: _Rows) -> _Known | None:
+    """What a transform comes to that is defined on all rows, not only on those looked at.
 
-    One zero among many rows forbids to divide by its column. Rows on which the view turns out to be
-    undefined are looked at as well, and it is looked for again.
+    One zero among many rows forbids to divide by its column. Rows on which the transform turns out
+    to be undefined are looked at as well, and it is looked for again.
     """
     for _ in range(_CORRECTIONS):
-        known = _fewest_columns(view, rows)
+        known = _fewest_columns(transform, rows)
         if known is None:
             return None
-        undefined = np.flatnonzero(~known.view.defined(data))[:_SHOWN]
+        undefined = np.flatnonzero(~known.transform.defined(data))[:_SHOWN]
         if not len(undefined):
             return known
         pairs = ((getattr(rows.data, name), getattr(data, name)) for name in ("X", "y", "weights"))
@@ -146,40 +147,40 @@ def _defined_on_all(data: Data, view: View, rows: _Rows) -> _Known | None:
     return None
 
 
-def _fewest_columns(view: View, rows: _Rows) -> _Known | None:
-    """What a view comes to by one step after another."""
-    if len(view.columns) > _WIDE:
+def _fewest_columns(transform: Transform, rows: _Rows) -> _Known | None:
+    """What a transform comes to by one step after another."""
+    if len(transform.columns) > _WIDE:
         kept = screened(rows.data.X, rows.data.y, rows.data.weights, rows.check)
-        view = View(tuple(view.columns[at] for at in kept), view.factor)
+        transform = Transform(tuple(transform.columns[at] for at in kept), transform.factor)
         if not kept:
             return None
-    known = rows.known(view)
-    missed = list(view.columns)
+    known = rows.known(transform)
+    missed = list(transform.columns)
     if known is not None and known.error <= _MOST_CLOSE:
         known = _narrowed(known, rows)
-    while known is not None and len(known.view.columns):
+    while known is not None and len(known.transform.columns):
         better = _best_step(known, rows)
         if better is None:
             # A column that hardly mattered beside the errors of many columns may matter now.
             better = _returned(known, missed, rows)
             if better is None:
                 break
-            missed = [part for part in missed if part not in better.view.columns]
+            missed = [part for part in missed if part not in better.transform.columns]
         known = better
     return known
 
 
 def _narrowed(known: _Known, rows: _Rows) -> _Known:
-    """A view without most of the columns of no use, where there are many: half of them at a time.
+    """A transform without most of the idle columns, where there are many: half of them at a time.
 
     One by one they would take minutes. A column that is needed after all may return.
     """
-    while len(known.view.columns) > _WIDE:
+    while len(known.transform.columns) > _WIDE:
         order = np.argsort(_changes(known), kind="stable")
         count = len(order) // 2
         while count:
-            kept = tuple(known.view.columns[at] for at in sorted(order[count:].tolist()))
-            made = rows.known(View(kept, known.view.factor))
+            kept = tuple(known.transform.columns[at] for at in sorted(order[count:].tolist()))
+            made = rows.known(Transform(kept, known.transform.factor))
             if made is not None and _as_good(made, known):
                 known = made
                 break
@@ -189,27 +190,28 @@ def _narrowed(known: _Known, rows: _Rows) -> _Known:
     return known
 
 
-def _returned(known: _Known, missed: list[Part], rows: _Rows) -> _Known | None:
-    """The view with one more of the table's columns, if that explains much of what is left."""
+def _returned(known: _Known, missed: list[DerivedColumn], rows: _Rows) -> _Known | None:
+    """The transform with one more of the table's columns, if that explains much of what is left."""
     if known.error < _GOOD:
         return None
-    views = [View((*known.view.columns, part), known.view.factor) for part in missed]
-    new = [view for view in views if len(set(view.columns)) == len(view.columns)]
+    columns, factor = known.transform.columns, known.transform.factor
+    more = [(*columns, part) for part in missed]
+    new = [Transform(each, factor) for each in more if len(set(each)) == len(each)]
     if len(new) > _WIDE:
         new = _likeliest(new, replace(rows, terms=_SKETCHED))
-    made = [rows.known(view) for view in new]
+    made = [rows.known(transform) for transform in new]
     better = [each for each in made if each is not None and each.error < _MISSED * known.error]
     return min(better, key=lambda each: each.error, default=None)
 
 
-def _likeliest(views: list[View], rows: _Rows) -> list[View]:
-    """The views that predict best by a sketch."""
-    made = [each for view in views if (each := rows.known(view)) is not None]
-    return [each.view for each in sorted(made, key=lambda each: each.error)[:_TRIED_AGAIN]]
+def _likeliest(transforms: list[Transform], rows: _Rows) -> list[Transform]:
+    """The transforms that predict best by a sketch."""
+    made = [each for transform in transforms if (each := rows.known(transform)) is not None]
+    return [each.transform for each in sorted(made, key=lambda each: each.error)[:_TRIED_AGAIN]]
 
 
 def _best_step(known: _Known, rows: _Rows) -> _Known | None:
-    """The view with fewer columns that predicts best, if any does as well as this one."""
+    """The transform with fewer columns that predicts best, if any does as well as this one."""
     found: list[tuple[float, _Known]] = []
     kinds = [(_sums(known), _SUMS, _as_good)] if rows.sums else []
     kinds += [
@@ -218,7 +220,7 @@ def _best_step(known: _Known, rows: _Rows) -> _Known | None:
     ]
     for steps, most, allowed in kinds:
         for step in sorted(steps, key=lambda step: step.rank)[:most]:
-            made = rows.known(step.view)
+            made = rows.known(step.transform)
             if made is not None and allowed(made, known):
                 if made.error < max(_PERFECT, _CLEAR * known.error):
                     return made
@@ -227,13 +229,13 @@ def _best_step(known: _Known, rows: _Rows) -> _Known | None:
     return min(found, key=lambda each: each[0])[1] if found else None
 
 
-def _known(view: View, data: Data, terms: int) -> _Known | None:
-    factor = view.factor.values(data.X)
-    columns = [part.values(data.X) for part in view.columns]
+def _known(transform: Transform, data: Data, terms: int) -> _Known | None:
+    factor = transform.factor.values(data.X)
+    columns = [part.values(data.X) for part in transform.columns]
     Z = np.column_stack(columns) if columns else np.empty((len(data.y), 0))
     if not np.isfinite(Z).all() or not np.isfinite(factor).all() or not factor.all():
         return None
-    # Weighted by the factor, errors are in units of y in every view.
+    # Weighted by the factor, errors are in units of y in every transform.
     target, weights = data.y / factor, data.weights * factor**2
     if columns:
         surrogate = Surrogate.fitted(Z, target, weights, terms)
@@ -241,7 +243,7 @@ def _known(view: View, data: Data, terms: int) -> _Known | None:
         surrogate = _constant(target, weights)
     if surrogate is None or not surrogate.usable:
         return None
-    return _Known(view, Z, factor, surrogate, surrogate.error / data.spread)
+    return _Known(transform, Z, factor, surrogate, surrogate.error / data.spread)
 
 
 def _constant(target: Floats, weights: Floats) -> Surrogate | None:
@@ -272,7 +274,7 @@ def _as_good(new: _Known, old: _Known) -> bool:
 
 
 def _sums(known: _Known) -> Iterator[_Step]:
-    """Views in which two columns have become a sum of like powers."""
+    """Transforms in which two columns have become a sum of like powers."""
     Z = known.columns
     slopes = known.surrogate.slopes * known.factor[:, None]
     for power in _POWERS:
@@ -286,7 +288,7 @@ def _sums(known: _Known) -> Iterator[_Step]:
                 size = np.hypot(_norm(along[:, i]), _norm(along[:, j]))
                 if gap < known.close * size:
                     yield _Step(
-                        gap / size, 1, int(power != 1), _summed(known.view, i, j, sign, power)
+                        gap / size, 1, int(power != 1), _summed(known.transform, i, j, sign, power)
                     )
 
 
@@ -296,25 +298,25 @@ def _norm(values: Floats) -> float:
     return float(np.sqrt(squares[: max(1, int(0.9 * len(squares)))].mean()))
 
 
-def _summed(view: View, i: int, j: int, sign: int, power: int) -> View:
-    first, second = (product((view.columns[at], Fraction(power))) for at in (i, j))
-    rest = [part for at, part in enumerate(view.columns) if at not in (i, j)]
-    return View((*rest, Sum(first, second, sign)), view.factor)
+def _summed(transform: Transform, i: int, j: int, sign: int, power: int) -> Transform:
+    first, second = (product((transform.columns[at], Fraction(power))) for at in (i, j))
+    rest = [part for at, part in enumerate(transform.columns) if at not in (i, j)]
+    return Transform((*rest, ColumnSum(first, second, sign)), transform.factor)
 
 
 # --- y does not depend on a column
 
 
 def _idle(known: _Known) -> Iterator[_Step]:
-    """Views without a column along which y hardly changes; of a plain target one column stays."""
-    columns, factor = known.view.columns, known.view.factor
+    """Transforms without a column along which y hardly changes; of a plain target one stays."""
+    columns, factor = known.transform.columns, known.transform.factor
     # A surrogate that explains little of y does not tell what y depends on.
     if known.error > _MOST_CLOSE or (len(columns) == 1 and factor == ONE):
         return
     for at, gap in enumerate(_changes(known)):
         if gap < known.close:
             rest = tuple(part for other, part in enumerate(columns) if other != at)
-            yield _Step(gap, 1, 0, View(rest, factor))
+            yield _Step(gap, 1, 0, Transform(rest, factor))
 
 
 def _changes(known: _Known) -> list[float]:
@@ -328,7 +330,7 @@ def _changes(known: _Known) -> list[float]:
 
 
 def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
-    """Views in which columns were used to make others, and y, free of units."""
+    """Transforms in which columns were used to make others, and y, free of units."""
     Z, found = known.columns, known.surrogate
     moved = np.column_stack([Z * found.slopes, -found.values]) * known.factor[:, None]
     size = np.abs(moved).max(axis=1)
@@ -353,10 +355,10 @@ def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:
         squares = np.einsum("ki,ij,kj->k", halves, gram, halves)
         gaps = np.sqrt(np.maximum(squares, 0.0)) / lengths(halves * sizes, axis=1)
         if gaps.max() < known.close:
-            view = _stretched(known.view, pivots, halves)
-            if not view.columns and view.factor == ONE:  # y varies
+            transform = _stretched(known.transform, pivots, halves)
+            if not transform.columns and transform.factor == ONE:  # y varies
                 continue
-            yield _Step(float(gaps.max()), len(pivots), int((halves % 2 != 0).sum()), view)
+            yield _Step(float(gaps.max()), len(pivots), int((halves % 2 != 0).sum()), transform)
 
 
 def _few(
@@ -404,18 +406,20 @@ def _rounded(
     return [(pivots, halves) for _, pivots, halves in found[:_ROUNDINGS]]
 
 
-def _stretched(view: View, pivots: tuple[int, ...], halves: NDArray[np.int64]) -> View:
-    units = [view.columns[at] for at in pivots]
+def _stretched(
+    transform: Transform, pivots: tuple[int, ...], halves: NDArray[np.int64]
+) -> Transform:
+    units = [transform.columns[at] for at in pivots]
 
-    def freed(at: int) -> list[tuple[Part, Fraction]]:
+    def freed(at: int) -> list[tuple[DerivedColumn, Fraction]]:
         pairs = zip(units, halves[:, at].tolist(), strict=True)
         return [(unit, Fraction(-half, 2)) for unit, half in pairs if half]
 
     columns = tuple(
         product((part, Fraction(1)), *freed(at))
-        for at, part in enumerate(view.columns)
+        for at, part in enumerate(transform.columns)
         if at not in pivots
     )
-    last = len(view.columns)
+    last = len(transform.columns)
     factor = [(part, -power) for part, power in freed(last)]
-    return View(columns, product((view.factor, Fraction(1)), *factor))
+    return Transform(columns, product((transform.factor, Fraction(1)), *factor))

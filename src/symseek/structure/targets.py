@@ -19,8 +19,8 @@ __all__ = [
     "FORMS",
     "Form",
     "Multiplier",
+    "Preorder",
     "Target",
-    "Words",
     "chain",
     "defined",
     "power_words",
@@ -29,7 +29,7 @@ __all__ = [
     "targets",
 ]
 
-Words = list[str | float]
+Preorder = list[str | float]
 
 _SMALLEST = 1e-150  # squares of smaller numbers underflow
 _LARGEST = 1e8  # a transformed target beyond this is near a pole
@@ -42,7 +42,7 @@ class Form:
     name: str
     undo: Callable[[Floats], Floats]
     apply: Callable[[Floats], Floats]
-    words: Callable[[Words], Words]  # of f(s), for the words of s
+    words: Callable[[Preorder], Preorder]  # of f(s), for the words of s
     operators: tuple[str, ...] = ()  # that the words need
 
 
@@ -138,7 +138,7 @@ class Multiplier:
         """Whether it is 1."""
         return not any(self.halves)
 
-    def words(self, names: tuple[str, ...]) -> tuple[Words, Words]:
+    def words(self, names: tuple[str, ...]) -> tuple[Preorder, Preorder]:
         """What is above and below the line; empty for 1."""
         return powers(names, self.halves)
 
@@ -152,9 +152,9 @@ class Target:
     values: Floats  # [N] of s
 
 
-def chain(parts: list[Words]) -> Words:
+def chain(parts: list[Preorder]) -> Preorder:
     """A product in pre-order; empty for no parts."""
-    result: Words = []
+    result: Preorder = []
     for each in reversed(parts):
         result = ["mul", *each, *result] if result else each
     return result
@@ -167,13 +167,13 @@ def defined(column: Floats, halves: int, operators: set[str]) -> bool:
     return halves % 2 == 0 or bool((column > 0).all() and "sqrt" in operators)
 
 
-def power_words(name: str, halves: int) -> Words:
+def power_words(name: str, halves: int) -> Preorder:
     """A positive power of a column, its exponent in halves."""
-    parts: list[Words] = [[name]] * (halves // 2)
+    parts: list[Preorder] = [[name]] * (halves // 2)
     return chain([*parts, ["sqrt", name]] if halves % 2 else parts)
 
 
-def powers(names: Sequence[str], halves: Sequence[int]) -> tuple[Words, Words]:
+def powers(names: Sequence[str], halves: Sequence[int]) -> tuple[Preorder, Preorder]:
     """A product of powers of columns: what is above and below the line; empty for 1.
 
     >>> powers(["x", "y", "z"], [2, -3, 0])
@@ -185,7 +185,7 @@ def powers(names: Sequence[str], halves: Sequence[int]) -> tuple[Words, Words]:
     return chain(above), chain(below)
 
 
-def quotient(above: Words, below: Words) -> Words:
+def quotient(above: Preorder, below: Preorder) -> Preorder:
     """What is above over what is below, either of which may be empty for 1; empty if both are.
 
     >>> quotient([], ["x"])

@@ -27,7 +27,7 @@ from symseek.studio.answers import Refused
 from symseek.studio.preview import HEAD, Reader
 from symseek.studio.snapshot import Runs
 from symseek.studio.workspace import checked_name
-from symseek.tokens import Kind
+from symseek.tokens import TokenKind
 
 __all__ = ["Formulas"]
 
@@ -182,7 +182,7 @@ def _curve(formulas: Sequence[Formula], x: Floats) -> dict[str, Any]:
 def _tree(program: Program) -> dict[str, Any]:
     def node(token: int, constant: float | None, children: list[dict[str, Any]]) -> dict[str, Any]:
         this = program.library.tokens[token]
-        if this.kind is Kind.CONSTANT or this.kind is Kind.NUMBER:
+        if this.kind is TokenKind.CONSTANT or this.kind is TokenKind.NUMBER:
             value = this.value if constant is None else constant
             return {"label": f"{value:.6g}", "children": []}
         return {"label": this.forms.label or this.name, "children": children}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from symseek.report.plots import style
-from symseek.tokens import Kind, Token, number_name
+from symseek.tokens import Token, TokenKind, number_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +119,7 @@ def _text(token: Token, constant: float | None) -> str:
 
 
 def _kind(token: Token) -> str:
-    if token.kind in (Kind.CONSTANT, Kind.NUMBER):
+    if token.kind in (TokenKind.CONSTANT, TokenKind.NUMBER):
         return "number"
     return {0: "column", 1: "function"}.get(token.arity, "operator")
 

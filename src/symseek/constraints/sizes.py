@@ -1,4 +1,4 @@
-"""Room: how many tokens each open position needs at least, and can hold at most.
+"""SizeBounds: how many tokens each open position needs at least, and can hold at most.
 
 Usually any position takes a lone terminal and has no upper bound, and the length limits are a
 matter of counting. Relations between tokens can change that: below `log`, say, only `exp` is
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from symseek.constraints.tables import Tables
 
-__all__ = ["UNBOUNDED", "Room"]
+__all__ = ["UNBOUNDED", "SizeBounds"]
 
 UNBOUNDED = 1 << 20  # "any number of tokens"; sums of a few hundred fit in 32 bits
 _EXACT = 4  # up to this many rules on descendants, every set of rules in force is looked at
@@ -76,7 +76,7 @@ class _Rules:
 
 
 @dataclass
-class Room:
+class SizeBounds:
     """Sizes by the set S of descendant rules in force.
 
     With few rules S runs over all subsets, as bits. With many it is 0 at the root and 1, all of

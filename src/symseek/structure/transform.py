@@ -1,8 +1,8 @@
-"""A view: the table's rows by fewer columns, each a formula of the table's own.
+"""A transform: the table's rows by fewer columns, each a formula of the table's own.
 
 If y depends on its columns only through v/c, but for a factor m, then y/m is a function of one
-column. A view has the derived columns and the factor, makes the data of them, and writes a program
-over the derived columns back as one over the table's.
+column. A transform has the derived columns and the factor, makes the data of them, and writes a
+program over the derived columns back as one over the table's.
 """
 
 from __future__ import annotations
@@ -19,14 +19,22 @@ from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.programs import Program
 from symseek.structure.solving import power_of_two
-from symseek.structure.targets import Words, chain, quotient
-from symseek.tokens import Kind, Library
+from symseek.structure.targets import Preorder, chain, quotient
+from symseek.tokens import Library, TokenKind
 
-__all__ = ["ONE", "Column", "Part", "Product", "Sum", "View", "product"]
+__all__ = [
+    "ONE",
+    "ColumnProduct",
+    "ColumnSum",
+    "DerivedColumn",
+    "TableColumn",
+    "Transform",
+    "product",
+]
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """A column of the table."""
 
     index: int
@@ -36,7 +44,7 @@ class Column:
         """Its values [N]."""
         return X[:, self.index]
 
-    def words(self) -> Words:
+    def words(self) -> Preorder:
         """Its names in pre-order."""
         return [self.name]
 
@@ -45,15 +53,16 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Product:
+class ColumnProduct:
     """A product of powers, the exponents whole numbers, halves, or halves of those.
 
-    >>> law = Product(((Column(0, "v"), Fraction(1)), (Column(1, "c"), Fraction(-2))))
+    >>> v, c = TableColumn(0, "v"), TableColumn(1, "c")
+    >>> law = ColumnProduct(((v, Fraction(1)), (c, Fraction(-2))))
     >>> str(law), law.words()
     ('v/c**2', ['div', 'v', 'mul', 'c', 'c'])
     """
 
-    factors: tuple[tuple[Part, Fraction], ...]
+    factors: tuple[tuple[DerivedColumn, Fraction], ...]
 
     def values(self, X: Floats) -> Floats:
         """Its values [N]."""
@@ -63,7 +72,7 @@ class Product:
                 result = result * part.values(X) ** float(power)
         return result
 
-    def words(self) -> Words:
+    def words(self) -> Preorder:
         """Its names in pre-order, with mul, div and sqrt alone."""
         above = _multiplied([pair for pair in self.factors if pair[1] > 0])
         below = _multiplied([(part, -power) for part, power in self.factors if power < 0])
@@ -79,22 +88,22 @@ class Product:
 
 
 @dataclass(frozen=True)
-class Sum:
+class ColumnSum:
     """A sum or a difference of two parts.
 
-    >>> str(Sum(Column(0, "a"), Column(1, "b"), -1))
+    >>> str(ColumnSum(TableColumn(0, "a"), TableColumn(1, "b"), -1))
     'a - b'
     """
 
-    first: Part
-    second: Part
+    first: DerivedColumn
+    second: DerivedColumn
     sign: int  # of the second
 
     def values(self, X: Floats) -> Floats:
         """Its values [N]."""
         return self.first.values(X) + self.sign * self.second.values(X)
 
-    def words(self) -> Words:
+    def words(self) -> Preorder:
         """Its names in pre-order."""
         operator = "add" if self.sign > 0 else "sub"
         return [operator, *self.first.words(), *self.second.words()]
@@ -103,46 +112,46 @@ class Sum:
         return f"{self.first} {'+' if self.sign > 0 else '-'} {self.second}"
 
 
-Part: TypeAlias = Column | Product | Sum
+DerivedColumn: TypeAlias = TableColumn | ColumnProduct | ColumnSum
 
-ONE = Product(())
+ONE = ColumnProduct(())
 
 
-def product(*factors: tuple[Part, Fraction]) -> Part:
+def product(*factors: tuple[DerivedColumn, Fraction]) -> DerivedColumn:
     """The product of some powers, its inner products opened; a lone part stays what it is.
 
-    >>> a, b = Column(0, "a"), Column(1, "b")
+    >>> a, b = TableColumn(0, "a"), TableColumn(1, "b")
     >>> inner = product((a, Fraction(1)), (b, Fraction(-1)))
     >>> str(product((inner, Fraction(2)), (b, Fraction(2))))
     'a**2'
     """
-    powers: dict[Part, Fraction] = {}
+    powers: dict[DerivedColumn, Fraction] = {}
     for part, power in factors:
-        inner = part.factors if isinstance(part, Product) else ((part, Fraction(1)),)
+        inner = part.factors if isinstance(part, ColumnProduct) else ((part, Fraction(1)),)
         for each, exponent in inner:
             powers[each] = powers.get(each, Fraction(0)) + exponent * power
     kept = tuple((part, power) for part, power in powers.items() if power)
     if len(kept) == 1 and kept[0][1] == 1:
         return kept[0][0]
-    return Product(kept)
+    return ColumnProduct(kept)
 
 
 @dataclass(frozen=True)
-class View:
+class Transform:
     """Derived columns and a factor of the target: y = factor * f(columns)."""
 
-    columns: tuple[Part, ...]
-    factor: Part = field(default=ONE)
+    columns: tuple[DerivedColumn, ...]
+    factor: DerivedColumn = field(default=ONE)
 
     @classmethod
-    def plain(cls, variables: Sequence[str]) -> View:
+    def plain(cls, variables: Sequence[str]) -> Transform:
         """The table as it is."""
-        return cls(tuple(Column(at, name) for at, name in enumerate(variables)))
+        return cls(tuple(TableColumn(at, name) for at, name in enumerate(variables)))
 
     @property
     def is_plain(self) -> bool:
         """Whether it has no columns but the table's own, and its target."""
-        return self.factor == ONE and all(isinstance(each, Column) for each in self.columns)
+        return self.factor == ONE and all(isinstance(each, TableColumn) for each in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,9 +159,9 @@ class View:
         return tuple(map(str, self.columns))
 
     def data(self, data: Data) -> Data:
-        """The rows in this view, weighted such that squared errors are those of y itself.
+        """The rows in this transform, weighted such that squared errors are those of y itself.
 
-        Rows on which the view is not `defined`, and those that then weigh nothing, are left out.
+        Rows where it is not `defined`, and those that then weigh nothing, are left out.
         """
         rows = self.defined(data)
         factor = self.factor.values(data.X[rows])
@@ -170,7 +179,7 @@ class View:
         """The rows [N] on which the columns and y/factor are finite numbers.
 
         >>> data = Data(np.array([[1.0], [0.0]]), np.array([2.0, 0.0]), np.ones(2))
-        >>> View((), Column(0, "x")).defined(data).tolist()
+        >>> Transform((), TableColumn(0, "x")).defined(data).tolist()
         [True, False]
         """
         factor = self.factor.values(data.X)
@@ -189,9 +198,9 @@ class View:
         """A program over the derived columns, in their order, as one over the table's library."""
         written = [each.words() for each in self.columns]
 
-        def combine(token: int, constant: float | None, arguments: list[Words]) -> Words:
+        def combine(token: int, constant: float | None, arguments: list[Preorder]) -> Preorder:
             this = program.library.tokens[token]
-            if this.kind is Kind.VARIABLE:
+            if this.kind is TokenKind.VARIABLE:
                 assert this.index is not None
                 return written[this.index]
             own: str | float = this.name if constant is None else constant
@@ -200,7 +209,7 @@ class View:
         words = program.fold(combine)
         return Program.from_preorder(self._times_factor(words), library)
 
-    def _times_factor(self, words: Words) -> Words:
+    def _times_factor(self, words: Preorder) -> Preorder:
         """The names of factor * f, a quotient on the outside."""
         if self.factor == ONE:
             return words
@@ -214,33 +223,35 @@ class View:
         """Whether it says the same of columns in other units: a sum does in one unit only."""
         return all(_unit(part, units) is not None for part in (*self.columns, self.factor))
 
-    def told(self, target: str) -> str:
+    def sentence(self, target: str) -> str:
         """What it says of a target of this name, in a sentence.
 
-        >>> View((Column(0, "t"),), Column(1, "g")).told("height")
+        >>> Transform((TableColumn(0, "t"),), TableColumn(1, "g")).sentence("height")
         'height/g depends on t only'
         """
         inverse = product((self.factor, Fraction(-1)))
-        powers = inverse.factors if isinstance(inverse, Product) else ((inverse, Fraction(1)),)
-        left = product((Column(-1, target), Fraction(1)), *powers)
+        powers = (
+            inverse.factors if isinstance(inverse, ColumnProduct) else ((inverse, Fraction(1)),)
+        )
+        left = product((TableColumn(-1, target), Fraction(1)), *powers)
         if not self.columns:
             return f"{left} is constant"
         return f"{left} depends on {', '.join(self.names)} only"
 
     def __str__(self) -> str:
-        return self.told("y")
+        return self.sentence("y")
 
 
-def _unit(part: Part, units: Floats) -> float | None:
+def _unit(part: DerivedColumn, units: Floats) -> float | None:
     """The unit of a part of columns in these units; None if it adds up different ones.
 
-    >>> a, b = Column(0, "a"), Column(1, "b")
-    >>> _unit(Sum(a, b, 1), np.array([10.0, 10.0])), _unit(Sum(a, b, 1), np.array([1.0, 10.0]))
+    >>> total = ColumnSum(TableColumn(0, "a"), TableColumn(1, "b"), 1)
+    >>> _unit(total, np.array([10.0, 10.0])), _unit(total, np.array([1.0, 10.0]))
     (10.0, None)
     """
-    if isinstance(part, Column):
+    if isinstance(part, TableColumn):
         return float(units[part.index])
-    if isinstance(part, Sum):
+    if isinstance(part, ColumnSum):
         first, second = _unit(part.first, units), _unit(part.second, units)
         return first if first is not None and first == second else None
     found = 1.0
@@ -252,7 +263,7 @@ def _unit(part: Part, units: Floats) -> float | None:
     return found
 
 
-def _arguments(words: Words) -> tuple[Words, Words]:
+def _arguments(words: Preorder) -> tuple[Preorder, Preorder]:
     """The two arguments of the first word of a pre-order sequence of mul, div, sqrt and names."""
     arity = {"mul": 2, "div": 2, "add": 2, "sub": 2, "sqrt": 1}
     open_slots, at = 1, 1
@@ -262,19 +273,19 @@ def _arguments(words: Words) -> tuple[Words, Words]:
     return words[1:at], words[at:]
 
 
-def _multiplied(factors: list[tuple[Part, Fraction]]) -> Words:
+def _multiplied(factors: list[tuple[DerivedColumn, Fraction]]) -> Preorder:
     """The product of positive powers in pre-order; what is under a root is under one root."""
     whole = [(part, int(power)) for part, power in factors if int(power)]
     # Roots of roots come of one step of halves after another.
     rooted = [(part, 2 * (power % 1)) for part, power in factors if power % 1]
-    words: list[Words] = [part.words() for part, power in whole for _ in range(power)]
+    words: list[Preorder] = [part.words() for part, power in whole for _ in range(power)]
     if rooted:
         words.append(["sqrt", *_multiplied(rooted)])
     return chain(words)
 
 
-def _power(part: Part, power: Fraction) -> str:
-    text = f"({part})" if isinstance(part, Sum) else str(part)
+def _power(part: DerivedColumn, power: Fraction) -> str:
+    text = f"({part})" if isinstance(part, ColumnSum) else str(part)
     if power == 1:
         return text
     return f"{text}**{power}" if power.denominator == 1 else f"{text}**({power})"

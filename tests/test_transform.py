@@ -1,4 +1,4 @@
-"""Views: rows by derived columns, and programs written back in the table's own."""
+"""Transforms: rows by derived columns, and programs written back in the table's own."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ from hypothesis import strategies as st
 from strategies import programs
 from symseek import Library, Program
 from symseek.data import Data
-from symseek.structure.view import ONE, Column, Part, Product, Sum, View, product
+from symseek.structure.transform import (
+    ONE,
+    ColumnProduct,
+    ColumnSum,
+    DerivedColumn,
+    TableColumn,
+    Transform,
+    product,
+)
 
 NAMES = ("a", "b c", "2", "mul2")
-COLUMNS = tuple(Column(at, name) for at, name in enumerate(NAMES))
+COLUMNS = tuple(TableColumn(at, name) for at, name in enumerate(NAMES))
 OPERATORS = ["add", "sub", "mul", "div", "sqrt", "sin", "exp", "const"]
 TABLE = Library(OPERATORS, NAMES)
 
@@ -23,21 +31,21 @@ halves = st.integers(-5, 5).map(lambda half: Fraction(half, 2))
 
 
 @st.composite
-def parts(draw: st.DrawFn, depth: int = 2) -> Part:
+def parts(draw: st.DrawFn, depth: int = 2) -> DerivedColumn:
     """Products and sums of positive columns, which stay positive."""
     kind = draw(st.sampled_from(["column", "product", "sum"])) if depth else "column"
     if kind == "column":
         return draw(st.sampled_from(COLUMNS))
     if kind == "sum":
-        return Sum(draw(parts(depth - 1)), draw(parts(depth - 1)), 1)
+        return ColumnSum(draw(parts(depth - 1)), draw(parts(depth - 1)), 1)
     factors = draw(st.lists(st.tuples(parts(depth - 1), halves), max_size=3))
     return product(*factors)
 
 
 @st.composite
-def views(draw: st.DrawFn) -> View:
+def transforms(draw: st.DrawFn) -> Transform:
     columns = draw(st.lists(parts(), min_size=1, max_size=3))
-    return View(tuple(columns), draw(parts()))
+    return Transform(tuple(columns), draw(parts()))
 
 
 def rows(seed: int, count: int = 20) -> np.ndarray:
@@ -45,17 +53,17 @@ def rows(seed: int, count: int = 20) -> np.ndarray:
 
 
 @settings(deadline=None, max_examples=150)
-@given(view=views(), seed=st.integers(0, 1000), data=st.data())
+@given(transform=transforms(), seed=st.integers(0, 1000), data=st.data())
 def test_a_program_written_back_is_the_factor_times_it(
-    view: View, seed: int, data: st.DataObject
+    transform: Transform, seed: int, data: st.DataObject
 ) -> None:
-    inner = Library(OPERATORS, [f"z{at}" for at in range(len(view.columns))])
+    inner = Library(OPERATORS, [f"z{at}" for at in range(len(transform.columns))])
     program = data.draw(programs(inner, max_length=12))
     X = rows(seed)
-    Z = np.column_stack([each.values(X) for each in view.columns])
+    Z = np.column_stack([each.values(X) for each in transform.columns])
     with np.errstate(all="ignore"):
-        wanted = view.factor.values(X) * program.evaluate(Z)
-        found = view.program(program, TABLE).evaluate(X)
+        wanted = transform.factor.values(X) * program.evaluate(Z)
+        found = transform.program(program, TABLE).evaluate(X)
     # Powers by pow and by products differ in their last bits, which functions may magnify.
     usual = np.isfinite(wanted) & (np.abs(wanted) < 1e6) & (np.abs(wanted) > 1e-6)
     close = np.isclose(found, wanted, rtol=1e-6, atol=1e-9)
@@ -71,7 +79,7 @@ def steep(program: Program, Z: np.ndarray) -> np.ndarray:
 
 @settings(deadline=None, max_examples=60)
 @given(part=parts(), seed=st.integers(0, 1000))
-def test_the_words_of_a_part_are_its_values(part: Part, seed: int) -> None:
+def test_the_words_of_a_part_are_its_values(part: DerivedColumn, seed: int) -> None:
     X = rows(seed)
     program = Program.from_preorder(part.words(), TABLE)
     assert np.allclose(program.evaluate(X), part.values(X), rtol=1e-12)
@@ -80,13 +88,15 @@ def test_the_words_of_a_part_are_its_values(part: Part, seed: int) -> None:
 
 
 @settings(deadline=None, max_examples=60)
-@given(view=views(), seed=st.integers(0, 1000), weighted=st.booleans())
-def test_squared_errors_in_a_view_are_those_of_y(view: View, seed: int, weighted: bool) -> None:
+@given(transform=transforms(), seed=st.integers(0, 1000), weighted=st.booleans())
+def test_squared_errors_in_a_view_are_those_of_y(
+    transform: Transform, seed: int, weighted: bool
+) -> None:
     X, rng = rows(seed), np.random.default_rng(seed)
     y, guess = rng.normal(size=(2, len(X)))
     weights = rng.uniform(0, 2, len(X)) if weighted else np.ones(len(X))
     data = Data(X, y, weights)
-    seen, factor = view.data(data), view.factor.values(X)
+    seen, factor = transform.data(data), transform.factor.values(X)
     assert seen.weights.mean() == pytest.approx(1.0)
     assert np.allclose(seen.y * factor, y)
     ours = seen.weights @ (guess / factor - seen.y) ** 2
@@ -99,23 +109,23 @@ def test_squared_errors_in_a_view_are_those_of_y(view: View, seed: int, weighted
 
 def test_texts() -> None:
     a, b, c, d = COLUMNS
-    assert str(View.plain(NAMES[:2])) == "y depends on a, b c only"
-    assert str(View((), product((a, Fraction(2))))) == "y/a**2 is constant"
+    assert str(Transform.plain(NAMES[:2])) == "y depends on a, b c only"
+    assert str(Transform((), product((a, Fraction(2))))) == "y/a**2 is constant"
     quotient = product((a, Fraction(1)), (b, Fraction(-1)), (c, Fraction(-1, 2)))
     assert str(quotient) == "a/(b c*2**(1/2))"
-    assert str(View((quotient,), product((d, Fraction(-1))))) == (
+    assert str(Transform((quotient,), product((d, Fraction(-1))))) == (
         "y*mul2 depends on a/(b c*2**(1/2)) only"
     )
-    assert str(product((Sum(a, b, -1), Fraction(2)))) == "(a - b c)**2"
-    assert str(Product(())) == "1"
+    assert str(product((ColumnSum(a, b, -1), Fraction(2)))) == "(a - b c)**2"
+    assert str(ColumnProduct(())) == "1"
 
 
 def test_views_are_plain_or_not() -> None:
-    assert View.plain(NAMES).is_plain
-    assert View(COLUMNS[:2]).is_plain
-    assert not View(COLUMNS, COLUMNS[0]).is_plain
-    assert not View((Sum(*COLUMNS[:2], 1),)).is_plain
-    assert View.plain(NAMES).names == NAMES
+    assert Transform.plain(NAMES).is_plain
+    assert Transform(COLUMNS[:2]).is_plain
+    assert not Transform(COLUMNS, COLUMNS[0]).is_plain
+    assert not Transform((ColumnSum(*COLUMNS[:2], 1),)).is_plain
+    assert Transform.plain(NAMES).names == NAMES
 
 
 def test_inner_products_open() -> None:
@@ -131,6 +141,8 @@ def test_inner_products_open() -> None:
 
 def test_numbers_of_the_library_stay_numbers_of_it() -> None:
     table, inner = Library(["mul", "div", 2.0], ["v", "c"]), Library(["mul", "div", 2.0], ["z"])
-    view = View((product((Column(0, "v"), Fraction(1)), (Column(1, "c"), Fraction(-1))),))
-    back = view.program(Program.from_preorder("mul 2.0 z", inner), table)
+    transform = Transform(
+        (product((TableColumn(0, "v"), Fraction(1)), (TableColumn(1, "c"), Fraction(-1))),)
+    )
+    back = transform.program(Program.from_preorder("mul 2.0 z", inner), table)
     assert back == Program.from_preorder("mul 2.0 div v c", table)

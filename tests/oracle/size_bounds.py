@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.constraints.room import UNBOUNDED
+from symseek.constraints.sizes import UNBOUNDED
 from symseek.constraints.tables import Tables
 
-__all__ = ["Room"]
+__all__ = ["SizeBounds"]
 
 _EXACT = 4  # up to this many rules on descendants, every set of rules in force is looked at
 
@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass
-class Room:
+class SizeBounds:
     """Sizes by the set S of descendant rules in force.
 
     With few rules S runs over all subsets, as bits. With many it is 0 at the root and 1, all of

@@ -15,7 +15,7 @@ from strategies import any_program, programs
 from symseek import Library, Program
 from symseek.algebra.typeset import latex_line, readable, tidied
 from symseek.model import Formula, full_library
-from symseek.tokens import Kind
+from symseek.tokens import TokenKind
 
 FULL = full_library(["x", "y"])
 

@@ -15,7 +15,7 @@ from symseek.errors import InputError, unknown_name
 from symseek.export.tree import checked
 from symseek.export.writer import Language, literal, write
 from symseek.model import Model
-from symseek.notation.brackets import ATOM, Piece, Style
+from symseek.notation.brackets import ATOM, Fragment, Style
 from symseek.programs import Program
 from symseek.tokens import number_name
 

@@ -223,7 +223,7 @@ class Proposals:
         return self.searched(self._small_library, self.transform.data(self.data))
 
     def _evolved(self, iteration: int, context: StepContext) -> list[Program]:
-        """The front of a short search in the view's columns, which counts for the whole one."""
+        """The front of a short search in derived columns, which counts for the whole one."""
         inner = self._inner
         own = context.nested(inner)
         if own.finished(inner.least) is not None:

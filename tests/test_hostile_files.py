@@ -15,8 +15,8 @@ import pytest
 import hostile_files
 from symseek import InputError, Program
 from symseek.algebra.agreement import agree
-from symseek.files.records import parse_json
 from symseek.files.regular import read_regular
+from symseek.files.schema import parse_json
 from symseek.front import Front
 from symseek.model import Formula, Model, full_library
 from symseek.runs import checkpoint
@@ -65,31 +65,46 @@ def own(**fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"operators": [own(latex="\\input{/etc/passwd} {a}")]}, "unknown field of an operator"),
-        ({"operators": [own(numpy="sin")]}, "unknown field of an operator of the model 'numpy'"),
-        ({"operators": [own(arity=9)]}, "'arity' of an operator of the model is 9; it must be"),
+        (
+            {"operators": [own(latex="\\input{/etc/passwd} {a}")]},
+            "unknown field of entry 0",
+        ),
+        (
+            {"operators": [own(numpy="sin")]},
+            "of 'operators' of the model 'numpy'; known: name,",
+        ),
+        (
+            {"operators": [own(arity=9)]},
+            "'arity' of entry 0 of 'operators' of the model is 9",
+        ),
         ({"operators": [own(arity=True)]}, "must be a whole number from 0 to 8"),
-        ({"operators": [own(formula=3)]}, "which is no text"),
-        ({"operators": [{"name": "sin", "complexity": 3, "arity": 1}]}, "unknown field"),
+        ({"operators": [own(formula=3)]}, "is 3; it must be text"),
+        (
+            {"operators": [{"name": "sin", "complexity": 3, "arity": 1}]},
+            "not both an arity",
+        ),
         ({"operators": [{"name": "none", "complexity": 3}]}, "unknown operator 'none'"),
         ({"row": {"expression": "2.5*x - 1"}}, "'2.5*x - 1', is not its program"),
         ({"row": {"expression": "__import__('os')"}}, "cannot be read"),
-        ({"row": {"expression": "\ud800"}}, "which is no text"),
+        ({"row": {"expression": "\ud800"}}, "'\\ud800'; it must be text"),
         ({"row": {"program": "sin " * 20_000 + "x"}}, "has more than 2,000 tokens"),
         ({"row": {"program": "const(inf)"}}, "constants that are not finite"),
         ({"row": {"program": "1e999"}}, "the number 1e999 is too large"),
-        ({"row": {"reward": "0.5"}}, "'reward' of row 0 is '0.5', which is no number"),
+        (
+            {"row": {"reward": "0.5"}},
+            "of 'formulas' of the model is '0.5'; it must be a number",
+        ),
         ({"row": {"exact": 1}}, "it must be true or false"),
-        ({"row": {"new": 1}}, "unknown field of row 0 'new'"),
-        ({"target": "\udcff"}, "which is no text"),
+        ({"row": {"new": 1}}, "unknown field of entry 0 of 'formulas' of the model 'new'"),
+        ({"target": "\udcff"}, "'target' of the model is '\\udcff'; it must be text"),
         ({"target": "y" * 20_000}, "has 20,000 characters; at most 10,000 are read"),
-        ({"features": ["x", 3]}, "a name among the features is 3, which is no text"),
+        ({"features": ["x", 3]}, "entry 1 of 'features' of the model is 3; it must be text"),
         ({"picked": True}, "'picked' of the model is True"),
-        ({"picked": 1}, "it must be a whole number from 0 to 0"),
-        ({"formulas": {}}, "which is no list"),
+        ({"picked": 1}, "row 1 is picked of 1 formulas"),
+        ({"formulas": {}}, "'formulas' of the model is {}; it must be a list"),
         ({"more": 1}, "unknown field of the model 'more'"),
         ({"layout": {"columns": [0, 1], "first_row": 2}}, "2 columns for 1 features"),
-        ({"layout": {"columns": [-1], "first_row": 2}}, "it must be a whole number from 0"),
+        ({"layout": {"columns": [-1], "first_row": 2}}, "give columns from 0 and a row from 1"),
         ({"spread": -1.0}, "its spread is -1.0"),
     ],
     ids=lambda value: str(value)[:50],
@@ -200,18 +215,21 @@ def test_json_without_measure_is_refused(data: bytes, words: str) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"data": "a\0b"}, "which names no file"),
-        ({"data": ""}, "which names no file"),
-        ({"data": "\ud800"}, "which is no text"),
-        ({"target": "\ud800"}, "which is no text"),
-        ({"features": ["a", 3]}, "a name among the features is 3"),
+        ({"data": "a\0b"}, "'data' of the run is 'a\\x00b'; it must be the name of a file"),
+        ({"data": ""}, "'data' of the run is ''; it must be the name of a file"),
+        ({"data": "\ud800"}, "'data' of the run is '\\ud800'; it must be the name of a file"),
+        ({"target": "\ud800"}, "'\\ud800'; it must be text"),
+        ({"features": ["a", 3]}, "entry 1 of 'features' of the run is 3"),
         ({"extra": 1}, "unknown field of the run 'extra'"),
         ({"settings": {"max_expressions": 1e9}}, "`max_expressions`"),
         ({"settings": {"seed": 10**30}}, "`seed`"),
-        ({"settings": {"constants": "no"}}, "`constants` has 'no', where bool is expected"),
-        ({"settings": {"operators": ["add", None]}}, "`operators` has None"),
-        ({"settings": {"reward": 3}}, "`reward` has 3, where str is expected"),
-        ({"settings": {"method": "\ud800"}}, "which is no text"),
+        ({"settings": {"constants": "no"}}, "`constants` is 'no'; it must be true or false"),
+        (
+            {"settings": {"operators": ["add", None]}},
+            "entry 1 of `operators` is None; it must be",
+        ),
+        ({"settings": {"reward": 3}}, "`reward` is 3; it must be text"),
+        ({"settings": {"method": "\ud800"}}, "'\\ud800'; it must be text"),
     ],
     ids=lambda value: str(value)[:50],
 )
@@ -236,16 +254,19 @@ def test_a_name_of_a_file_that_is_no_text_is_kept(run: Path) -> None:
     ("change", "words"),
     [
         ({"iteration": -1}, "the iteration is -1"),
-        ({"iteration": "three"}, "'iteration' of SearchState has 'three', where int is expected"),
+        (
+            {"iteration": "three"},
+            "'iteration' of SearchState is 'three'; it must be",
+        ),
         ({"expressions": 10**30}, "'expressions' of SearchState"),
         ({"seconds": float("nan")}, "the seconds are nan"),
-        ({"front": None}, "where Front is expected"),
+        ({"front": None}, "'front' of SearchState is None; it must be Front"),
         ({"history": ()}, ""),
         ({"front": "upside down"}, "the front does not rise"),
         ({"front": "endless"}, "an entry of the front is not graded"),
         ({"timings": {"sample": 1.0}}, "the timings are of other stages"),
-        ({"objective": 3.5}, "what the objective remembers has 3.5"),
-        ({"population": 1}, "'population' of SearchState has 1"),
+        ({"objective": 3.5}, "what the objective remembers is 3.5"),
+        ({"population": 1}, "'population' of SearchState is 1"),
         ({"weights": np.full(1, np.nan, np.float32)}, "those of another policy"),
     ],
     ids=lambda value: str(value)[:40],

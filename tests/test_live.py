@@ -15,7 +15,8 @@ from run_helpers import Capture, answer, fit, search
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.runs import live
-from symseek.runs.live import DISCOVERIES, PROGRESS_FILE, Live
+from symseek.runs.live import Live
+from symseek.runs.progress import DISCOVERIES, PROGRESS_FILE
 
 pytestmark = pytest.mark.usefixtures("here")
 
@@ -84,7 +85,7 @@ def test_the_error_over_time_falls_and_a_run_that_goes_on_keeps_it(hunt: Regress
 def test_what_was_found_without_an_iteration_is_in_the_course(hunt: Regression) -> None:
     hunt.run()
     watch = Live(Path(), hunt)
-    watch._course = [[0.0, 1.0]]  # as if no iteration had come to its end
+    watch._course = [(0.0, 1.0)]  # as if no iteration had come to its end
     watch.telling()
     record = read(PROGRESS_FILE)
     assert record["course"] == [[0.0, 1.0], [record["seconds"], record["seeds"][0]["nrmse"]]]
@@ -98,7 +99,7 @@ def test_the_course_stays_short(hunt: Regression) -> None:
         watch._errors[best.program] = 0.98**step * 1e-3
         watch._follow(float(step), best)
     assert len(watch._course) <= 301
-    assert watch._course[0] == [0.0, 1.0]
+    assert watch._course[0] == (0.0, 1.0)
     assert watch._course[-1][0] == 1999.0
 
 

@@ -23,8 +23,8 @@ import symseek
 from run_helpers import FILES, Capture, answer
 from studio_helpers import Served, serving
 from symseek.errors import InputError
-from symseek.files.records import parse_json
 from symseek.files.regular import read_regular, write_regular
+from symseek.files.schema import parse_json
 from symseek.lab import Record, Spec, Store, StoreError
 from symseek.runs import checkpoint
 from symseek.runs.folder import RunFolder

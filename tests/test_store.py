@@ -129,10 +129,10 @@ def test_bad_specs_are_refused(arguments: tuple[object, ...], message: str) -> N
 
 def test_unknown_and_missing_fields_are_refused_by_name() -> None:
     data = Record(SPECS[0]).to_dict()
-    with pytest.raises(InputError, match="unknown 'colour'"):
+    with pytest.raises(InputError, match="unknown field of the record 'colour'"):
         Record.from_dict(data | {"colour": "red"})
     data["spec"].pop("seed")
-    with pytest.raises(InputError, match="no 'seed'"):
+    with pytest.raises(InputError, match="no field 'seed'"):
         Record.from_dict(data)
     with pytest.raises(InputError, match="done or failed"):
         Record(SPECS[0], "running")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,7 +18,7 @@ from symseek.arguments import whole
 from symseek.columns import Layout
 from symseek.data import Data
 from symseek.errors import InputError, printable, shown, unknown_name
-from symseek.files.records import Record, plain_text
+from symseek.files.schema import Most, Name, Number, Text, Within, Word, read
 from symseek.operators.table import ALIASES
 from symseek.programs import Program
 from symseek.rewards import ErrorReward, Reward
@@ -306,115 +306,117 @@ class Model:
                 f" {FORMAT}; fit it again"
             )
         try:
-            return _read(Record.of("the model", dict(record), _FIELDS, _OPTIONAL))
+            written: _WrittenModel = read(dict(record), _WrittenModel, "the model")
+            return written.model()
         except InputError as error:
             raise InputError(f"this model is damaged ({error}); fit it again") from None
 
 
-_FIELDS = ("format", "target", "features", "operators", "picked", "rule", "formulas")
-_NEWER = ("row", "rmse", "exact", "seeds")  # which older files lack
-_OPTIONAL = ("layout", "spread", "picked_because")  # that older models lack
-_FORMULA = ("complexity", "reward", "nrmse", "r2", "validation_r2", "expression", "program")
-_MOST_NAMES, _MOST_FORMULAS = 100_000, 10_000
 _MOST_TOKENS, _MOST_IN_ALL = 2_000, 100_000  # of a formula, of which a search has at most 1,000
 _MOST_WRITTEN = 1_000_000  # tokens of a program, its operators written out by their formulas
 
-
-def _read(record: Record) -> Model:
-    """The model of a record, every field checked."""
-    own = [_made(each) for each in record.items("operators", 1000)]
-    names = [
-        plain_text(each, "a name among the features", 10_000)
-        for each in record.items("features", _MOST_NAMES)
-    ]
-    library = full_library(names, own)
-    rows = [
-        Record.of(f"row {row}", each, _FORMULA, _NEWER)
-        for row, each in enumerate(record.items("formulas", _MOST_FORMULAS))
-    ]
-    if sum(each.text("program", 1_000_000).count(" ") + 1 for each in rows) > _MOST_IN_ALL:
-        raise InputError(f"its programs have more than {_MOST_IN_ALL:,} tokens")
-    formulas = tuple(_read_formula(each, library, row) for row, each in enumerate(rows))
-    if not formulas:
-        raise InputError("it has no formulas")
-    picked = record.whole("picked", 0, len(formulas) - 1)
-    target, rule = record.text("target", 10_000), record.text("rule", 100)
-    layout, spread = _read_layout(record, len(names)), _read_spread(record)
-    because = "" if record.fields["picked_because"] is None else record.text("picked_because")
-    return Model(target, library.variables, formulas, picked, rule, layout, spread, because)
+_Count = Annotated[int, Within(0, 2**31)]
 
 
-def _read_formula(record: Record, library: Library, row: int) -> Formula:
-    from symseek.algebra.agreement import agree
-    from symseek.algebra.forms import styled
+@dataclass(frozen=True)
+class _WrittenOperator:
+    """An operator in JSON: one of the table with its complexity, or the caller's own."""
 
-    record.whole("complexity", 0, 2**31)
-    if record.fields["row"] is not None:
-        record.whole("row", row, row)
-    if record.fields["rmse"] is not None:
-        record.number("rmse")  # as the NRMSE and the spread have it
-    preorder = record.text("program", 1_000_000)
-    if preorder.count(" ") >= _MOST_TOKENS:
-        raise InputError(f"the program of {record.what} has more than {_MOST_TOKENS:,} tokens")
-    program = Program.from_preorder(preorder, library)
-    if not all(map(math.isfinite, program.constants)):
-        raise InputError(f"the program of {record.what} has constants that are not finite")
-    if _written_size(program) > _MOST_WRITTEN:
-        raise InputError(f"the program of {record.what} is too long to be written out")
-    text = record.text("expression")
-    try:
-        said = Program.parse(text, library)
-    except InputError as error:
-        raise InputError(f"the expression of {record.what} cannot be read: {error}") from None
-    # Models of older versions have the text of the program as it is.
-    if not (agree(styled(program), said) or agree(program, said)):
-        raise InputError(f"the expression of {record.what}, {shown(text)}, is not its program")
-    unvalidated = record.fields["validation_r2"] is None
-    return Formula(
-        program,
-        text,
-        record.number("reward"),
-        record.number("nrmse"),
-        record.number("r2"),
-        None if unvalidated else record.number("validation_r2"),
-        record.flag("exact"),
-        _read_seeds(record),
-    )
+    name: Annotated[str, Most(1000)]
+    complexity: Annotated[int, Within(0, 10**6)]
+    arity: Annotated[int, Within(0, MAX_ARITY)] | None = None
+    formula: Name | None = None
+
+    def token(self) -> Token:
+        if self.formula is not None and self.arity is not None:
+            return Token(self.name, self.arity, self.complexity, formula=self.formula)
+        if self.formula is not None or self.arity is not None:
+            raise InputError(f"operator {shown(self.name)} has not both an arity and a formula")
+        if self.name not in OPERATORS:
+            raise unknown_name("operator", self.name, OPERATORS)
+        return OPERATORS[self.name].with_complexity(self.complexity)
 
 
-def _read_seeds(record: Record) -> tuple[int, int] | None:
-    """How many seeds came to a formula, where there were several."""
-    if record.fields["seeds"] is None:
-        return None
-    pair = record.items("seeds", 2)
-    if len(pair) != 2:
-        raise InputError(f"the seeds of {record.what} are not two numbers")
-    found, count = (Record(record.what, {"seeds": each}).whole("seeds", 0, 2**31) for each in pair)
-    if found > count:
-        raise InputError(f"the seeds of {record.what} are {found} of {count}")
-    return found, count
+@dataclass(frozen=True)
+class _WrittenFormula:
+    """A formula in JSON; older files lack the last fields."""
+
+    complexity: _Count
+    reward: Number
+    nrmse: Number
+    r2: Number
+    validation_r2: Number | None
+    expression: Text
+    program: Annotated[str, Most(1_000_000)]
+    row: _Count | None = None
+    rmse: Number | None = None  # as the NRMSE and the spread have it
+    exact: bool = False
+    seeds: tuple[_Count, _Count] | None = None
+
+    def formula(self, library: Library, row: int) -> Formula:
+        from symseek.algebra.agreement import agree
+        from symseek.algebra.forms import styled
+
+        if self.row not in (None, row):
+            raise InputError(f"row {row} says that it is row {self.row}")
+        if self.program.count(" ") >= _MOST_TOKENS:
+            raise InputError(f"the program of row {row} has more than {_MOST_TOKENS:,} tokens")
+        program = Program.from_preorder(self.program, library)
+        if not all(map(math.isfinite, program.constants)):
+            raise InputError(f"the program of row {row} has constants that are not finite")
+        if _written_size(program) > _MOST_WRITTEN:
+            raise InputError(f"the program of row {row} is too long to be written out")
+        try:
+            said = Program.parse(self.expression, library)
+        except InputError as error:
+            raise InputError(f"the expression of row {row} cannot be read: {error}") from None
+        # Models of older versions have the text of the program as it is.
+        if not (agree(styled(program), said) or agree(program, said)):
+            text = shown(self.expression)
+            raise InputError(f"the expression of row {row}, {text}, is not its program")
+        if self.seeds is not None and self.seeds[0] > self.seeds[1]:
+            raise InputError("the seeds of row {} are {} of {}".format(row, *self.seeds))
+        return Formula(
+            program,
+            self.expression,
+            self.reward,
+            self.nrmse,
+            self.r2,
+            self.validation_r2,
+            self.exact,
+            self.seeds,
+        )
 
 
-def _read_layout(record: Record, features: int) -> Layout | None:
-    """The layout, which models of before there were layouts lack."""
-    if record.fields["layout"] is None:
-        return None
-    inner = Record.of("the layout", record.fields["layout"], ("columns", "first_row"))
-    columns = inner.items("columns", _MOST_NAMES)
-    if len(columns) != features:
-        raise InputError(f"its layout has {len(columns)} columns for {features} features")
-    at = [Record("the layout", {"column": each}).whole("column", 0, 2**31) for each in columns]
-    return Layout(tuple(at), inner.whole("first_row", 1, 2**31))
+@dataclass(frozen=True)
+class _WrittenModel:
+    """A model in JSON; older files lack the last fields."""
 
+    format: int
+    target: Name
+    features: Annotated[tuple[Name, ...], Most(100_000)]
+    operators: Annotated[tuple[_WrittenOperator, ...], Most(1000)]
+    picked: int
+    rule: Word
+    formulas: Annotated[tuple[_WrittenFormula, ...], Most(10_000)]
+    layout: Layout | None = None
+    spread: Number | None = None
+    picked_because: Text = ""
 
-def _read_spread(record: Record) -> float | None:
-    """The spread, which older models lack."""
-    if record.fields["spread"] is None:
-        return None
-    value = record.fields["spread"]
-    if type(value) not in (int, float) or not 0 < value < math.inf:
-        raise InputError(f"its spread is {shown(value)}")
-    return float(value)
+    def model(self) -> Model:
+        library = full_library(self.features, [each.token() for each in self.operators])
+        if sum(each.program.count(" ") + 1 for each in self.formulas) > _MOST_IN_ALL:
+            raise InputError(f"its programs have more than {_MOST_IN_ALL:,} tokens")
+        formulas = tuple(each.formula(library, row) for row, each in enumerate(self.formulas))
+        if not 0 <= self.picked < len(formulas):
+            raise InputError(f"row {self.picked} is picked of {len(formulas)} formulas")
+        if self.layout is not None and len(self.layout.columns) != len(self.features):
+            columns, features = len(self.layout.columns), len(self.features)
+            raise InputError(f"its layout has {columns} columns for {features} features")
+        if self.spread is not None and not 0 < self.spread < math.inf:
+            raise InputError(f"its spread is {self.spread}")
+        about = self.picked, self.rule, self.layout, self.spread, self.picked_because
+        return Model(self.target, library.variables, formulas, *about)
 
 
 def _written_size(program: Program) -> float:
@@ -479,24 +481,6 @@ def _described(token: Token) -> dict[str, Any]:
         "complexity": token.complexity,
         "formula": token.formula,
     }
-
-
-def _made(described: Any) -> Token:
-    """The token that was described; one of the table has only its complexity to say."""
-    what = "an operator of the model"
-    if not (isinstance(described, dict) and "formula" in described):
-        record = Record.of(what, described, ("name", "complexity"))
-        name, complexity = record.text("name", 1000), record.whole("complexity", 0, 10**6)
-        if name not in OPERATORS:
-            raise unknown_name("operator", name, OPERATORS)
-        return OPERATORS[name].with_complexity(complexity)
-    record = Record.of(what, described, ("name", "arity", "complexity", "formula"))
-    return Token(
-        record.text("name", 1000),
-        record.whole("arity", 0, MAX_ARITY),
-        record.whole("complexity", 0, 10**6),
-        formula=record.text("formula", 10_000),
-    )
 
 
 def _finite_or_none(value: float | None) -> float | None:

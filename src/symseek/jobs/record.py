@@ -10,7 +10,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from symseek.errors import InputError
-from symseek.jobs.spec import Spec, known_fields
+from symseek.files.schema import read
+from symseek.jobs.spec import Spec
 
 __all__ = ["VERDICTS", "Record", "Snapshot", "Status"]
 
@@ -100,8 +101,8 @@ class Record:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Record:
         """The record that `to_dict` wrote; an unknown or a missing field is refused by name."""
-        values = known_fields("record", data, [each.name for each in fields(cls)])
-        return cls(**values | {"spec": Spec.from_dict(values["spec"])})
+        record: Record = read(data, cls, "the record", missing=False)
+        return record
 
 
 def _plain(value: Any, name: str) -> Any:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 from symseek.errors import InputError
+from symseek.files.schema import read
 
-__all__ = ["Spec", "canonical", "known_fields"]
+__all__ = ["Spec", "canonical"]
 
 SEEDS = range(2**64)
 SHORT = 10  # digits of a key, sufficient in one store
@@ -80,7 +81,8 @@ class Spec:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Spec:
         """The spec that `to_dict` wrote; an unknown or a missing field is refused by name."""
-        return cls(**known_fields("run", data, ("method", "problem", "seed", "settings")))
+        spec: Spec = read(data, cls, "the run", missing=False)
+        return spec
 
     def __str__(self) -> str:
         return f"{self.method} on {self.problem}, seed {self.seed}"
@@ -119,16 +121,3 @@ def _refuse_other_than_json(value: Any, where: str) -> None:
         raise InputError(f"{where} is {value!r}, a {type(value).__name__}, which JSON cannot hold")
     elif value != value or value in (float("inf"), float("-inf")):
         raise InputError(f"{where} is {value}; it must be a finite number")
-
-
-def known_fields(what: str, data: Any, fields: Iterable[str]) -> dict[str, Any]:
-    """The data as a dictionary with exactly these fields, or an `InputError`."""
-    if not isinstance(data, Mapping):
-        raise InputError(f"a {what} is written as a mapping, not as {type(data).__name__}")
-    wanted = list(fields)
-    unknown = [name for name in data if name not in wanted]
-    missing = [name for name in wanted if name not in data]
-    if unknown or missing:
-        faults = [f"unknown {name!r}" for name in unknown] + [f"no {name!r}" for name in missing]
-        raise InputError(f"a {what} has the fields {', '.join(wanted)}; found {', '.join(faults)}")
-    return dict(data)

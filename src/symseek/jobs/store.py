@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from symseek.errors import InputError, shown
-from symseek.files.conforming import check_type
-from symseek.files.records import parse_json
+from symseek.files.schema import check, parse_json
 from symseek.jobs.database import Database
 from symseek.jobs.database_files import StoreError
 from symseek.jobs.owner import Owner
@@ -236,7 +235,6 @@ class Store:
         """The record of a row, if it is one."""
         try:
             record = Record.from_dict(parse_json(text.encode()))
-            check_type(record, Record, "the record")
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise self._odd(key, str(error)) from None
         if record.spec.key != key:
@@ -245,8 +243,8 @@ class Store:
 
     def _check(self, key: Any, value: Any, hint: Any) -> None:
         try:
-            check_type(value, hint, "its row")
-        except TypeError as error:
+            check(value, hint, "its row")
+        except InputError as error:
             raise self._odd(key, str(error)) from None
 
     def _odd(self, key: Any, why: str) -> StoreError:

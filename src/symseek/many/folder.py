@@ -15,16 +15,15 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from symseek.arguments import whole
 from symseek.errors import InputError, shown
 from symseek.files.atomic import leftovers
-from symseek.files.records import Record as Fields
-from symseek.files.records import parse_json
 from symseek.files.regular import is_there, read_regular, write_regular
+from symseek.files.schema import Most, Name, parse_json, read
 from symseek.jobs.database_files import SIDES, StoreError
 from symseek.jobs.record import Record
 from symseek.jobs.runner import Listener, Outcome, run
@@ -47,8 +46,17 @@ _STORED = (STORE, *(f"{STORE}{end}" for end in SIDES))
 _OWN = (FITS, *_STORED, "summary.csv", "summary.html")
 _ANEW = "`fit` the tables again with `overwrite`, or into another `folder`"
 _MOST_BYTES = 1 << 28
-_MOST_TABLES = 1_000_000
-_NOUNS = ("file", "group", "table")
+
+
+@dataclass(frozen=True)
+class _Fits:
+    """What fits.json holds."""
+
+    format: int
+    by: Name | None
+    request: dict[str, Any]
+    noun: Literal["file", "group", "table"]
+    tables: Annotated[tuple[Table, ...], Most(1_000_000)]
 
 
 @dataclass(frozen=True)
@@ -177,18 +185,16 @@ class ManyFolder:
 
     @classmethod
     def _read(cls, path: Path, written: Any) -> ManyFolder:
-        fields = ("format", "by", "request", "noun", "tables")
-        record = Fields.of("the file", written, fields)
-        if record.fields["format"] != FORMAT:
-            raise InputError(f"its format is {shown(record.fields['format'])}, not {FORMAT}")
-        request = FitRequest.from_dict(dict(record.fields["request"]), threads=1)
-        tables = tuple(map(_read_table, record.items("tables", _MOST_TABLES)))
-        if len({each.folder.casefold() for each in tables}) < len(tables):
+        record: _Fits = read(written, _Fits, "the file")
+        if record.format != FORMAT:
+            raise InputError(f"its format is {record.format}, not {FORMAT}")
+        request = FitRequest.from_dict(record.request, threads=1)
+        for each in record.tables:
+            if not is_safe(each.folder):
+                raise InputError(f"{shown(each.folder)} is no name of a run folder")
+        if len({each.folder.casefold() for each in record.tables}) < len(record.tables):
             raise InputError("two tables have the same folder")
-        noun, by = record.text("noun", 20), record.fields["by"]
-        if noun not in _NOUNS:
-            raise InputError(f"its noun is {shown(noun)}")
-        return cls(path, request, tables, noun, None if by is None else record.text("by", 10_000))
+        return cls(path, request, record.tables, record.noun, record.by)
 
     # --- the fits
 
@@ -359,18 +365,6 @@ def _request(request: FitRequest) -> dict[str, Any]:
     """The request without what differs from table to table, or with the version."""
     written: dict[str, Any] = json.loads(request.to_json())
     return {**written, "data": ".", "symseek": ""}
-
-
-def _read_table(written: Any) -> Table:
-    written = {"error": ""} | written
-    record = Fields.of("a table", written, [each.name for each in fields(Table)])
-    folder, stamp, error = (record.text(name, 2000) for name in ("folder", "stamp", "error"))
-    if not is_safe(folder):
-        raise InputError(f"{shown(folder)} is no name of a run folder")
-    name, data = record.fields["name"], record.fields["data"]
-    if not isinstance(name, str) or not isinstance(data, str) or "\0" in data:
-        raise InputError("a table has no name, or no file")
-    return Table(name, folder, Path(data), stamp, error)
 
 
 def _matter(spec: Spec) -> Spec:

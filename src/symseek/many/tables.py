@@ -16,9 +16,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Annotated, BinaryIO
 
 from symseek.errors import InputError, shown
+from symseek.files.schema import Most
 from symseek.files.tables import names_table
 from symseek.jobs.database_files import SIDES
 
@@ -44,15 +45,18 @@ _TAKEN |= {f"fits.sqlite{end}" for end in ("", *SIDES)}
 _DEVICES = {"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", "lpt") for n in range(1, 10))}
 
 
+Short = Annotated[str, Most(2000)]
+
+
 @dataclass(frozen=True)
 class Table:
     """One of the tables to be fitted."""
 
     name: str  # for reading: of the file, or the value of the column that the rows share
-    folder: str  # of its run, inside the parent folder
+    folder: Short  # of its run, inside the parent folder
     data: Path  # the file; relative to the parent folder if it was written there
-    stamp: str  # of its content; of a file from elsewhere, with its size and time
-    error: str = ""  # why there is no file
+    stamp: Short  # of its content; of a file from elsewhere, with its size and time
+    error: Short = ""  # why there is no file
 
     @property
     def here(self) -> bool:

@@ -32,8 +32,8 @@ from symseek.data import Data
 from symseek.errors import InputError, shown
 from symseek.evaluation import Graded
 from symseek.evolution import Population
-from symseek.files.records import parse_json, plain_text
 from symseek.files.regular import open_regular, write_regular
+from symseek.files.schema import Word, parse_json, read
 from symseek.front import Entry, Front
 from symseek.loop import Iteration
 from symseek.objectives import Queue
@@ -118,7 +118,7 @@ def restore(search: Search, path: Place) -> None:
 def engine_of(path: Place) -> str:
     """The engine of the search that was saved."""
     record, _, _ = _opened(Path(path))
-    return plain_text(record.get("engine", "native"), "the engine", 100)
+    return str(read(record.get("engine", "native"), Word, "the engine"))
 
 
 class Checkpointer:
@@ -299,7 +299,7 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any], int]:
             size = os.fstat(descriptor).st_size
             arrays = _arrays(file)
         record = parse_json(arrays.pop(_RECORD).tobytes(), _MOST_VALUES)
-        version = plain_text(record["symseek"], "the version", 100), record["format"]
+        version = read(record["symseek"], Word, "the version"), record["format"]
         if not isinstance(record["setup"], dict) or not {"state", "known"} <= set(record):
             raise ValueError("a part is missing")
     # A damaged archive fails in many ways; whichever it is, there is nothing to go on with.

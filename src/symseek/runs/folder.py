@@ -7,7 +7,7 @@
     front.csv       the same as a table
     curve.csv       the course of the search
     report.html     everything at a glance
-    progress.json, discoveries.json   for those who watch (see `symseek.runs.live`)
+    progress.json, discoveries.json   for those who watch (see `symseek.runs.progress`)
 
 Each file is written whole or not at all. A folder that exists is never written over unless asked,
 and never while another process writes it. A folder may come from anyone, so what is in it is read
@@ -29,17 +29,17 @@ from typing import Any
 from symseek.errors import InputError, shown
 from symseek.files.atomic import leftovers
 from symseek.files.limits import MOST_TABLE
-from symseek.files.records import parse_json
 from symseek.files.regular import is_there, read_regular, write_regular, written_at
 from symseek.files.roles import with_reasons
+from symseek.files.schema import parse_json
 from symseek.files.tables import TrainingTable, read_table
 from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.regression.settings import MOST_SEEDS, Settings
 from symseek.runs.checkpoint import engine_of, restore
-from symseek.runs.live import DISCOVERIES, PROGRESS_FILE
 from symseek.runs.lock import LOCK, FolderLock, held_error, holder
+from symseek.runs.progress import DISCOVERIES, PROGRESS_FILE
 from symseek.runs.recorder import PROGRESS, Recorder, checkpoint_path, front_text, how_far
 from symseek.runs.request import read_request, read_settings
 from symseek.version import __version__

@@ -1,10 +1,7 @@
-"""What a search tells of itself while it runs, for those who watch its folder.
-
-    progress.json      how far it is, about ten times a second
-    discoveries.json   the formulas that made the error clearly smaller, when there is a new one
+"""Writes what `symseek.runs.progress` reads: how far a search is, and what it has discovered.
 
 Neither is needed to go on with a run, and a search that cannot write them goes on without. The
-error over time is kept in the first of them, since a watcher may come late.
+error over time is kept with the progress, since a watcher may come late.
 """
 
 from __future__ import annotations
@@ -12,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from symseek.display import SearchProgress
 from symseek.files.regular import write_regular
@@ -22,18 +20,27 @@ from symseek.loop import Iteration, Result
 from symseek.model import Accuracy, Model
 from symseek.programs import Program
 from symseek.regression.regression import Regression
-from symseek.runs.progress import read_discoveries
+from symseek.runs.progress import (
+    DISCOVERIES,
+    MOST_DISCOVERIES,
+    PROGRESS_FILE,
+    Discovery,
+    Progress,
+    SeedProgress,
+    read_discoveries,
+)
 from symseek.search import Search
 
-__all__ = ["DISCOVERIES", "PROGRESS_FILE", "Live"]
+__all__ = ["Live"]
 
-PROGRESS_FILE, DISCOVERIES = "progress.json", "discoveries.json"
 EVERY = 0.09  # seconds between two writings of the progress, at least; an iteration adds to it
 
 _SMALLER = 0.9  # of the error before: less is a discovery
 _STEP = 0.99  # of the error before: less is another point of the course
 _MOST_POINTS = 300  # of the course
-_MOST_DISCOVERIES = 1000
+
+
+State = Literal["searching", "telling", "ended"]
 
 
 class Live:
@@ -45,7 +52,7 @@ class Live:
         self._discoveries = read_discoveries(folder / DISCOVERIES)
         self._kept = True  # whether all of them are written
         self._errors: dict[Program, float | None] = {}  # of the best programs
-        self._course = [[0.0, 1.0]]  # seconds, error; it begins with that of the mean
+        self._course = [(0.0, 1.0)]  # seconds, error; it begins with that of the mean
         self._due = 0.0
         self._now: Iteration | None = None  # the last iteration
         self._follow_histories()
@@ -75,24 +82,18 @@ class Live:
     def discovered(self, model: Model) -> None:
         """A model was told: its pick is a discovery if its error is clearly smaller than before."""
         best, known = model.best, self._discoveries
-        before = known[-1]["nrmse"] if known else None
+        before = known[-1].nrmse if known else None
         if before is not None and not best.nrmse <= _SMALLER * before:
             return
-        if not math.isfinite(best.nrmse) or len(known) >= _MOST_DISCOVERIES:
+        if not math.isfinite(best.nrmse) or len(known) >= MOST_DISCOVERIES:
             return
-        found = {
-            "seconds": round(self._total("seconds"), 2),
-            "expressions": self._total("expressions"),
-            "text": best.text,
-            "complexity": best.complexity,
-            "nrmse": best.nrmse,
-            "before": before,
-        }
-        known.append(found)
+        seconds, expressions = round(self._total("seconds"), 2), self._total("expressions")
+        about = best.text, best.complexity, best.nrmse, before
+        known.append(Discovery(seconds, expressions, *about))
         self._keep_discoveries()
 
     def _keep_discoveries(self) -> None:
-        self._kept = self._write(DISCOVERIES, self._discoveries)
+        self._kept = self._write(DISCOVERIES, [asdict(each) for each in self._discoveries])
 
     def telling(self) -> None:
         """The search has ended, and what it found is being told."""
@@ -108,46 +109,43 @@ class Live:
 
     # --- what is written
 
-    def _write_progress(self, state: str, **end: str) -> None:
-        self._write(PROGRESS_FILE, self._progress(state) | end)
+    def _write_progress(self, state: State, **end: str) -> None:
+        record = asdict(self._progress(state)) | end
+        del record["at"]  # the time of the file
+        self._write(PROGRESS_FILE, record)
 
-    def _progress(self, state: str) -> dict[str, Any]:
-        regression = self._regression
-        seconds = self._total("seconds")
-        record: dict[str, Any] = {
-            "state": state,
-            "ended": None,
-            "why": None,
-            "expressions": self._total("expressions"),
-            "most": regression.most_expressions,
-            "seconds": round(seconds, 2),
-            "max_seconds": regression.settings.search_config().max_seconds,
-            "rate": round(self._total("expressions") / max(seconds, 1e-9), 1),
-            "share": 0.0,  # None where there is no budget
-            "left": None,
-            "structure": regression.structure,
-            "seeds": [self._seed(each, state) for each in regression.searches],
-            "course": self._course,
-        }
-        if self._now is not None:
-            progress = SearchProgress(regression, self._now)
-            record |= {"share": progress.share, "left": progress.left}
-        return record
+    def _progress(self, state: State) -> Progress:
+        regression, now = self._regression, self._now
+        seconds, expressions = self._total("seconds"), self._total("expressions")
+        done = None if now is None else SearchProgress(regression, now)
+        return Progress(
+            state,
+            expressions,
+            round(seconds, 2),
+            most=regression.most_expressions,
+            max_seconds=regression.settings.search_config().max_seconds,
+            rate=round(expressions / max(seconds, 1e-9), 1),
+            share=0.0 if done is None else done.share,
+            left=None if done is None else done.left,
+            structure=regression.structure,
+            seeds=tuple(self._seed(each, state) for each in regression.searches),
+            course=tuple(self._course),
+        )
 
-    def _seed(self, search: Search, state: str) -> dict[str, Any]:
+    def _seed(self, search: Search, state: State) -> SeedProgress:
         """How far the search with one seed is."""
         searches, running = self._regression.searches, self._regression.search
         turn = searches.index(search) - searches.index(running)
         if turn == 0:
             turn = 0 if state == "searching" else -1
         best = search.front.best
-        return {
-            "seed": search.seed,
-            "expressions": search.expressions,
-            "seconds": round(search.state.seconds, 2),
-            "nrmse": None if best is None else self._error(best.program),
-            "state": "searching" if turn == 0 else "ended" if turn < 0 else "waiting",
-        }
+        return SeedProgress(
+            search.seed,
+            search.expressions,
+            round(search.state.seconds, 2),
+            "searching" if turn == 0 else "ended" if turn < 0 else "waiting",
+            None if best is None else self._error(best.program),
+        )
 
     def _write(self, name: str, record: Any) -> bool:
         """Write a file; False on a full disk, with which the search goes on unwatched."""
@@ -165,7 +163,7 @@ class Live:
         error = None if best is None else self._error(best.program)
         if error is None or error >= _STEP * self._course[-1][1]:
             return
-        self._course.append([round(seconds, 2), error])
+        self._course.append((round(seconds, 2), error))
         if len(self._course) > _MOST_POINTS:
             del self._course[1:-1:2]
 

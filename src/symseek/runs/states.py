@@ -13,7 +13,7 @@ from typing import Any, get_type_hints
 
 import numpy as np
 
-from symseek.files.conforming import check_type
+from symseek.files.schema import check
 from symseek.front import Entry
 from symseek.loop import QUANTILES, Iteration
 from symseek.programs import Programs
@@ -26,9 +26,9 @@ _MOST_ITERATIONS = 1 << 32  # random numbers are drawn by iteration, in 32 bits
 
 
 def check_state(search: Search, state: Any, known: Any) -> None:
-    """Raise a `TypeError` or `ValueError` where the state is not one of this search."""
-    check_type(state, SearchState, "the state")
-    check_type(state.objective, _remembered(search), "what the objective remembers")
+    """Raise a `ValueError` where the state is not one of this search."""
+    check(state, SearchState, "the state")
+    check(state.objective, _remembered(search), "what the objective remembers")
     _check_policy(search, state)
     for name, value in (("iteration", state.iteration), ("expressions", state.expressions)):
         if not 0 <= value < _MOST_ITERATIONS**2 or state.iteration >= _MOST_ITERATIONS:
@@ -84,12 +84,12 @@ def _check_part(part: Any, tokens: int) -> None:
 
 
 def _check_known(search: Search, known: Any) -> None:
-    check_type(known, list[dict[bytes, Any]], "the scores")
+    check(known, list[dict[bytes, Any]], "the scores")
     if len(known) != len(search.grader.memories):
         raise ValueError("the scores are those of another grader")
     for memory in known:
         for value in memory.values():
             if type(value) is not float:
-                check_type(value, tuple[np.ndarray, float, int], "a score")
+                check(value, tuple[np.ndarray, float, int], "a score")
                 if value[0].dtype != np.float64 or value[0].ndim != 1 or not 0 <= value[2] < 256:
                     raise ValueError("a score is none")

@@ -9,9 +9,10 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from starlette.applications import Starlette
@@ -24,8 +25,8 @@ from symseek.cli.settings import CHANGEABLE, option_words
 from symseek.errors import OUT_OF_MEMORY, InputError, shown, unknown_name
 from symseek.files import limits
 from symseek.files.contents import Contents, read_contents
-from symseek.files.records import Record, parse_json
 from symseek.files.regular import read_regular
+from symseek.files.schema import Within, parse_json, read
 from symseek.regression.settings import cores
 from symseek.runs.folder import new_folder
 from symseek.studio.answers import Answer, Refused
@@ -222,7 +223,7 @@ class Studio:
         return Answer(considered.to_dict())
 
     def _consider(self, body: Any) -> Considered:
-        question = Question.read(body)
+        question: Question = read(body, Question, "the question")
         path = self.workspace.table(question.table)
         return consider(
             question, path, lambda: self.contents(path, question.delimiter), self.max_table_size
@@ -237,7 +238,7 @@ class Studio:
         considered = self._consider(body)
         if considered.problems:
             raise Refused(400, considered.problems[0]["sentence"])
-        asked = Question.read(body)
+        asked: Question = read(body, Question, "the question")
         folder = new_folder(self.workspace.table(asked.table), self.workspace.folder)
         words = [*considered.words, "--out", str(folder), "--quiet"]
         self.searches.start(folder.name, words, (asked.table, asked.target))
@@ -270,9 +271,8 @@ class Studio:
 
     def _resume(self, run: str, body: Any) -> None:
         path = self.workspace.run(run)
-        given = Record.of("the request", body, (), ("settings",)).fields["settings"] or {}
-        if not isinstance(given, dict):
-            raise InputError(f"the settings are {shown(given)}, which is no object")
+        resumed: _Resumed = read(body, _Resumed, "the request")
+        given = resumed.settings or {}
         for name in given:
             if name not in CHANGEABLE:
                 raise unknown_name("setting to go on with", name, CHANGEABLE)
@@ -305,9 +305,8 @@ class Studio:
 
     async def pick(self, request: Request) -> Response:
         """Pick another formula."""
-        body = Record.of("the request", await _json(request), ("row",))
-        row = body.whole("row", 0, _MOST_ROW)
-        await in_thread(self.formulas.pick, request.path_params["run"], row)
+        picked: _Picked = read(await _json(request), _Picked, "the request")
+        await in_thread(self.formulas.pick, request.path_params["run"], picked.row)
         return Answer({"ok": True})
 
     async def fit(self, request: Request) -> Response:
@@ -361,8 +360,21 @@ class Studio:
         return Answer({"ok": await in_thread(show_folder, path), "path": str(path)})
 
 
-_MOST_ROW = 100_000
 _MOST_REPORT = 1 << 26  # bytes
+
+
+@dataclass(frozen=True)
+class _Resumed:
+    """How to go on with a run."""
+
+    settings: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Picked:
+    """Which formula to use."""
+
+    row: Annotated[int, Within(0, 100_000)]
 
 
 def _rows(request: Request) -> list[int]:

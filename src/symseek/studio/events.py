@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -152,7 +153,7 @@ class Events:
 
     def _progress(self, run: str) -> dict[str, Any] | None:
         progress = self.runs.progress(run)
-        return None if progress is None else {"run": run, **progress}
+        return None if progress is None else {"run": run, **asdict(progress)}
 
     def _changed(self, run: str | None, kind: str, key: Any, content: Any) -> list[Message]:
         """The event, if its key is not that of the last one."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from symseek.cli.options import names as read_names
 from symseek.cli.options import shell_words
@@ -18,7 +18,7 @@ from symseek.engines.choice import NATIVE
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.contents import Contents
 from symseek.files.limits import MOST_TABLE
-from symseek.files.records import Record, plain_text
+from symseek.files.schema import Most, Name, check
 from symseek.files.tables import TrainingTable, column_error, training_table
 from symseek.regression.guesses import guessed
 from symseek.regression.regression import Regression
@@ -30,43 +30,24 @@ __all__ = ["Considered", "Question", "consider", "read_settings"]
 
 Problems = list[dict[str, Any]]
 
-_MOST_NAMES = 10_000
 _LISTS = ("operators", "guesses")  # settings that are lists
-_FIELDS = ("features", "weights", "drop_missing", "delimiter", "settings")
 
 
 @dataclass(frozen=True)
 class Question:
     """What the page asks, its types checked and nothing else."""
 
-    table: str
-    target: str | None
-    features: tuple[str, ...] | None
-    weights: str | None
-    drop_missing: bool
-    delimiter: str | None
-    settings: Mapping[str, Any]  # those that are not as they are by default
+    table: Annotated[str, Most(1000)]
+    target: Name | None
+    features: Annotated[tuple[Name, ...], Most(10_000)] | None = None
+    weights: Name | None = None
+    drop_missing: bool = False
+    delimiter: Name | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)  # other than by default
 
-    @classmethod
-    def read(cls, body: Any) -> Question:
-        """The question that JSON stands for."""
-        record = Record.of("the question", body, ("table", "target"), _FIELDS)
-        features = None
-        if record.fields["features"] is not None:
-            listed = record.items("features", _MOST_NAMES)
-            features = tuple(plain_text(each, "a feature", 10_000) for each in listed)
-        settings = record.fields["settings"]
-        if settings is not None and not isinstance(settings, dict):
-            raise InputError(f"the settings are {shown(settings)}, which is no object")
-        return cls(
-            record.text("table", 1000),
-            _text(record, "target"),
-            features,
-            _text(record, "weights"),
-            record.flag("drop_missing"),
-            _text(record, "delimiter"),
-            settings or {},
-        )
+    def __post_init__(self) -> None:
+        for name in ("target", "weights", "delimiter"):  # the page says "" for none
+            object.__setattr__(self, name, getattr(self, name) or None)
 
 
 @dataclass(frozen=True)
@@ -87,10 +68,6 @@ class Considered:
             "rows": self.rows,
             "notes": self.notes,
         }
-
-
-def _text(record: Record, name: str) -> str | None:
-    return record.text(name, 10_000) if record.fields[name] else None
 
 
 def consider(
@@ -183,7 +160,7 @@ def _plain(name: str, value: Any) -> Any:
     listed = tuple(value) if isinstance(value, list) else (value,)
     for each in listed:
         if isinstance(each, str):
-            plain_text(each, f"`{name}`", 1000)
+            check(each, Annotated[str, Most(1000)], f"`{name}`")
         elif isinstance(each, (list, dict)):
             raise InputError(f"`{name}` is {shown(value)}; give a plain value")
     if name == "operators" and any(each is None or isinstance(each, bool) for each in listed):

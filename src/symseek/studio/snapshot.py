@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,15 +11,20 @@ from typing import Any
 from symseek.algebra.typeset import readable, tidied
 from symseek.cli.settings import fit_command
 from symseek.errors import InputError
-from symseek.files.records import parse_json
 from symseek.files.regular import read_regular
+from symseek.files.schema import parse_json
 from symseek.model import Formula, Model
 from symseek.notation.mathml import mathml
 from symseek.programs import Program
 from symseek.runs.folder import MOST_FRONT, FitRequest, RunFolder
-from symseek.runs.live import DISCOVERIES, PROGRESS_FILE
 from symseek.runs.lock import LOCK
-from symseek.runs.progress import read_discoveries, read_progress
+from symseek.runs.progress import (
+    DISCOVERIES,
+    PROGRESS_FILE,
+    Progress,
+    read_discoveries,
+    read_progress,
+)
 from symseek.runs.recorder import PROGRESS as UNFINISHED
 from symseek.studio.answers import Refused
 from symseek.studio.caches import FileCache, Stamp, stamp
@@ -83,7 +88,7 @@ class Runs:
             raise InputError(f"the run {run!r} has no formulas yet; look again in a few seconds")
         return self._front(path)
 
-    def progress(self, run: str) -> dict[str, Any] | None:
+    def progress(self, run: str) -> Progress | None:
         """How far the search is, if it says so."""
         return self._progress(self.workspace.file(run, PROGRESS_FILE))
 
@@ -132,7 +137,7 @@ class Runs:
             return None
         files = [stamp(self.workspace.folder / run / name) for name in _WATCHED]
         times = [each[0] / 1e9 for each in files if each is not None]
-        seconds = progress["seconds"] if progress else best.get("seconds")
+        seconds = progress.seconds if progress else best.get("seconds")
         return {
             "run": run,
             "table": table,
@@ -153,6 +158,7 @@ class Runs:
         except InputError as error:
             if stamp(self.workspace.folder / run / "front.json") is not None:
                 wrong = wrong or self.told(error)
+        progress = self.progress(run)
         table, target = self._asked(run)
         request = None if self._settings_error(run) else self.request(run)
         model = None if front is None else front.model
@@ -173,7 +179,7 @@ class Runs:
             "picked": None if model is None else model.picked,
             "rule": None if model is None else model.rule,
             "spread": None if model is None else model.spread,
-            "progress": self.progress(run),
+            "progress": None if progress is None else asdict(progress),
             "discoveries": self._discoveries(self.workspace.file(run, DISCOVERIES)),
             "error": (None if state.error is None else self.told(state.error)) or wrong,
             "report": stamp(self.workspace.folder / run / "report.html") is not None,
@@ -246,7 +252,7 @@ def _read_front(path: Path) -> Front:
 
 
 def _read_discoveries(path: Path) -> list[dict[str, Any]]:
-    return [{**each, "mathml": _typeset(each["text"])} for each in read_discoveries(path)]
+    return [{**asdict(each), "mathml": _typeset(each.text)} for each in read_discoveries(path)]
 
 
 def _formula(model: Model, row: int) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from symseek.runs.progress import Progress
 from symseek.studio.searches import INTERRUPTED, Process, Searches
 
 __all__ = ["Standing", "standing"]
@@ -32,7 +32,7 @@ def standing(
     run: str,
     searches: Searches,
     readable: bool,
-    progress: dict[str, Any] | None,
+    progress: Progress | None,
     unfinished: bool | None,
     begun: float | None,
 ) -> Standing:
@@ -55,7 +55,7 @@ def standing(
 
 def _going(
     asked: str | None,
-    progress: dict[str, Any] | None,
+    progress: Progress | None,
     unfinished: bool | None,
     since: float | None,
     elsewhere: bool,
@@ -63,8 +63,8 @@ def _going(
     if asked is not None:
         status = "pausing" if asked == "pause" else "stopping"
     elif progress is not None:
-        old = since is not None and progress["at"] < since
-        state = progress["state"]
+        old = since is not None and progress.at < since
+        state = progress.state
         status = "starting" if old else "telling" if state == "ended" else state
     else:
         status = "starting" if unfinished is None else "searching"
@@ -74,21 +74,21 @@ def _going(
 def _ended(
     process: Process | None,
     asked: str | None,
-    progress: dict[str, Any] | None,
+    progress: Progress | None,
     unfinished: bool | None,
 ) -> Standing:
     """What has become of a run that nobody searches."""
     sentence = None if process is None else process.sentence
     ended = None if process is None else process.ended
-    if progress is not None and ended is not None and progress["at"] > ended + 1:
+    if progress is not None and ended is not None and progress.at > ended + 1:
         sentence = asked = process = None  # another program has gone on with it since
     kept = "stopped" if asked == "stop" else "paused"
     code = None if process is None else process.code
-    if progress is not None and progress["state"] == "ended":
-        if progress["ended"] == "INTERRUPTED":
-            return Standing(kept, progress["why"], sentence, can_resume=True)
-        final = progress["ended"] in _FINAL
-        return Standing("finished", progress["why"], sentence, can_resume=not final)
+    if progress is not None and progress.state == "ended":
+        if progress.ended == "INTERRUPTED":
+            return Standing(kept, progress.why, sentence, can_resume=True)
+        final = progress.ended in _FINAL
+        return Standing("finished", progress.why, sentence, can_resume=not final)
     if code == INTERRUPTED:
         return Standing(kept, "interrupted; the best so far is kept", can_resume=True)
     if progress is None and unfinished is False:

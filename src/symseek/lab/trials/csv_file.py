@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from symseek.errors import InputError
-from symseek.files.conforming import check_type
 from symseek.files.lines import opened
-from symseek.files.records import parse_json
+from symseek.files.schema import check, parse_json
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec, canonical
 
@@ -99,7 +98,7 @@ def _record(line: Mapping[str, Any]) -> Record:
         hardware=hardware,
         symseek=line.get("symseek") or "",
     )
-    check_type(record, Record, "it")
+    check(record, Record, "it")
     return record
 
 

@@ -104,7 +104,7 @@ def own(**fields: Any) -> dict[str, Any]:
         ({"formulas": {}}, "'formulas' of the model is {}; it must be a list"),
         ({"more": 1}, "unknown field of the model 'more'"),
         ({"layout": {"columns": [0, 1], "first_row": 2}}, "2 columns for 1 features"),
-        ({"layout": {"columns": [-1], "first_row": 2}}, "give columns from 0 and a row from 1"),
+        ({"layout": {"columns": [-1], "first_row": 2}}, "is -1; it must be a whole number from 0"),
         ({"spread": -1.0}, "its spread is -1.0"),
     ],
     ids=lambda value: str(value)[:50],

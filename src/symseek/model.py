@@ -389,6 +389,14 @@ class _WrittenFormula:
 
 
 @dataclass(frozen=True)
+class _WrittenLayout:
+    """A layout in JSON."""
+
+    columns: tuple[_Count, ...]
+    first_row: _Count
+
+
+@dataclass(frozen=True)
 class _WrittenModel:
     """A model in JSON; older files lack the last fields."""
 
@@ -399,7 +407,7 @@ class _WrittenModel:
     picked: int
     rule: Word
     formulas: Annotated[tuple[_WrittenFormula, ...], Most(10_000)]
-    layout: Layout | None = None
+    layout: _WrittenLayout | None = None
     spread: Number | None = None
     picked_because: Text = ""
 
@@ -410,12 +418,13 @@ class _WrittenModel:
         formulas = tuple(each.formula(library, row) for row, each in enumerate(self.formulas))
         if not 0 <= self.picked < len(formulas):
             raise InputError(f"row {self.picked} is picked of {len(formulas)} formulas")
-        if self.layout is not None and len(self.layout.columns) != len(self.features):
-            columns, features = len(self.layout.columns), len(self.features)
+        layout = self.layout and Layout(self.layout.columns, self.layout.first_row)
+        if layout is not None and len(layout.columns) != len(self.features):
+            columns, features = len(layout.columns), len(self.features)
             raise InputError(f"its layout has {columns} columns for {features} features")
         if self.spread is not None and not 0 < self.spread < math.inf:
             raise InputError(f"its spread is {self.spread}")
-        about = self.picked, self.rule, self.layout, self.spread, self.picked_because
+        about = self.picked, self.rule, layout, self.spread, self.picked_because
         return Model(self.target, library.variables, formulas, *about)
 
 

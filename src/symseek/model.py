@@ -418,7 +418,9 @@ class _WrittenModel:
         formulas = tuple(each.formula(library, row) for row, each in enumerate(self.formulas))
         if not 0 <= self.picked < len(formulas):
             raise InputError(f"row {self.picked} is picked of {len(formulas)} formulas")
-        layout = self.layout and Layout(self.layout.columns, self.layout.first_row)
+        layout = None
+        if self.layout is not None:
+            layout = Layout(self.layout.columns, self.layout.first_row)
         if layout is not None and len(layout.columns) != len(self.features):
             columns, features = len(layout.columns), len(self.features)
             raise InputError(f"its layout has {columns} columns for {features} features")

@@ -306,7 +306,7 @@ class Model:
                 f" {FORMAT}; fit it again"
             )
         try:
-            written: _WrittenModel = read(dict(record), _WrittenModel, "the model")
+            written: _StoredModel = read(dict(record), _StoredModel, "the model")
             return written.model()
         except InputError as error:
             raise InputError(f"this model is damaged ({error}); fit it again") from None
@@ -319,7 +319,7 @@ _Count = Annotated[int, Within(0, 2**31)]
 
 
 @dataclass(frozen=True)
-class _WrittenOperator:
+class _StoredOperator:
     """An operator in JSON: one of the table with its complexity, or the caller's own."""
 
     name: Annotated[str, Most(1000)]
@@ -338,7 +338,7 @@ class _WrittenOperator:
 
 
 @dataclass(frozen=True)
-class _WrittenFormula:
+class _StoredFormula:
     """A formula in JSON; older files lack the last fields."""
 
     complexity: _Count
@@ -389,7 +389,7 @@ class _WrittenFormula:
 
 
 @dataclass(frozen=True)
-class _WrittenLayout:
+class _StoredLayout:
     """A layout in JSON."""
 
     columns: tuple[_Count, ...]
@@ -397,17 +397,17 @@ class _WrittenLayout:
 
 
 @dataclass(frozen=True)
-class _WrittenModel:
+class _StoredModel:
     """A model in JSON; older files lack the last fields."""
 
     format: int
     target: Name
     features: Annotated[tuple[Name, ...], Most(100_000)]
-    operators: Annotated[tuple[_WrittenOperator, ...], Most(1000)]
+    operators: Annotated[tuple[_StoredOperator, ...], Most(1000)]
     picked: int
     rule: Word
-    formulas: Annotated[tuple[_WrittenFormula, ...], Most(10_000)]
-    layout: _WrittenLayout | None = None
+    formulas: Annotated[tuple[_StoredFormula, ...], Most(10_000)]
+    layout: _StoredLayout | None = None
     spread: Number | None = None
     picked_because: Text = ""
 

@@ -15,7 +15,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 BUILD_TOOLS := 'scikit-build-core>=0.10' 'nanobind>=2.4' cmake ninja
 
 # What an install depends on: the native code and the list, not the contents, of the Python files.
-NATIVE_CODE := $(wildcard native/*.* native/*/*)
+NATIVE_CODE := $(wildcard native/*.* native/*/* src/symseek/engines/shared/*)
 NATIVE := pyproject.toml CMakeLists.txt $(NATIVE_CODE)
 MODULES := $(shell find src -name '*.py*' -not -name '*.pyc' | sort | cksum | cut -d' ' -f1)
 installed = .venv/installed-$(1)-$(MODULES)

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rng.hpp"
+#include "shared/random.hpp"
 
 namespace symseek {
 
@@ -32,11 +32,10 @@ class Breeder::RandomNumbers {
   RandomNumbers(const Draw& draw, uint32_t child) : draw_(draw), child_(child) {}
   uint32_t bits() {
     if (used_ == 4) {
-      block_ = philox(draw_.seed, {next_++, child_, draw_.iteration,
-                                   static_cast<uint32_t>(Stream::evolution) + (draw_.generation << 8)});
+      block_ = philox(draw_.seed, next_++, child_, draw_.iteration, EVOLUTION + (draw_.generation << 8));
       used_ = 0;
     }
-    return block_[used_++];
+    return block_.word[used_++];
   }
   int below(int n) { return static_cast<int>((uint64_t(bits()) * uint64_t(n)) >> 32); }
   bool chance(float p) { return uniform(bits()) < p; }
@@ -44,7 +43,7 @@ class Breeder::RandomNumbers {
  private:
   Draw draw_;
   uint32_t child_, next_ = 0;
-  Block block_{};
+  Block4 block_{};
   int used_ = 4;
 };
 

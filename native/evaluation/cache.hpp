@@ -1,48 +1,14 @@
 // Remembers the errors of programs seen before, and the constants fitted to them, in a table of fixed size: four
-// entries to a set, the oldest gives way. Programs are known by a 128-bit hash; two different ones collide with a
-// chance of about 1e-26 in a run of two million.
+// entries to a set, the oldest gives way. Programs are known by their keys.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
-#include "policy/rules.hpp"
+#include "shared/keys.hpp"
 
 namespace symseek {
-
-struct Key {
-  uint64_t low, high;
-  bool operator==(const Key&) const = default;
-};
-
-inline uint64_t mixed(uint64_t h, uint64_t word, uint64_t odd) {
-  h = (h ^ word) * odd;
-  return h ^ (h >> 29);
-}
-
-// `purpose` keeps apart what is known of a program as it stands from what is known of it once it is fitted.
-inline Key program_key(const TokenId* tokens, int length, const double* constants, int constant_count,
-                       uint64_t purpose) {
-  Key key{0x243f6a8885a308d3u ^ uint64_t(length) ^ purpose, 0x13198a2e03707344u + uint64_t(length)};
-  const auto add = [&key](uint64_t word) {
-    key.low = mixed(key.low, word, 0x9e3779b97f4a7c15u);
-    key.high = mixed(key.high, word + 0xa4093822299f31d0u, 0xc2b2ae3d27d4eb4fu);
-  };
-  for (int i = 0; i < length; i += 4) {
-    uint64_t word = 0;
-    std::memcpy(&word, tokens + i, sizeof(TokenId) * (length - i < 4 ? length - i : 4));
-    add(word);
-  }
-  for (int i = 0; i < constant_count; ++i) {
-    uint64_t word;
-    std::memcpy(&word, constants + i, sizeof word);
-    add(word);
-  }
-  key.low = mixed(key.low, key.high, 0xff51afd7ed558ccdu);
-  return key;
-}
 
 struct Errors {
   double squared = 0.0;

@@ -9,9 +9,6 @@ namespace {
 
 constexpr int64_t STRIPES_BETWEEN_CHECKS = 16;  // some tens of milliseconds of a usual batch
 
-constexpr int64_t SAMPLE = 1024;  // rows on which starts are sought where there are several times as many
-constexpr double EXACT = 1e-30;   // every residual of a perfect fit is off by a few roundings of its target
-
 std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padded_rows, double fill) {
   std::vector<double> out(padded_rows, fill);
   std::copy(values, values + rows, out.begin());
@@ -42,7 +39,7 @@ Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64
   if (target) {
     target_ = padded_copy(target, rows, padded_rows_, 0.0);
     weight_ = padded_copy(weight, rows, padded_rows_, 0.0);
-    for (int64_t i = 0; i < rows; ++i) exact_ += EXACT * weight[i] * target[i] * target[i];
+    for (int64_t i = 0; i < rows; ++i) exact_ += EXACT_SHARE * weight[i] * target[i] * target[i];
     draw_sample();
   }
   for (Scratch& scratch : scratch_) {
@@ -212,17 +209,17 @@ void Evaluator::require_target() const {
   if (target_.empty()) throw std::invalid_argument("constants cannot be fitted without a target; give y");
 }
 
-Fitter::Table Evaluator::table(Scratch& scratch) const {
+ProgramFitter::Table Evaluator::table(Scratch& scratch) const {
   for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data();
   return {scratch.columns.data(), target_.data(), weight_.data(), padded_rows_, exact_, 1.0};
 }
 
 // Rows at even distances; none when there are too few for that to pay.
 void Evaluator::draw_sample() {
-  if (rows_ < 4 * SAMPLE) return;
+  if (rows_ < 4 * FIT_SAMPLE) return;
   const auto some = [this](const std::vector<double>& all) {
-    std::vector<double> out(SAMPLE);
-    for (int64_t i = 0; i < SAMPLE; ++i) out[i] = all[i * rows_ / SAMPLE];
+    std::vector<double> out(FIT_SAMPLE);
+    for (int64_t i = 0; i < FIT_SAMPLE; ++i) out[i] = all[i * rows_ / FIT_SAMPLE];
     return out;
   };
   for (const auto& column : columns_) sample_columns_.push_back(some(column));
@@ -231,12 +228,12 @@ void Evaluator::draw_sample() {
   sample_weight_ = some(weight_);
   double all = 0.0, here = 0.0, exact = 0.0;
   for (double weight : weight_) all += weight;
-  for (int64_t i = 0; i < SAMPLE; ++i) {
+  for (int64_t i = 0; i < FIT_SAMPLE; ++i) {
     here += sample_weight_[i];
-    exact += EXACT * sample_weight_[i] * sample_target_[i] * sample_target_[i];
+    exact += EXACT_SHARE * sample_weight_[i] * sample_target_[i] * sample_target_[i];
   }
   if (here > 0.0)
-    sample_ = {sample_pointers_.data(), sample_target_.data(), sample_weight_.data(), SAMPLE, exact, here / all};
+    sample_ = {sample_pointers_.data(), sample_target_.data(), sample_weight_.data(), FIT_SAMPLE, exact, here / all};
 }
 
 // A program is fitted by one thread, on all rows.

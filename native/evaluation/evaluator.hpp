@@ -10,6 +10,7 @@
 
 #include "evaluation/cache.hpp"
 #include "fitting/fitting.hpp"
+#include "policy/rules.hpp"
 #include "pool.hpp"
 #include "simd/kernels.hpp"
 
@@ -80,11 +81,11 @@ class Evaluator {
     std::vector<double> stack;        // [MAX_STACK, ROW_BLOCK]
     std::vector<double> predictions;  // [STRIPE]
     std::vector<const double*> columns;
-    Fitter fitter;
+    ProgramFitter fitter;
   };
   void lower(const Batch& batch, int program, Scratch& scratch) const;
   int constants_in(const Batch& batch, int program) const;
-  Fitter::Table table(Scratch& scratch) const;
+  ProgramFitter::Table table(Scratch& scratch) const;
   void draw_sample();
   void require_target() const;
   int recognise(const Batch& batch, uint64_t purpose, double* fitted);
@@ -104,7 +105,7 @@ class Evaluator {
   std::vector<std::vector<double>> sample_columns_;  // some of the rows
   std::vector<const double*> sample_pointers_;
   std::vector<double> sample_target_, sample_weight_;
-  Fitter::Table sample_;
+  ProgramFitter::Table sample_;
   bool underflow_invalid_;
   std::shared_ptr<Pool> pool_;
   Cache cache_;

@@ -37,8 +37,7 @@ void Policy::sample_level(const Drawing& d, SampleScratch& s) {
   if (depth >= width) throw TooLong();
   if (depth % 4 == 0)
     for (int sample : s.samples)
-      s.random[sample] =
-          random_block(d.seed, Stream::sampling, d.iteration, uint32_t(s.ids[sample]), uint32_t(depth / 4));
+      s.random[sample] = random_block(d.seed, SAMPLING, d.iteration, uint32_t(s.ids[sample]), uint32_t(depth / 4));
   const float* said = d.ask ? s.consult(rules_, d.ask) : nullptr;
   s.may_skip = !d.ask;
   s.bias.start(rules_, weights_.output_bias(), weights_.tokens_p, depth);
@@ -49,7 +48,7 @@ void Policy::sample_level(const Drawing& d, SampleScratch& s) {
     for (int i = 0; i < n; ++i) {
       const Node& node = s.nodes[start + i];
       Word* allowed = &s.allowed[size_t(i) * words];
-      s.random_now[i] = uniform(s.random[s.samples[node.first]][depth % 4]);
+      s.random_now[i] = uniform(s.random[s.samples[node.first]].word[depth % 4]);
       allowed_next(rules_, s.frames, node.prefix, depth, allowed);
       s.bias.write(rules_, node.prefix, said ? said + size_t(start + i) * rules_.tokens : nullptr, s.logits_row(i),
                    allowed);
@@ -67,7 +66,7 @@ void Policy::sample_level(const Drawing& d, SampleScratch& s) {
       for (int j = node.first; j < node.first + node.count; ++j) {
         const int sample = s.samples[j];
         s.drawn[j] = j == node.first ? s.checked(i, std::min(s.choice[i], rules_.tokens - 1))
-                                     : s.draw(i, rules_.tokens, uniform(s.random[sample][depth % 4]));
+                                     : s.draw(i, rules_.tokens, uniform(s.random[sample].word[depth % 4]));
         s.rows[size_t(sample) * width + depth] = s.drawn[j];
         s.entropies[sample] += s.entropy[i];
       }

@@ -8,7 +8,7 @@
 
 #include "policy/policy.hpp"
 #include "policy/prefixes.hpp"
-#include "rng.hpp"
+#include "shared/random.hpp"
 
 namespace symseek {
 
@@ -26,7 +26,7 @@ struct Policy::SampleScratch {
   std::vector<int> ids;          // [count] its place in the batch
   std::vector<TokenId> rows;     // [count, max_length]
   std::vector<float> entropies;  // [count]
-  std::vector<Block> random;     // [count] four numbers, for four steps
+  std::vector<Block4> random;    // [count] four numbers, for four steps
   std::vector<TokenId> drawn;    // [samples], in the order of `samples`
   std::vector<int> sorted, tally;
   Frames frames;

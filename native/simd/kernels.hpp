@@ -10,6 +10,7 @@
 
 #include "evaluation/opcodes.hpp"
 #include "fitting/tape.hpp"
+#include "shared/pairs.hpp"
 
 namespace symseek {
 
@@ -66,21 +67,6 @@ struct Derivation {
   double* block(int64_t first) const { return whole ? values + first / TAPE_BLOCK * count * stride : values; }
   double* adjoint(int node) const { return adjoints + int64_t(node) * stride; }
 };
-
-// The ways to combine a program a with a candidate b, in order: the operator, whether b comes first, and how far the
-// result is from the target y. Python reads operators and order from the module.
-// clang-format off: it takes the products for pointers
-#define SYMSEEK_PAIR_KINDS(X)    \
-  X(add, false, b + (a - y))     \
-  X(sub, false, (a - y) - b)     \
-  X(sub, true, b - (a + y))      \
-  X(mul, false, a * b - y)       \
-  X(div, false, a * inverse - y) \
-  X(div, true, b * (1.0 / a) - y)
-// clang-format on
-#define X(OPERATOR, SWAPPED, RESIDUAL) +1
-constexpr int PAIR_KINDS = SYMSEEK_PAIR_KINDS(X);
-#undef X
 
 // One program a and many candidates b: for each way to combine them the candidate that comes nearest to the target.
 struct Pairing {

@@ -88,7 +88,7 @@ def slots_for(programs: int) -> int:
 
 def breeding_source(rules: DeviceRules, constant: int) -> str:
     """The source of the kernels; `constant` is the placeholder's token, or -1."""
-    files = ("random.cuh", "rules.cuh", "breeding.cuh", "memory.cuh")
+    files = ("shared/random.hpp", "shared/keys.hpp", "rules.cuh", "breeding.cuh", "memory.cuh")
     return with_sizes({**rules.sizes, "CONSTANT_TOKEN": constant}, *files)
 
 

@@ -63,8 +63,11 @@ def fit_source(steps: Steps, length: int, least: int, most: int, few_rows: bool 
         "TAPE_BYTES": _tape_bytes(_nodes(steps, length)),
         "DESCENT_BYTES": _descent_bytes(_nodes(steps, length), most),
     }
-    names = ("random", "programs", "tape", "slopes", "fitting", "bfgs", "starts", "fit")
-    return with_sizes(sizes, *(f"{name}.cuh" for name in names), more=operation_text(steps))
+    files = (
+        *("programs.cuh", "tape.cuh", "shared/linesearch.hpp", "slopes.cuh", "shared/random.hpp"),
+        *("shared/keys.hpp", "shared/fits.hpp", "looks.cuh", "shared/fitting.hpp", "fit.cuh"),
+    )
+    return with_sizes(sizes, *files, more=operation_text(steps))
 
 
 def _size_for(count: int) -> tuple[int, int]:

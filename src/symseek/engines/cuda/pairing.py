@@ -18,7 +18,7 @@ _FOUND = 16  # bytes: an error and a candidate
 
 def pair_source() -> str:
     """The source of the kernel."""
-    return with_sizes({}, "pairing.cuh")
+    return with_sizes({}, "shared/pairs.hpp", "pairing.cuh")
 
 
 def pair(

@@ -1,4 +1,4 @@
-"""The text of the kernels: the files of `kernels/`, and what follows from a library of tokens.
+"""The text of the kernels: files of `kernels/` and `shared/`, and what follows from a library.
 
 Sizes are constants of the source, so that the compiler can unroll loops over them. Equal texts are
 compiled once.
@@ -18,12 +18,16 @@ __all__ = ["compiled", "kernel_text", "power_of_two", "usual_length", "with_size
 
 @cache
 def kernel_text(name: str) -> str:
-    """A file of `kernels/`.
+    """A file of `kernels/`, or one of `engines/shared/`, which the native core reads too.
 
-    >>> kernel_text("random.cuh").splitlines()[0][:31]
+    >>> kernel_text("shared/random.hpp").splitlines()[0][:31]
     '// Counter-based random numbers'
     """
-    return (files(__package__) / "kernels" / name).read_text(encoding="utf-8")
+    if not name.startswith("shared/"):
+        return (files(__package__) / "kernels" / name).read_text(encoding="utf-8")
+    lines = (files("symseek.engines") / name).read_text(encoding="utf-8").splitlines()
+    # Sources are one text: what a file needs is put before it.
+    return "\n".join(line for line in lines if not line.startswith(("#include", "#pragma once")))
 
 
 def with_sizes(sizes: Mapping[str, int | float], *names: str, more: str = "") -> str:

@@ -99,7 +99,9 @@ def evolution_source(
         "WHOLES": WHOLES,
         "PARTS": PARTS,
     }
-    return with_sizes(sizes, "rules.cuh", "memory.cuh", "evolution.cuh", "mates.cuh")
+    shared = ("shared/keys.hpp", "shared/pairs.hpp")
+    files = ("rules.cuh", "memory.cuh", "evolution.cuh", "pairing.cuh", "mates.cuh")
+    return with_sizes(sizes, *shared, *files)
 
 
 class EvolutionKernels:

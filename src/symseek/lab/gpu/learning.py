@@ -91,7 +91,7 @@ class LearningKernels:
             "Q": rule.queue,
             "OBJECTIVE": rule.number,
         }
-        source = with_sizes(numbers, "random.cuh", "learning.cuh")
+        source = with_sizes(numbers, "shared/random.hpp", "learning.cuh")
         self._kernels: dict[str, Kernel] = dict(device.compile(source, _KERNELS))
         self._wide = device.warp > 1
 

@@ -53,21 +53,21 @@ KERNEL __launch_bounds__(MOST_THREADS) fit(BATCH_PARAMETERS, TABLE_PARAMETERS, F
     const Program program(batch, p);
     const int count = program.constant_count;
     if (count < LEAST_K || count > MAX_K) {
-      if (LEAST_K == 1 && threadIdx.x == 0 && (count == 0 || count > most)) status[p] = count == 0 ? CONVERGED : LIMIT;
+      if (LEAST_K == 1 && threadIdx.x == 0 && (count == 0 || count > most))
+        status[p] = uint8(count == 0 ? FitStatus::converged : FitStatus::limit);
       continue;
     }
     const int data = batch.data(p);
-    if (task == REST && status[p] != LEFT) continue;
+    if (task == REST && status[p] != uint8(FitStatus::left)) continue;
     group_sync();  // others may still read the tape before, and the status
     if (task == START && !(share[data] > 0.0)) {  // the sample tells nothing
-      if (threadIdx.x == 0) status[p] = LEFT;
+      if (threadIdx.x == 0) status[p] = uint8(FitStatus::left);
       continue;
     }
     if (threadIdx.x == 0) read_tape(tape, program);
     group_sync();
-    uint64 low, high;
-    program_key(program.tokens, program.length, low, high);
-    Fitter fitter(tape, FitOptions{method, restarts, max_steps, rescue, scale[data], power}, low, high);
+    const FitOptions options{FitMethod(method), restarts, max_steps, rescue != 0, scale[data], power};
+    Fitter fitter(tape, options, program_key(program.tokens, program.length, nullptr, 0, 0));
     if (descent)
       fitter.prepare(samples.of(data), sample_exact[data], share[data]);
     else
@@ -75,7 +75,7 @@ KERNEL __launch_bounds__(MOST_THREADS) fit(BATCH_PARAMETERS, TABLE_PARAMETERS, F
     double* own = constants + p * constant_width;
     double x[MAX_K];
     fitter.copy(own, x);
-    const uint8 ended = fitter.search(x);
+    const FitStatus ended = fitter.search(x);
     group_sync();  // all have read the constants
     if (descent) copy_tape(tape, descent->tape);
     if (threadIdx.x > 0) continue;
@@ -85,36 +85,36 @@ KERNEL __launch_bounds__(MOST_THREADS) fit(BATCH_PARAMETERS, TABLE_PARAMETERS, F
       descent->arrived = 0;
       descent->phase = BEGINNING;
     } else {
-      status[p] = ended;
-      if (ended != INVALID) fitter.copy(x, own);
+      status[p] = uint8(ended);
+      if (ended != FitStatus::invalid) fitter.copy(x, own);
     }
   }
 }
 
 // Takes a descent on from where its trial was looked at; by one thread. `valid` says whether, with the loss `found`.
-DEVICE uint8 stepped(Fitter& fitter, Descent& descent, bool valid, double found) {
+DEVICE FitStatus stepped(Fitter& fitter, Descent& descent, bool valid, double found) {
   fitter.copy(descent.trial, fitter.trial);
   if (descent.phase == BEGINNING) {
-    if (!valid && !fitter.options.rescue) return INVALID;
+    if (!valid && !fitter.options.rescue) return FitStatus::invalid;
     fitter.copy(descent.trial, descent.x);
     descent.loss = valid ? found : infinity();
     fitter.take();
     fitter.copy(descent.guess, fitter.trial);
     descent.phase = GUESSING;
-    return GOES_ON;
+    return FitStatus::goes_on;
   }
   if (descent.phase == DESCENDING) {
-    const uint8 ended = fitter.judge(descent.now, valid, valid ? found : 0.0, descent.x, descent.loss);
-    return ended == GOES_ON ? fitter.propose(descent.now, descent.x, descent.loss) : ended;
+    const FitStatus ended = fitter.judge(descent.now, valid, valid ? found : 0.0, descent.x, descent.loss);
+    return ended == FitStatus::goes_on ? fitter.propose(descent.now, descent.x, descent.loss) : ended;
   }
-  if (valid && found < descent.loss) {
+  const bool better = valid && found < descent.loss;
+  if (better) {
     fitter.copy(descent.guess, descent.x);
     descent.loss = found;
-    fitter.take();
   }
-  if (!isfinite(descent.loss)) return LEFT;  // invalid at both places: the rows left out of the sample decide
+  if (!isfinite(descent.loss)) return FitStatus::left;  // the rows left out of the sample decide
   descent.phase = DESCENDING;
-  descent.now = fitter.begin(infinity(), descent.loss);
+  descent.now = fitter.begin(infinity(), descent.loss, better);
   return fitter.propose(descent.now, descent.x, descent.loss);
 }
 
@@ -128,16 +128,16 @@ DEVICE void take_step(Fitter& fitter, Descent& descent, const double* sums, doub
     fitter.next_normal[i] = sums[1 + MAX_K + i];
     fitter.normal[i] = descent.normal[i];
   }
-  const uint8 ended = stepped(fitter, descent, isfinite(sums[0]), sums[0]);
-  if (ended == GOES_ON) {
+  const FitStatus ended = stepped(fitter, descent, isfinite(sums[0]), sums[0]);
+  if (ended == FitStatus::goes_on) {
     fitter.copy(fitter.trial, descent.trial);
     SUM_UP_TO(i, MAX_K) descent.gradient[i] = fitter.gradient[i];
     for (int i = 0; i < PAIRS; ++i) descent.normal[i] = fitter.normal[i];
     return;
   }
   descent.phase = DONE;
-  *status = ended;
-  if (ended == CONVERGED || ended == LIMIT) fitter.copy(descent.x, own);
+  *status = uint8(ended);
+  if (ended == FitStatus::converged || ended == FitStatus::limit) fitter.copy(descent.x, own);
 }
 
 // One look at all rows, and the step after it, for every descent that goes on. parts is [P, chunks, SUMS].
@@ -154,7 +154,8 @@ KERNEL __launch_bounds__(MOST_THREADS)
     copy_tape(descent.tape, tape);
     group_sync();
     const int data = batch.data(p);
-    Fitter fitter(tape, FitOptions{method, restarts, max_steps, rescue, scale[data], power}, 0, 0);
+    const FitOptions options{FitMethod(method), restarts, max_steps, rescue != 0, scale[data], power};
+    Fitter fitter(tape, options, Key{0, 0});
     fitter.prepare(tables.of(data), exact[data], 1.0);
     fitter.first_row = item % chunks * chunk_rows;
     fitter.end_row = fitter.first_row + chunk_rows < rows ? fitter.first_row + chunk_rows : rows;

@@ -4,7 +4,6 @@
 // Mates [R, WHOLES + PARTS] are rows of the archive: first the best programs, then the shortest. `wholes` and `parts` [R] say
 // how many there are.
 
-constexpr int WAYS = 6;
 constexpr int INDEX_BITS = 22;  // of a row of the archive, below the length of its program
 
 // Counts over a block, by an array of one number for each thread.
@@ -138,53 +137,27 @@ KERNEL gather_mates(const uint8* evolving, int runs, const int* mates, const int
   }
 }
 
-struct Found {
-  double error;  // sum of w r^2, infinity if there is none
-  int index;     // the candidate, -1 if there is none
-};
-
 // Which of the parts does each of the wholes lack? values [R, WHOLES + PARTS, rows]; target and weight [D, rows]; error and
-// partner [R, WHOLES, WAYS]. A block serves one of the wholes, its threads the parts.
+// partner [R, WHOLES, PAIR_KINDS]. A block serves one of the wholes, its threads the parts.
 KERNEL pair_mates(const uint8* evolving, const int* wholes, const int* parts, const int* lengths, const double* values,
                   const int* dataset, const double* target, const double* weight, int rows, double* error,
                   int* partner) {
   const int run = blockIdx.x / WHOLES, whole = blockIdx.x % WHOLES;
   if (!evolving[run] || whole >= wholes[run]) return;
-  Found* found = (Found*)shared_memory;  // [threads, WAYS]
   const long long first = (long long)run * (WHOLES + PARTS);
-  const double *y = target + (long long)dataset[run] * rows, *w = weight + (long long)dataset[run] * rows;
-  const double* a = values + (first + whole) * rows;
-  Found best[WAYS];
-  for (int k = 0; k < WAYS; ++k) best[k] = Found{infinity(), -1};
-  for (int q = threadIdx.x; q < parts[run]; q += blockDim.x) {
-    if (lengths[first + whole] + lengths[first + WHOLES + q] + 1 > T) continue;
-    const double* b = values + (first + WHOLES + q) * rows;
-    double sum[WAYS] = {};
-    for (int n = 0; n < rows; ++n) {
-      const double inverse = 1.0 / b[n];
-      // In the order of `symseek.engines.interface.PAIRS`: how far a joined with b is from the target.
-      const double off[WAYS] = {b[n] + (a[n] - y[n]), (a[n] - y[n]) - b[n],  b[n] - (a[n] + y[n]),
-                                a[n] * b[n] - y[n],   a[n] * inverse - y[n], b[n] * (1.0 / a[n]) - y[n]};
-      for (int k = 0; k < WAYS; ++k) sum[k] += w[n] * (off[k] * off[k]);
-    }
-    for (int k = 0; k < WAYS; ++k)
-      if (sum[k] < best[k].error) best[k] = Found{sum[k], q};  // never where the sum is not a number
-  }
-  for (int k = 0; k < WAYS; ++k) found[threadIdx.x * WAYS + k] = best[k];
-  __syncthreads();
-  for (int k = threadIdx.x; k < WAYS; k += blockDim.x) {
-    Found one = found[k];
-    for (int thread = 1; thread < blockDim.x; ++thread) {
-      const Found other = found[thread * WAYS + k];
-      if (other.error < one.error || (other.error == one.error && other.index < one.index)) one = other;
-    }
-    const long long to = ((long long)run * WHOLES + whole) * WAYS + k;
-    error[to] = one.error;
-    partner[to] = one.index;
-  }
+  const long long data = (long long)dataset[run] * rows, to = ((long long)run * WHOLES + whole) * PAIR_KINDS;
+  const double* own = values + (first + WHOLES) * rows;  // of the parts
+  find_partners(
+      values + (first + whole) * rows, target + data, weight + data, rows, parts[run],
+      [&](long long q) { return lengths[first + whole] + lengths[first + WHOLES + q] + 1 <= T; },
+      [&](long long q, long long n, double& b, double& inverse) {
+        b = own[q * rows + n];
+        inverse = 1.0 / b;
+      },
+      error + to, partner + to);
 }
 
-// Writes the best pairs, at most `pairs`, as programs: an operator, then one program, then the other. `operators` [WAYS]
+// Writes the best pairs, at most `pairs`, as programs: an operator, then one program, then the other. `operators` [PAIR_KINDS]
 // are tokens, -1 for ways that the library does not have. Constants beyond K are left out: such a program breaks the
 // constraints. A block serves one run.
 KERNEL join_mates(int* numbers, int runs, const uint8* evolving, const int* wholes, const Token* mate_tokens,
@@ -192,24 +165,27 @@ KERNEL join_mates(int* numbers, int runs, const uint8* evolving, const int* whol
                   const int* operators, int pairs, int rows, Token* tokens, int* lengths, double* constants) {
   const int run = blockIdx.x;
   if (!evolving[run]) return;
-  double* values = (double*)shared_memory;           // [WHOLES, WAYS]: minus the errors
-  int* counts = (int*)(values + WHOLES * WAYS);      // [threads]
-  const long long first = (long long)run * (WHOLES + PARTS), from = (long long)run * WHOLES * WAYS;
-  const int count = wholes[run] * WAYS;
+  double* values = (double*)shared_memory;           // [WHOLES, PAIR_KINDS]: minus the errors
+  int* counts = (int*)(values + WHOLES * PAIR_KINDS);      // [threads]
+  const long long first = (long long)run * (WHOLES + PARTS), from = (long long)run * WHOLES * PAIR_KINDS;
+  const int count = wholes[run] * PAIR_KINDS;
   int own = 0;
   for (int i = threadIdx.x; i < count; i += blockDim.x) {
-    values[i] = operators[i % WAYS] < 0 ? worst() : -error[from + i];
+    values[i] = operators[i % PAIR_KINDS] < 0 ? worst() : -error[from + i];
     own += values[i] > worst();
   }
   const int made = least_of(block_count(own, counts), pairs);
   for (int i = threadIdx.x; i < count; i += blockDim.x) {
     const int place = place_of(values, count, i);
     if (place >= made) continue;
-    const bool swapped = i % WAYS == 2 || i % WAYS == 5;
-    const long long one = first + i / WAYS, other = first + WHOLES + partner[from + i];
+#define X(OPERATOR, SWAPPED, RESIDUAL) SWAPPED,
+    const bool swaps[PAIR_KINDS] = {SYMSEEK_PAIR_KINDS(X)};
+#undef X
+    const bool swapped = swaps[i % PAIR_KINDS];
+    const long long one = first + i / PAIR_KINDS, other = first + WHOLES + partner[from + i];
     const long long row = (long long)run * rows + place;
     int length = 0, constant = 0;
-    tokens[row * T + length++] = (Token)operators[i % WAYS];
+    tokens[row * T + length++] = (Token)operators[i % PAIR_KINDS];
     for (int side = 0; side < 2; ++side) {
       const long long mate = (side == 1) == swapped ? one : other;
       for (int t = 0, k = 0; t < mate_lengths[mate]; ++t) {

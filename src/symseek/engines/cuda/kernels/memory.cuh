@@ -5,21 +5,9 @@
 
 constexpr int NOBODY = 0x7fffffff;
 
-DEVICE uint64 mixed(uint64 h, uint64 word, uint64 odd) {
-  h = (h ^ word) * odd;
-  return h ^ (h >> 29);
-}
-
 // The hash by which the native core knows a program in breeding; never 0.
-DEVICE uint64 program_key(const Token* tokens, int length) {
-  uint64 low = 0x243f6a8885a308d3ull ^ (uint64)length, high = 0x13198a2e03707344ull + (uint64)length;
-  for (int i = 0; i < length; i += 4) {
-    uint64 word = 0;
-    for (int j = 0; j < 4 && i + j < length; ++j) word |= (uint64)(unsigned short)tokens[i + j] << (16 * j);
-    low = mixed(low, word, 0x9e3779b97f4a7c15ull);
-    high = mixed(high, word + 0xa4093822299f31d0ull, 0xc2b2ae3d27d4eb4full);
-  }
-  low = mixed(low, high, 0xff51afd7ed558ccdull);
+DEVICE uint64 hash_of(const Token* tokens, int length) {
+  const uint64 low = program_key(tokens, length, nullptr, 0, 0).low;
   return low ? low : 1;
 }
 
@@ -66,7 +54,7 @@ KERNEL offer(const uint64* rule_words, const int* rule_integers, const Token* to
       continue;
     }
     const long long table = (long long)run * slots;
-    const int slot = slot_of(keys + table, slots, program_key(program, length));
+    const int slot = slot_of(keys + table, slots, hash_of(program, length));
     atomicMin(first + table + slot, offered[run] + i);
     places[row] = slot;
   }

@@ -91,7 +91,16 @@ typedef unsigned char uint8;
 typedef short Token;  // as NumPy's int16; -1 beyond the end
 
 #define DEVICE __device__ __forceinline__
+#define SHARED DEVICE  // of the text that the native core has too: engines/shared
+#ifdef SYMSEEK_HOST
+#define NOINLINE
+#else
+#define NOINLINE __device__ __noinline__
+#endif
 #define KERNEL extern "C" __global__ void
+
+namespace symseek {}
+using namespace symseek;
 
 // A number that stands for "no valid value" in the kernels.
 DEVICE double infinity() { return 1.0 / 0.0 * 1.0; }

@@ -1,0 +1,30 @@
+// What the algorithms that the core shares with the CUDA kernels (src/symseek/engines/shared) ask of a compiler. For
+// the kernels, threads.cuh says it.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#define SHARED inline
+#define NOINLINE inline
+
+namespace symseek {
+
+using std::fabs;
+using std::isfinite;
+using std::sqrt;
+
+using uint8 = uint8_t;
+using uint32 = uint32_t;
+using uint64 = uint64_t;
+using Token = int16_t;
+
+SHARED double infinity() { return HUGE_VAL; }
+SHARED uint64 double_as_bits(double value) {
+  uint64 bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+}  // namespace symseek

@@ -43,7 +43,7 @@ from symseek.lab.problems import Box, Problem, Uniform
 from symseek.lab.srbench.grading import form
 from symseek.lab.srbench.protocol import NAMES, Split
 from symseek.regression.regression import _UNSIMPLIFIED, Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 from symseek.structure.proposals import Proposals
 
 RACED = 256  # rows; a table with no more has no race

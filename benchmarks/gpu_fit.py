@@ -20,7 +20,7 @@ import numpy as np
 
 from symseek.arrays import Floats
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 WARM = 15.0  # seconds of the fit that is not counted
 

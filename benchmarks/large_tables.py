@@ -78,7 +78,7 @@ def measure(side: str, rows: int, columns: int) -> tuple[float, float]:
 
 def run_symseek(X: np.ndarray, y: np.ndarray, expressions: int, sampled: bool) -> int:
     from symseek.regression.regression import Regression
-    from symseek.regression.settings import Settings
+    from symseek.settings import Settings
 
     settings = Settings(
         max_expressions=MOST if sampled else expressions,

@@ -52,8 +52,8 @@ from symseek.algebra.simplify import exponents_held
 from symseek.files.atomic import write_whole
 from symseek.model import full_library
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.selection import rules
+from symseek.settings import Settings
 
 LAWS = [
     Law("line", "2.3*x + 1.4", {"x": (0, 5)}),

@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 
 def main() -> int:

@@ -24,8 +24,8 @@ from symseek.front import Entry, Front
 from symseek.programs import Programs
 from symseek.racing import Racing
 from symseek.regression.regression import Regression
-from symseek.regression.settings import OPERATORS, Settings
 from symseek.search import Search
+from symseek.settings import OPERATORS, Settings
 
 LAWS: dict[str, Callable[..., np.ndarray]] = {
     "1.7 a exp(-0.6 b) + c": lambda a, b, c, d: 1.7 * a * np.exp(-0.6 * b) + c,

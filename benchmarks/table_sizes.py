@@ -126,7 +126,7 @@ def measure(path: Path, law: str, seconds: float) -> dict[str, float | bool | No
     from symseek.files.tables import read_table
     from symseek.loop import StepContext
     from symseek.regression.regression import Regression
-    from symseek.regression.settings import Settings
+    from symseek.settings import Settings
 
     before, began = memory(), time.process_time()
     data = read_table(path, "y")

@@ -36,7 +36,7 @@ from symseek.jobs.provenance import commit, hardware
 from symseek.lab import problems
 from symseek.lab.trials.refit import refitted, relative_error
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 ROWS = 2_000
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)

@@ -17,7 +17,7 @@ from symseek.arrays import Floats
 from symseek.data import Data, Scales
 from symseek.errors import InputError
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.symmetries import reducing_transform

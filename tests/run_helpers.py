@@ -14,8 +14,8 @@ import pytest
 
 from symseek.command import main
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest
+from symseek.settings import Settings
 
 FILES = [
     "checkpoint",

@@ -8,7 +8,7 @@ import pytest
 from symseek import Library
 from symseek.data import Data
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 from symseek.structure.cycles import cyclic_programs, frequencies
 
 MONTHS = np.arange(240.0)

@@ -19,7 +19,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ import pytest
 import symseek
 from symseek.command import main
 from symseek.runs.folder import RunFolder
+from symseek.settings import Parameter
 from symseek.tokens import CONST, OPERATORS
 
 ROOT = Path(__file__).parent.parent
@@ -369,21 +370,76 @@ def test_complexities_are_those_of_the_operator_table() -> None:
     assert listed == {name: token.complexity for name, token in OPERATORS.items()} | terminals
 
 
-def _listed(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+def settings_page() -> str:
+    """docs/settings.md, from the declarations of the settings."""
+    from symseek.regression import parameters
+    from symseek.settings import PARAMETERS
+
+    own = {name: each for name, each in parameters.PARAMETERS.items() if name not in PARAMETERS}
+    plain = [each for each in PARAMETERS.values() if each.is_text]
+    objects = [each for each in PARAMETERS.values() if not each.is_text]
+    return f"""{SETTINGS_HEAD}
+| setting | option | it is | default | what it says |
+|---|---|---|---|---|
+{lines_of(plain, with_option=True)}
+
+## In Python only
+
+These are parameters of `SymbolicRegressor` too. What they hold cannot be written to a run folder.
+
+| parameter | it is | default | what it says |
+|---|---|---|---|
+{lines_of(objects)}
+
+## Of the estimator
+
+Instead of `seed` and `threads`, `SymbolicRegressor` has `random_state` and `n_jobs`.
+
+| parameter | it is | default | what it says |
+|---|---|---|---|
+{lines_of(own.values())}
+"""
 
 
-def test_settings_are_listed_with_their_defaults() -> None:
-    from dataclasses import fields
+SETTINGS_HEAD = """# Every setting
 
-    from symseek.regression.settings import Settings
+Everything that a fit can be asked for. In Python each is a parameter of
+[`SymbolicRegressor`](getting-started.md), on the command line an option of `symseek fit`, in the
+studio a field of the form, and in a run folder a line of `settings.json`. All of these, and this
+page, are made from `symseek/settings.py`. `python tests/test_docs.py docs/settings.md` writes the
+page anew.
 
-    listed = {row[0]: row[1] for row in table_under("getting-started.md", "Every setting")}
-    known = {each.name: each.default for each in fields(Settings) if each.name != "config"}
-    plain = {
-        name: "none" if value in ((), None) else _listed(value) for name, value in known.items()
-    }
-    assert listed == plain
+## Of a fit
+
+Those marked with * can be changed when a run is continued.
+"""
+
+
+def lines_of(parameters: Iterable[Parameter], with_option: bool = False) -> str:
+    """Rows of a table, one for each parameter."""
+    rows = []
+    for each in parameters:
+        about = f"{each.help}. {each.more}".rstrip()
+        about += f" [More]({each.link})." if each.link else ""
+        name = f"`{each.name}`" + "\\*" * each.while_paused
+        options = [f"`{each.option}`"] if with_option else []
+        cells = [name, *options, each.wanted, shown_default(each), about[0].upper() + about[1:]]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def shown_default(each: Parameter) -> str:
+    default = (
+        ", ".join(map(str, each.default))
+        if isinstance(each.default, tuple)
+        else str(each.default).lower()
+    )
+    by_itself = f"; of a command {each.by_itself[0]}" if each.by_itself else ""
+    return (default or "none") + by_itself
+
+
+def test_the_page_of_the_settings_is_what_they_say() -> None:
+    assert (ROOT / "docs" / "settings.md").read_text() == settings_page()
 
 
 @pytest.mark.parametrize("name", ["front.csv", "curve.csv"])
@@ -415,6 +471,8 @@ def test_files_and_functions_of_the_algorithm_page_exist() -> None:
 
 def rewritten(page: Path) -> str:
     """The page with what its code prints now, where that is not what it shows."""
+    if page.name == "settings.md":
+        return settings_page()
     text = page.read_text()
     changes: list[tuple[tuple[int, int], str]] = []
     for session in sessions([page]):

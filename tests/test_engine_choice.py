@@ -29,9 +29,9 @@ from symseek.engines.cuda.device import GpuDevice, gpu_count
 from symseek.engines.faults import DeviceFault, faults_reported
 from symseek.engines.interface import engine_named
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.runs.checkpoint import engine_of
 from symseek.runs.folder import RunFolder
+from symseek.settings import Settings
 
 X = np.linspace(0.1, 3, 40)[:, None]
 Y = 9.81 / 2 * X[:, 0] ** 2 + np.sin(40 * X[:, 0])  # in which no formula is soon exact

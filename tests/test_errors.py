@@ -7,7 +7,7 @@ import pytest
 
 from symseek.arguments import refused, whole
 from symseek.errors import Action, InputError, Setting, Text, unknown_name
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 
 def fields_of(error):

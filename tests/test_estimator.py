@@ -24,7 +24,7 @@ from symseek import InputError, Search, SymbolicRegressor, Token, presets
 from symseek.model import Model
 from symseek.regression.estimator import UndefinedWarning
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 DRAW = np.random.default_rng(0)
 X = DRAW.uniform(0.5, 2, (60, 2))

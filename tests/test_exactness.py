@@ -15,10 +15,10 @@ from symseek.data import Data, Scales
 from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.selection import noise
 from symseek.selection.exactness import Digits
 from symseek.selection.noise import looks_random
+from symseek.settings import Settings
 
 X = np.linspace(-3, 3, 60)
 WAVE = 3.2 * np.exp(-0.5 * X) * np.sin(2.1 * X)

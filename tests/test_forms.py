@@ -24,7 +24,7 @@ from symseek.export import latex_table, to_latex
 from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 from symseek.tokens import Library
 
 NAMES = ["x", "y", "m", "h", "v", "L"]

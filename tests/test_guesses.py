@@ -14,7 +14,7 @@ from studio_helpers import serving
 from symseek import InputError, Program, SymbolicRegressor
 from symseek.regression import guesses
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 RNG = np.random.default_rng(3)
 X = RNG.uniform(0.5, 4.0, (60, 2)) * [1.0, 1e9]

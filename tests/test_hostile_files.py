@@ -223,13 +223,13 @@ def test_json_without_measure_is_refused(data: bytes, words: str) -> None:
         ({"extra": 1}, "unknown field of the run 'extra'"),
         ({"settings": {"max_expressions": 1e9}}, "`max_expressions`"),
         ({"settings": {"seed": 10**30}}, "`seed`"),
-        ({"settings": {"constants": "no"}}, "`constants` is 'no'; it must be true or false"),
+        ({"settings": {"constants": "no"}}, "`constants` is 'no'; it must be True or False"),
         (
             {"settings": {"operators": ["add", None]}},
-            "entry 1 of `operators` is None; it must be",
+            "`operators`: a library is made of names, numbers",
         ),
-        ({"settings": {"reward": 3}}, "`reward` is 3; it must be text"),
-        ({"settings": {"method": "\ud800"}}, "'\\ud800'; it must be text"),
+        ({"settings": {"reward": 3}}, "`reward` is 3; it must be a name"),
+        ({"settings": {"method": "\ud800"}}, "unknown method '\\ud800'"),
     ],
     ids=lambda value: str(value)[:50],
 )

@@ -26,9 +26,9 @@ from symseek.programs import Program
 from symseek.regression import regression
 from symseek.regression.all_rows import AllRows
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.rewards import reward_named
 from symseek.runs.checkpoint import restore, save
+from symseek.settings import Settings
 from symseek.structure.proposals import Proposals
 from symseek.structure.symmetries import reducing_transform
 
@@ -262,7 +262,7 @@ import sys
 from pathlib import Path
 from symseek.files.tables import read_table
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 def peak(path):
     table = read_table(path, "y")

@@ -41,9 +41,9 @@ from symseek.many.progress import ManyProgress
 from symseek.many.summary import summary_csv, summary_html, summary_text
 from symseek.many.tables import file_tables, files_named, folder_names, is_safe, safe_name
 from symseek.model import full_library
-from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest, RunFolder
 from symseek.runs.regressions import make_regression
+from symseek.settings import Settings
 
 QUICK = ["--max-expressions", "1000", "--no-structure", "--no-report", "--quiet"]
 SETTINGS = Settings(max_expressions=1000, structure=False)

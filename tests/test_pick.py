@@ -11,8 +11,8 @@ from symseek import FitConfig, Program, Programs, fit_constants
 from symseek.arrays import Floats
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.selection.pick import chosen, squared_gain
+from symseek.settings import Settings
 
 
 def numbers(text: str) -> Floats:

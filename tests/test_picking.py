@@ -8,7 +8,7 @@ import pytest
 from symseek.arrays import Floats
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 
 def fitted(x: Floats, y: Floats, **settings: object) -> Model:

@@ -17,9 +17,9 @@ from symseek import Evolution, Programs, Stopped, SymbolicRegressor, presets
 from symseek.constraints import paper_constraints
 from symseek.loop import StepContext
 from symseek.regression.regression import Regression, simple_programs
-from symseek.regression.settings import Settings
 from symseek.runs.checkpoint import restore, save
 from symseek.search import Search
+from symseek.settings import Settings
 from symseek.structure import proposals
 from symseek.structure.proposals import Proposals
 
@@ -365,7 +365,7 @@ def test_a_fitted_estimator_can_be_pickled() -> None:
 CHILD = """
 import numpy as np
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 draw = np.random.default_rng(3)
 X = draw.uniform(1, 3, (300, 3))
 y = X[:, 0] * np.tanh(X[:, 1] / X[:, 2]) * (1 + 0.05 * draw.normal(size=300))

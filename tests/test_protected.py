@@ -12,7 +12,7 @@ from symseek import InputError, Library, Program, Programs, Search, SearchConfig
 from symseek.algebra.simplify import simplified
 from symseek.model import full_library
 from symseek.recovery.equivalence import equivalent
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 from symseek.tokens import OPERATORS
 
 PROTECTED = [name for name, token in OPERATORS.items() if token.protects is not None]

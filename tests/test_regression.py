@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 
-from symseek import InputError, Iteration, Library, Program, Stopped, Token, presets
+from symseek import InputError, Iteration, Library, Program, Stopped
 from symseek.arrays import Floats
 from symseek.data import Data, Scales
 from symseek.model import Accuracy, Formula, Model, full_library
 from symseek.notation.printing import infix
 from symseek.regression.regression import Regression, simple_programs
-from symseek.regression.settings import Settings
 from symseek.rewards import InverseNRMSE
 from symseek.selection import rules
+from symseek.settings import Settings
 from symseek.tokens import short_number
 
 DRAW = np.random.default_rng(0)
@@ -535,52 +534,3 @@ def test_linear_algebra_has_one_thread_while_a_search_runs() -> None:
         assert threads() == before
     assert seen
     assert all(count == 1 for each in seen for count in each)
-
-
-def test_settings_travel_as_data() -> None:
-    every = Settings(
-        operators=("add", "mul", 2.5, "3"),
-        constants=False,
-        max_length=12,
-        method="pqt",
-        max_expressions=5_000,
-        max_seconds=None,
-        patience=None,
-        reward="r2",
-        validation=0.25,
-        pick="accuracy",
-        sample_rows=None,
-        scale=False,
-        structure=False,
-        seed=2**64 - 1,
-        seeds=3,
-        engine="native",
-        guesses=("x0 + 1",),
-    )
-    plain = [each for each in fields(Settings) if each.name not in ("config", "threads")]
-    assert not [each.name for each in plain if getattr(every, each.name) == each.default]
-    for settings in (Settings(), every):
-        record = json.loads(json.dumps(settings.to_dict(), allow_nan=False))
-        assert Settings.from_dict(record) == settings
-        assert Settings.from_dict(record, threads=3).threads == 3
-    assert Settings.from_dict({}) == Settings()
-
-
-def test_settings_that_are_not_known_are_refused() -> None:
-    with pytest.raises(InputError, match="unknown setting 'max_lenght'; did you mean 'max_length"):
-        Settings.from_dict({"max_lenght": 5})
-    with pytest.raises(InputError, match="unknown setting 'threads'"):
-        Settings.from_dict({"threads": 5})
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        Settings(config=presets.dsr()),
-        Settings(reward=InverseNRMSE()),
-        Settings(operators=("add", Token("wave", 1, 3, formula="sin(a)/a"))),
-    ],
-)
-def test_settings_with_objects_are_no_data(settings: Settings) -> None:
-    with pytest.raises(InputError, match="cannot be saved; use names instead"):
-        settings.to_dict()

@@ -344,7 +344,7 @@ def test_a_run_keeps_its_columns_when_the_table_grows(here: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [[], {"b": 3}, "b", {"b": "\ud800"}])
 def test_columns_left_out_are_checked_when_they_are_read(wrong: object) -> None:
-    from symseek.regression.settings import Settings
+    from symseek.settings import Settings
 
     request = FitRequest(Path("data.csv"), "y", None, None, None, Settings())
     record = json.loads(request.to_json()) | {"left_out": wrong}

@@ -32,9 +32,9 @@ from symseek.cli.settings import fit_command, option_words
 from symseek.display import SearchProgress, run_with_progress
 from symseek.files.regular import write_regular
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.runs import live, recorder
 from symseek.runs.folder import FitRequest, RunFolder
+from symseek.settings import Settings
 from symseek.structure.proposals import Proposals
 from symseek.text import clock
 

@@ -16,8 +16,8 @@ from symseek.front import Entry
 from symseek.loop import Iteration
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.runs.folder import RunFolder
+from symseek.settings import Settings
 
 Capture = pytest.CaptureFixture[str]
 

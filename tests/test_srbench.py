@@ -28,7 +28,7 @@ from symseek.lab.srbench.published import SYSTEMS
 from symseek.lab.srbench.symbolic import Told, told
 from symseek.lab.trials.csv_file import read_runs
 from symseek.model import full_library
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 # --- the protocol
 

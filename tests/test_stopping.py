@@ -20,8 +20,8 @@ from symseek.jobs.spec import Spec
 from symseek.lab.gpu.limits import why_not
 from symseek.lab.srbench.execute import METHOD, settings_of
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.runs.recorder import how_far
+from symseek.settings import Settings
 
 DRAW = np.random.default_rng(0)
 LINE = np.linspace(-1, 1, 50)

@@ -17,8 +17,8 @@ from symseek.data import Data
 from symseek.loop import Stopped
 from symseek.regression import regression as regression_module
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.runs.checkpoint import restore, save
+from symseek.settings import Settings
 from symseek.structure import cycles, proposals, solving, symmetries
 from symseek.structure.agreement import agrees
 from symseek.structure.candidates import near_candidates

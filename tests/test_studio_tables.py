@@ -16,7 +16,7 @@ from studio_helpers import Served, error_of, serving
 from symseek.errors import InputError
 from symseek.files.contents import read_contents
 from symseek.files.tables import open_table, read_table, training_table
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 from symseek.studio.preview import preview
 from symseek.studio.question import Question, consider, read_settings
 from symseek.studio.workspace import Workspace

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from symseek.errors import InputError
 from symseek.lab import problems
 from symseek.lab.problems import Box, Problem, Trajectories, strogatz
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 FEYNMAN, STROGATZ = problems.suite("Feynman"), problems.suite("Strogatz")
 

@@ -7,7 +7,7 @@ and travels as JSON. How the formulas were found is not its business.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
@@ -448,7 +448,7 @@ def _written_size(program: Program) -> float:
     return program.fold(combine)
 
 
-def full_library(features: Sequence[str], operators: Sequence[object] = ()) -> Library:
+def full_library(features: Sequence[str], operators: Iterable[object] = ()) -> Library:
     """Every operator, those of the caller's own among `operators` too, the columns and constants.
 
     A column may be named like an operator that the caller does not use and the simplifier does not

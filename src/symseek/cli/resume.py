@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from symseek.cli.fit import add_no_report, search
 from symseek.cli.fit_many import add_many, holds_many, refuse_many, resume_many
 from symseek.cli.options import Commands, add_max_table_size, ended_by_signals, new_command, say
-from symseek.cli.settings import CHANGEABLE, add_settings, given_settings
+from symseek.cli.settings import add_settings, given_settings
 from symseek.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def add_resume(commands: Commands) -> None:
     add_max_table_size(resume)
     add_many(resume)
     add_no_report(resume)
-    add_settings(resume, only=CHANGEABLE)
+    add_settings(resume, resumed=True)
     resume.set_defaults(command=_resume)
 
 

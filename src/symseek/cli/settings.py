@@ -5,18 +5,21 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from dataclasses import fields, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from symseek.cli.options import Parser, names, shell_words, whole
 from symseek.errors import shown
+from symseek.settings import PARAMETERS, Parameter, Settings
+from symseek.value_types import Flag, Formulas, Listed, Number, Operators, ValueType, Whole
 
 if TYPE_CHECKING:
     from symseek.loop import Result
     from symseek.runs.folder import FitRequest
 
 __all__ = [
-    "CHANGEABLE",
     "add_settings",
     "fit_command",
     "fit_words",
@@ -25,17 +28,12 @@ __all__ = [
     "vocabulary",
 ]
 
-CHANGEABLE = ("max_expressions", "max_seconds", "patience", "threads", "engine")
-"""The settings with which a run may go on that it did not begin with."""
 
-
-def add_settings(parser: Parser, only: tuple[str, ...] | None = None) -> None:
-    """An option for each setting, or for some of them without a default."""
+def add_settings(parser: Parser, resumed: bool = False) -> None:
+    """An option for each setting, or for those with which a run may go on, without a default."""
     for each in _text_settings():
-        if only is None:
-            _add_setting(parser, each.name, each.metadata["help"], each.default)
-        elif each.name in only:
-            _add_setting(parser, each.name, each.metadata["help"], argparse.SUPPRESS)
+        if each.while_paused or not resumed:
+            _add_setting(parser, each, show_default=not resumed)
 
 
 def vocabulary() -> str:
@@ -75,11 +73,14 @@ def wrapped(words: list[str], width: int = 96) -> list[str]:
 
 
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:
-    """The settings that were given; threads are as many as there are cores, unless given."""
-    from symseek.regression.settings import cores
-
-    given = [each.name for each in _text_settings() if each.name in options]
-    return {"threads": cores(), **{name: getattr(options, name) for name in given}}
+    """The settings that were given, and those that a command has otherwise by default."""
+    given = {}
+    for each in _text_settings():
+        if each.name in options:
+            given[each.name] = getattr(options, each.name)
+        elif each.by_itself is not None:
+            given[each.name] = each.by_itself[1]()
+    return given
 
 
 def fit_command(request: FitRequest, result: Result | None = None) -> str:
@@ -93,7 +94,6 @@ def fit_command(request: FitRequest, result: Result | None = None) -> str:
 def fit_words(request: FitRequest) -> list[str]:
     """The words of the command for a fit."""
     from symseek.files.limits import MOST_TABLE
-    from symseek.regression.settings import Settings
 
     words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
     if request.features is not None:
@@ -117,12 +117,17 @@ def option_words(name: str, value: Any) -> list[str]:
     >>> option_words("max_seconds", None), option_words("scale", False)
     (['--max-seconds', 'none'], ['--no-scale'])
     """
-    option = name.replace("_", "-")
-    if isinstance(value, bool):
-        return [f"--{option}" if value else f"--no-{option}"]
-    if isinstance(value, list | tuple):
-        return _option(option, ("; " if name == "guesses" else ",").join(map(str, value)))
-    return _option(option, "none" if value is None else str(value))
+    parameter = PARAMETERS[name]
+    if isinstance(parameter.type, Flag):
+        return [parameter.option] if value != parameter.default else []
+    return _option(parameter.option[2:], _written(parameter, value))
+
+
+def _written(parameter: Parameter, value: Any) -> str:
+    """A value as text."""
+    if isinstance(parameter.type, Listed):
+        return parameter.type.separator.join(map(str, value))
+    return "none" if value is None else str(value)
 
 
 def _option(name: str, value: str) -> list[str]:
@@ -135,38 +140,33 @@ def _quoted_name(name: str) -> str:
     return f"`{name}`" if "," in name or name.startswith("`") else name
 
 
-def _text_settings() -> list[Any]:
+def _text_settings() -> list[Parameter]:
     """The settings that can be given as text."""
-    from symseek.regression.settings import Settings
-
-    return [each for each in fields(Settings) if "help" in each.metadata]
+    return [each for each in PARAMETERS.values() if each.is_text]
 
 
-def _add_setting(parser: Parser, name: str, text: str, default: Any) -> None:
-    """An option for a field of `Settings`; the namespace lacks it unless it is given."""
-    option = "--" + name.replace("_", "-")
-    if isinstance(default, bool):
-        parser.add_argument(
-            f"--no-{option[2:]}" if default else option,
-            dest=name,
-            action="store_false" if default else "store_true",
-            default=argparse.SUPPRESS,
-            help=f"not: {text}" if default else text,
-        )
+def _add_setting(parser: Parser, parameter: Parameter, show_default: bool) -> None:
+    """An option for a setting; the namespace lacks it unless it is given."""
+    add = partial(parser.add_argument, dest=parameter.name, default=argparse.SUPPRESS)
+    default, option, text = parameter.default, parameter.option, parameter.sentence
+    if isinstance(parameter.type, Flag):
+        add(option, action="store_const", const=not default, help=parameter.off or text)
         return
-    reader = _READERS.get(name, str)
-    if name == "threads":
-        shown: Any = "every core"
-    else:
-        shown = ",".join(map(str, default)) if isinstance(default, tuple) else default
-        shown = "none" if shown in ("", None) else shown
-    parser.add_argument(
-        option,
-        type=reader,
-        default=argparse.SUPPRESS,
-        metavar="N" if reader in (whole, _whole_or_none) else "X",
-        help=text if default is argparse.SUPPRESS else f"{text}; default {shown}",
+    if isinstance(parameter.type, Listed):
+        text += f", with {parameter.type.between} between"
+    if show_default:
+        usual = parameter.by_itself[0] if parameter.by_itself else _written(parameter, default)
+        text += f"; default {usual or 'none'}"
+    number = "N" if isinstance(parameter.type, Whole) else "X"
+    add(option, type=_reader(parameter.type), metavar=number, help=text)
+
+
+def _reader(type: ValueType) -> Callable[[str], Any]:
+    """What reads a value of a type from a word."""
+    read: Callable[[str], Any] = next(
+        (_READERS[each] for each in _READERS if isinstance(type, each)), str
     )
+    return lambda text: None if type.none and text == "none" else read(text)
 
 
 def _number(text: str) -> float:
@@ -179,38 +179,19 @@ def _number(text: str) -> float:
     return value
 
 
-def _whole_or_none(text: str) -> int | None:
-    return None if text == "none" else whole(text)
-
-
-def _number_or_none(text: str) -> float | None:
-    return None if text == "none" else _number(text)
-
-
-def _tokens(text: str) -> tuple[str, ...]:
-    return tuple(names(text))
-
-
-def _formulas(text: str) -> tuple[str, ...]:
+def _formulas(text: str) -> list[str]:
     """Formulas with semicolons between; a name in backquotes may have semicolons of its own.
 
     >>> _formulas("2*t; `a;b` + t;")
-    ('2*t', '`a;b` + t')
+    ['2*t', '`a;b` + t']
     """
     found = (each.strip() for each in re.findall(r"(?:`[^`]*`|[^;`])+", text))
-    return tuple(each for each in found if each)
+    return [each for each in found if each]
 
 
-_READERS: dict[str, Any] = {
-    "operators": _tokens,
-    "max_length": whole,
-    "max_expressions": _whole_or_none,
-    "max_seconds": _number_or_none,
-    "patience": _whole_or_none,
-    "validation": _number,
-    "sample_rows": _whole_or_none,
-    "seed": whole,
-    "seeds": whole,
-    "threads": whole,
-    "guesses": _formulas,
+_READERS: dict[type[ValueType], Callable[[str], Any]] = {
+    Whole: whole,
+    Number: _number,
+    Operators: names,
+    Formulas: _formulas,
 }

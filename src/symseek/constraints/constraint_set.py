@@ -28,7 +28,7 @@ from symseek.errors import InputError, shown
 from symseek.programs import Program
 from symseek.tokens import Library
 
-__all__ = ["ConstraintSet"]
+__all__ = ["ConstraintSet", "suits"]
 
 
 class ConstraintSet:
@@ -194,6 +194,21 @@ class _Position:
             number = library.arity + (tables.max_arity + 1) * rule.member
             allowed &= rule.reachable[len(self.prefix), open_slots, counted, number]
         return np.flatnonzero(~allowed).tolist()
+
+
+def suits(constraint: Constraint | Custom, library: Library) -> bool:
+    """Whether a constraint names only tokens that the library has.
+
+    >>> from symseek import Forbid, Library
+    >>> suits(Forbid("sin", "descendant", of="exp"), Library(["exp"], ["x"]))
+    False
+    """
+    try:
+        if isinstance(constraint, Constraint):
+            constraint.narrow(Tables(library))
+    except InputError:
+        return False
+    return True
 
 
 def _label(constraint: object) -> str:

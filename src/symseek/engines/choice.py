@@ -9,15 +9,13 @@ threads, which must not change the result.
 
 from __future__ import annotations
 
-from symseek.engines.interface import ENGINES, Engine
-from symseek.errors import Setting, unknown_name
+from symseek.engines.interface import Engine
 
 __all__ = [
     "AUTO",
     "NATIVE",
     "PAYS",
     "RACED",
-    "check_engine",
     "chosen",
     "described",
     "fixed",
@@ -39,12 +37,6 @@ RACED = 50
 A search with races, on 1,000,000 rows, tried twice as many programs on an H200 as on 16 cores. On
 fewer rows it was not measured, so from there on the GPU is taken.
 """
-
-
-def check_engine(name: str) -> None:
-    """Refuse a name that is none."""
-    if name != AUTO and name not in ENGINES:
-        raise unknown_name("engine", name, [AUTO, *ENGINES], Setting("engine"))
 
 
 def may_pay(rows: int, batch: int) -> bool:

@@ -35,8 +35,8 @@ from symseek.many.line import UNDONE, Line
 from symseek.many.progress import ManyProgress
 from symseek.many.tables import Table, is_safe
 from symseek.model import Model
-from symseek.regression.settings import Settings, cores
 from symseek.runs.folder import FitRequest, RunFolder
+from symseek.settings import Settings, cores
 
 __all__ = ["ManyFolder", "Workers", "nothing_left"]
 

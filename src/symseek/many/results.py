@@ -28,8 +28,8 @@ from symseek.many.line import Line
 from symseek.many.summary import forms_of, summary_text, why_stopped
 from symseek.many.tables import Table, file_tables, files_named, folder_names
 from symseek.model import Model
-from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest
+from symseek.settings import Settings
 from symseek.text import counted
 
 if TYPE_CHECKING:

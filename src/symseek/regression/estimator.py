@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
@@ -17,20 +17,23 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from symseek.arguments import real_array, refuse_text, refused, whole
 from symseek.engines.choice import NATIVE, described
-from symseek.errors import InputError, sentence, unknown_name
+from symseek.errors import InputError, sentence, suggestion, unknown_name
 from symseek.files.roles import roles, with_followed, with_reasons
 from symseek.loop import Result, Stopped
 from symseek.model import Model
-from symseek.regression.parameters import CONSTRAINTS, check_undefined, is_seed, settings_of
+from symseek.regression.parameters import (
+    PARAMETERS,
+    Parameters,
+    constraints,
+    documented,
+    is_seed,
+    settings_of,
+    takes,
+)
 from symseek.regression.regression import Regression
-from symseek.regression.settings import WANTED, Settings
-from symseek.search import SearchConfig
-from symseek.tokens import Token
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from symseek.rewards import Reward
 
 __all__ = ["LeftOutWarning", "SymbolicRegressor", "UndefinedWarning"]
 
@@ -56,57 +59,12 @@ class _TableError(InputError):
         return "\n".join(map(sentence, str(self.args[0]).split("\n")))
 
 
+@documented
 class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Finds the formula behind a table of numbers.
 
     A fit searches until a formula is exact, or what is left cannot be distinguished from noise by a
     test, or the time is up.
-
-    Args:
-        operators: names of operators, numbers, and `Token`s of your own that formulas are made of.
-        constants: whether formulas may have numbers that are fitted to the data.
-        max_length: the most tokens (operators, columns, numbers) in a formula.
-        method: "hybrid", "dsr" (the paper's), "pqt", "vpg" or "evolution".
-        max_expressions: the budget in formulas tried, for each target; None for no limit. The same
-            seed and budget give the same result on any machine, as long as `max_seconds` does not
-            end it first.
-        max_seconds: the budget in seconds, for each target; None for no limit.
-        patience: after this many formulas without a better one, and twice as many as it took to
-            find the one to pick, the search ends if what is left cannot be distinguished from
-            noise, and begins anew if it can; None for neither.
-        reward: what is maximised: a name, a reward object, or a function of predictions.
-        validation: the share of the rows that is used for validation, not training, such as 0.2.
-        pick: which formula predicts: "accuracy" (smallest training error), "mdl" (shortest
-            description of the data), "validation" (simplest within one standard error of the best
-            on the validation rows), or "auto": validation where there are such rows, else mdl
-            with tests of poles, waves, residuals and held-out rows, which may overrule it.
-            Set to another rule after `fit`, it picks anew among the same formulas.
-        sample_rows: tables with more rows are searched on this many, drawn at random, and the
-            best formulas then fitted and graded on all; None searches on all.
-        scale: whether columns of size far from 1 are searched in other units, where constants are
-            fitted. Formulas are always in the units of the data.
-        structure: whether to look first for columns that act together, such as v/c, and for
-            formulas by linear algebra.
-        seeds: how many searches to make, with the seed and those after it, each with the whole
-            budget. Their formulas are merged; the table says how many seeds came to each.
-        guesses: formulas of the columns to begin with, such as ["2*x0 + 1"]; their numbers are
-            fitted, so only the form has to be right.
-        warm_start: whether another `fit` goes on from the last: with the same data the search
-            continues with a fresh budget; with other data of the same columns it begins with the
-            formulas it had. Unless `random_state` is a number, it keeps its first seed.
-        random_state: a seed, a NumPy random state, or None for another seed each time.
-        n_jobs: threads; -1 for every core. They change the speed, never the result.
-        engine: where to compute: "native", "cuda" (a GPU), or "auto": the GPU if there is one and
-            the table is so large that it pays. Engines differ in the last bits of a result.
-        verbose: whether to show progress and the front while it searches.
-        undefined: what `predict` gives where a formula has no value, such as the logarithm of a
-            negative number: "nan", with a warning, "mean", the mean of the training rows, or
-            "error", which refuses such rows. Scores of cross-validation need numbers: use "mean"
-            there, unless the score is that of `score`, which always takes the mean.
-        all_columns: whether to search in all columns. Otherwise those that are no quantities are
-            ignored, with a warning: constants, copies of other columns and, in a DataFrame, row
-            numbers and identifiers, which their names tell.
-        config: a `SearchConfig` with every detail, instead of `method` and the budgets.
 
     Attributes:
         front_: the formulas as a DataFrame, or a list of one for each target.
@@ -122,58 +80,16 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     4.905*x0**2
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = CONSTRAINTS
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = constraints()
 
-    def __init__(
-        self,
-        *,
-        operators: Iterable[str | float | Token] = Settings.operators,
-        constants: bool = Settings.constants,
-        max_length: int = Settings.max_length,
-        method: str = Settings.method,
-        max_expressions: int | None = Settings.max_expressions,
-        max_seconds: float | None = Settings.max_seconds,
-        patience: int | None = Settings.patience,
-        reward: str | Reward = Settings.reward,
-        validation: float = Settings.validation,
-        pick: str = Settings.pick,
-        sample_rows: int | None = Settings.sample_rows,
-        scale: bool = Settings.scale,
-        structure: bool = Settings.structure,
-        seeds: int = Settings.seeds,
-        guesses: Iterable[str] = Settings.guesses,
-        warm_start: bool = False,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        engine: str = Settings.engine,
-        verbose: bool = False,
-        undefined: str = "nan",
-        all_columns: bool = False,
-        config: SearchConfig | None = None,
-    ) -> None:
-        self.operators = operators
-        self.constants = constants
-        self.max_length = max_length
-        self.method = method
-        self.max_expressions = max_expressions
-        self.max_seconds = max_seconds
-        self.patience = patience
-        self.reward = reward
-        self.validation = validation
-        self.pick = pick
-        self.sample_rows = sample_rows
-        self.scale = scale
-        self.structure = structure
-        self.seeds = seeds
-        self.guesses = guesses
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.engine = engine
-        self.verbose = verbose
-        self.undefined = undefined
-        self.all_columns = all_columns
-        self.config = config
+    @takes(Parameters)
+    def __init__(self, **given: Any) -> None:
+        for name in given:
+            if name not in PARAMETERS:
+                known = suggestion(name, PARAMETERS)
+                raise TypeError(f"SymbolicRegressor has no parameter {name!r}; {known}")
+        for name, each in PARAMETERS.items():
+            setattr(self, name, given.get(name, each.default))
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -266,8 +182,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         return self._models
 
     def _picked_anew(self) -> list[Model]:
-        if not isinstance(self.pick, str):
-            raise refused("`pick`", self.pick, WANTED["pick"])
+        PARAMETERS["pick"].check(self.pick)
         if not hasattr(self, "_regressions"):
             raise InputError(
                 f"`pick` was {self._pick!r} when this model was saved, without the data to pick"
@@ -282,7 +197,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         Where a formula has no value, `undefined` says what is there instead.
         """
         check_is_fitted(self, "models_")
-        check_undefined(self.undefined)
+        PARAMETERS["undefined"].check(self.undefined)
         values = self._values(X, row)
         wrong = ~np.isfinite(values)
         if not wrong.any():

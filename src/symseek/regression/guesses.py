@@ -6,7 +6,7 @@ constants begins, so that only its form has to be right.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ _AT_MOST = 240  # tokens
 
 
 def guessed(
-    guesses: Sequence[str],
+    guesses: Iterable[str],
     full: Library,
     library: Library,
     X: NDArray[np.float64],

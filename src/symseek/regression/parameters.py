@@ -1,130 +1,182 @@
-"""The parameters of `SymbolicRegressor`: what each may be, and the settings that they come to.
-
-The constraints are in the form of scikit-learn's own estimators, for its tools to read; what breaks
-them is told in the words of `settings`.
-"""
+"""The parameters of `SymbolicRegressor`: the settings, and what is scikit-learn's own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import fields
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from inspect import Parameter as Argument
+from inspect import Signature, signature
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.random import RandomState
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import (
-    Interval,
-    InvalidParameterError,
-    validate_parameter_constraints,
-)
+from sklearn.utils._param_validation import Interval
 
-from symseek.arguments import refused
-from symseek.data import FEWEST_ROWS
-from symseek.errors import InputError, Setting, unknown_name
-from symseek.regression.settings import MOST_SEEDS, WANTED, Settings, cores
-from symseek.search import SearchConfig
+from symseek.errors import InputError, Setting
+from symseek.settings import Settings, cores, declared, parameters
+from symseek.value_types import Flag, Instance, Name, Number, Reward, ValueType, Whole
 
 __all__ = [
-    "CONSTRAINTS",
-    "UNDEFINED",
-    "check_undefined",
+    "PARAMETERS",
+    "Parameters",
+    "constraints",
+    "documented",
     "is_seed",
     "settings_of",
+    "takes",
 ]
 
-UNDEFINED = ("nan", "mean", "error")
-"""What a prediction may be where a formula has no value."""
+_P = ParamSpec("_P")
+_C = TypeVar("_C", bound=type)
 
-CONSTRAINTS: dict[str, list[Any]] = {
-    "operators": [Iterable],
-    "constants": ["boolean"],
-    "max_length": [Interval(Integral, 1, 1000, closed="both")],
-    "method": [str],
-    "max_expressions": [Interval(Integral, 2, None, closed="left"), None],
-    "max_seconds": [Interval(Real, 1e-9, 1e12, closed="both"), None],
-    "patience": [Interval(Integral, 1, None, closed="left"), None],
-    "reward": [str, callable],
-    "validation": [Interval(Real, 0, 0.9, closed="both")],
-    "pick": [str],
-    "sample_rows": [Interval(Integral, FEWEST_ROWS, None, closed="left"), None],
-    "scale": ["boolean"],
-    "structure": ["boolean"],
-    "seeds": [Interval(Integral, 1, MOST_SEEDS, closed="both")],
-    "guesses": [Iterable],
-    "warm_start": ["boolean"],
-    "random_state": [Interval(Integral, 0, 2**64 - 1, closed="both"), RandomState, None],
-    "n_jobs": [Integral, None],
-    "engine": [str],
-    "verbose": ["verbose"],
-    "undefined": [str],
-    "all_columns": ["boolean"],
-    "config": [SearchConfig, None],
-}
 
-_WANTED = {
-    **WANTED,
-    "warm_start": "True or False",
-    "random_state": "a whole number from 0 to 2**64 - 1, a NumPy RandomState, or None",
-    "n_jobs": "a number of threads, -1 for every core, or None",
-    "verbose": "True or False",
-    "all_columns": "True or False",
-    "undefined": f"one of {', '.join(map(repr, UNDEFINED))}",
-}
+class _RandomState(Whole):
+    """A seed, or NumPy's random numbers."""
+
+    def _wanted(self) -> str:
+        return f"{super()._wanted()}, a NumPy RandomState"
+
+    def _checked(self, name: Setting, value: Any) -> Any:
+        return value if isinstance(value, RandomState) else super()._checked(name, value)
+
+
+class _Jobs(Whole):
+    """A number of threads, or -1 for every core, -2 for all but one."""
+
+    def _wanted(self) -> str:
+        return "a number of threads, -1 for every core"
+
+    def _checked(self, name: Setting, value: Any) -> int:
+        number = super()._checked(name, value)
+        if number == 0 or number < -cores():
+            text = f" is {number}; use a number of threads, or -1 for every core"
+            raise InputError(name, text, field=name, value=value, wanted=self.wanted)
+        return number
+
+
+class _Verbose(Flag):
+    """True or False, or scikit-learn's numbers for them."""
+
+    def _checked(self, name: Setting, value: Any) -> bool:
+        if isinstance(value, Integral) and int(value) >= 0:
+            return bool(value)
+        return super()._checked(name, value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters(Settings):
+    """The signature of `SymbolicRegressor`; what is not set here is as in `Settings`."""
+
+    seed: int = field(init=False)  # is `random_state`
+    threads: int = field(init=False)  # is `n_jobs`
+    warm_start: bool = declared(
+        False,
+        Flag(),
+        "whether another `fit` goes on from the last",
+        more="With the same data the search continues with a fresh budget; with other data of the"
+        " same columns it begins with the formulas it had. Unless `random_state` is a number, it"
+        " keeps its first seed.",
+    )
+    random_state: Any = declared(
+        None,
+        _RandomState(low=0, high=2**64 - 1, none="another seed each time"),
+        "a seed, or a NumPy random state",
+    )
+    n_jobs: int | None = declared(
+        None,
+        _Jobs(low=-(2**31), high=1024, none="one"),
+        "threads; -1 for every core",
+        more="They change the speed, never the result.",
+    )
+    verbose: bool = declared(
+        False, _Verbose(), "whether to show progress and the front while it searches"
+    )
+    undefined: str = declared(
+        "nan",
+        Name(of="`undefined`", known=lambda: ("nan", "mean", "error")),
+        "what `predict` gives where a formula has no value, such as the logarithm of a negative"
+        " number",
+        more="`nan` comes with a warning, `mean` is the mean of the training rows, and `error`"
+        " refuses such rows. Scores of cross-validation need numbers: use `mean` there, unless the"
+        " score is that of `score`, which always takes the mean.",
+        link="results.md#when-to-distrust-a-formula",
+    )
+    all_columns: bool = declared(
+        False,
+        Flag(),
+        "whether to search in all columns",
+        more="Otherwise those that are no quantities are ignored, with a warning: constants, copies"
+        " of other columns and, in a DataFrame, row numbers and identifiers, which their names"
+        " tell.",
+        link="questions.md#row-numbers-identifiers-and-constants",
+    )
+
+
+PARAMETERS = parameters(Parameters)
+"""The parameters of the estimator by name, in their order."""
+
+
+def constraints() -> dict[str, list[Any]]:
+    """What each parameter may be, in the form of scikit-learn's own estimators, for its tools."""
+    return {name: _constraints(each.type) for name, each in PARAMETERS.items()}
+
+
+def _constraints(type: ValueType) -> list[Any]:
+    found: list[Any]
+    if isinstance(type, Whole | Number):
+        high = None if type.high == np.inf else type.high
+        kind = Integral if isinstance(type, Whole) else Real
+        found = [Interval(kind, type.low, high, closed="left" if high is None else "both")]
+        found += [RandomState] if isinstance(type, _RandomState) else []
+    elif isinstance(type, Flag):
+        found = ["verbose" if isinstance(type, _Verbose) else "boolean"]
+    elif isinstance(type, Name):
+        found = [str, callable] if isinstance(type, Reward) else [str]
+    else:
+        found = [type.of if isinstance(type, Instance) else Iterable]
+    return [*found, None] if type.none else found
+
+
+def takes(
+    parameters: Callable[_P, object],
+) -> Callable[[Callable[..., None]], Callable[Concatenate[Any, _P], None]]:
+    """Give an `__init__` the signature of a dataclass, for readers, tools and type checkers."""
+
+    def signed(function: Any) -> Any:
+        arguments = signature(parameters).parameters.values()
+        own = Argument("self", Argument.POSITIONAL_OR_KEYWORD)
+        function.__signature__ = Signature([own, *arguments], return_annotation=None)
+        return function
+
+    return signed
+
+
+def documented(estimator: _C) -> _C:
+    """Put a line for each parameter before the attributes in the docstring of the estimator."""
+    lines = ["Args:"]
+    for name, each in PARAMETERS.items():
+        text = f"{name}: {each.sentence}. {each.more}".rstrip()
+        lines += textwrap.wrap(text, 92, initial_indent="    ", subsequent_indent="        ")
+    before, heading, after = str(estimator.__doc__).partition("    Attributes:\n")
+    arguments = textwrap.indent("\n".join(lines), "    ")
+    estimator.__doc__ = f"{before}{arguments}\n\n{heading}{after}"
+    return estimator
 
 
 def settings_of(estimator: Any) -> Settings:
     """The settings of a fit; a parameter that makes no sense is refused by its name."""
-    for name in CONSTRAINTS:
-        _check(name, getattr(estimator, name))
-    check_undefined(estimator.undefined)
+    given = {name: each.check(getattr(estimator, name)) for name, each in PARAMETERS.items()}
     # One seed for all targets, so that each has the same result as alone.
-    state = estimator.random_state
-    seed = int(state) if is_seed(state) else _drawn_seed(state)
-    names = [each.name for each in fields(Settings) if each.name not in ("seed", "threads")]
-    given = {name: getattr(estimator, name) for name in names}
-    try:
-        return Settings(**given, seed=seed, threads=_threads(estimator.n_jobs))
-    except InputError as error:
-        raise error.renamed({"seed": "random_state", "threads": "n_jobs"}) from None
-
-
-def _check(name: str, value: Any) -> None:
-    """Refuse a value of a wrong type; a flag is no number, although Python takes it for one."""
-    constraints = CONSTRAINTS[name]
-    flags = any(each in ("boolean", "verbose") for each in constraints if isinstance(each, str))
-    wrong = isinstance(value, bool | np.bool_) and not flags
-    try:
-        validate_parameter_constraints({name: constraints}, {name: value}, "")
-    except (InvalidParameterError, TypeError, ValueError):  # also what cannot be compared or shown
-        wrong = True
-    if wrong:
-        raise refused(Setting(name), value, _WANTED[name])
-
-
-def check_undefined(value: Any) -> None:
-    """Refuse another value of `undefined` than the known ones."""
-    if not isinstance(value, str):
-        raise refused(Setting("undefined"), value, _WANTED["undefined"])
-    if value not in UNDEFINED:
-        raise unknown_name(Setting("undefined"), value, UNDEFINED)
+    state, jobs = given["random_state"], given["n_jobs"]
+    seed = state if is_seed(state) else int(check_random_state(state).randint(2**31 - 1))
+    threads = 1 if jobs is None else jobs if jobs > 0 else cores() + 1 + jobs
+    known = {name: value for name, value in given.items() if name in Settings.__dataclass_fields__}
+    return Settings(**known, seed=seed, threads=threads)
 
 
 def is_seed(state: Any) -> bool:
     """Whether a random state is a number."""
     return isinstance(state, int | np.integer)
-
-
-def _drawn_seed(state: Any) -> int:
-    return int(check_random_state(state).randint(2**31 - 1))
-
-
-def _threads(n_jobs: int | None) -> int:
-    if n_jobs is None:
-        return 1
-    most = cores()
-    if n_jobs == 0 or n_jobs < -most:
-        text = f" is {n_jobs}; use a number of threads, or -1 for every core"
-        raise InputError(Setting("n_jobs"), text, value=n_jobs)
-    return int(n_jobs) if n_jobs > 0 else most + 1 + int(n_jobs)

@@ -10,7 +10,7 @@ The estimator and the command line are both thin covers of this.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import cycle, product
@@ -21,7 +21,8 @@ import numpy as np
 from symseek.algebra.threads import one_blas_thread
 from symseek.arrays import Floats
 from symseek.columns import Layout
-from symseek.constraints.forms import paper_constraints
+from symseek.constraints.constraint_set import suits
+from symseek.constraints.forms import Constraint, Custom, paper_constraints
 from symseek.data import Data, Scales
 from symseek.engines.choice import NATIVE, RACED, chosen, fixed
 from symseek.engines.faults import faults_reported
@@ -32,12 +33,12 @@ from symseek.programs import Program, Programs
 from symseek.regression import seeds
 from symseek.regression.all_rows import AllRows
 from symseek.regression.guesses import guessed
-from symseek.regression.settings import Settings
 from symseek.regression.telling import LOOKED_AT, Telling
 from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Search, SearchConfig
 from symseek.selection.measure import Measure
 from symseek.selection.stopping import Ending
+from symseek.settings import Settings
 from symseek.structure.agreement import agrees
 from symseek.structure.cycles import cyclic_programs
 from symseek.structure.guard import guarded
@@ -198,15 +199,25 @@ class Regression:
             config,
             reward=self.reward,
             weights=data.weights,
-            constraints=paper_constraints(
-                low=max(1, min(4, settings.max_length // 2)),
-                high=settings.max_length,
-                constants=most_constants,
-            ),
+            constraints=[
+                *paper_constraints(
+                    low=max(1, min(4, settings.max_length // 2)),
+                    high=settings.max_length,
+                    constants=most_constants,
+                ),
+                *self._further_constraints(library),
+            ],
             threads=settings.threads,
             engine=self.engine,
             **options,
         )
+
+    def _further_constraints(self, library: Library) -> Collection[Constraint | Custom]:
+        """Those of the user; on transformed columns, only those that name none that are gone."""
+        asked = self.settings.constraints
+        if library is self.library:
+            return asked
+        return [each for each in asked if suits(each, library)]
 
     def _proposals(self, seed: int) -> Proposals | None:
         """What the structure of the data proposes, if it is asked for and the reward allows it."""

@@ -36,12 +36,12 @@ from symseek.files.tables import TrainingTable, read_table
 from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.regression.settings import MOST_SEEDS, Settings
 from symseek.runs.checkpoint import engine_of, restore
 from symseek.runs.lock import LOCK, FolderLock, held_error, holder
 from symseek.runs.progress import DISCOVERIES, PROGRESS_FILE
 from symseek.runs.recorder import PROGRESS, Recorder, checkpoint_path, front_text, how_far
-from symseek.runs.request import read_request, read_settings
+from symseek.runs.request import read_request
+from symseek.settings import MOST_SEEDS, Settings
 from symseek.version import __version__
 
 __all__ = ["MOST_FRONT", "FitRequest", "RunFolder", "holds_run", "new_folder"]
@@ -114,7 +114,8 @@ class FitRequest:
     @classmethod
     def from_dict(cls, record: dict[str, Any], threads: int) -> FitRequest:
         """Read what `to_json` wrote."""
-        return cls(**read_request(record), settings=read_settings(record["settings"], threads))
+        settings = Settings.from_dict(record["settings"], threads)
+        return cls(**read_request(record), settings=settings)
 
 
 class RunFolder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from symseek.engines.choice import NATIVE, described
 from symseek.files.tables import TrainingTable
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
+from symseek.settings import Settings
 
 __all__ = ["known_of", "make_regression"]
 

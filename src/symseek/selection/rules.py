@@ -25,12 +25,12 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError, Setting, unknown_name
 
-__all__ = ["RULES", "accuracy", "descriptions", "known_rule", "validation"]
+__all__ = ["FORMER_NAMES", "RULES", "accuracy", "descriptions", "known_rule", "validation"]
 
 RULES = ("auto", "accuracy", "mdl", "validation")
 """The names; "auto" is validation where there are validation rows, and elsewhere mdl with the
 tests of pick.py."""
-_FORMER_NAMES = {"elbow": "mdl"}
+FORMER_NAMES = {"elbow": "mdl"}
 
 _PRICE, _POWER = 1.2, 0.7  # of tokens
 _SMALL, _LARGE = 1e-300, 1e300  # instead of 0 and infinity, which times 0 are not numbers
@@ -42,7 +42,7 @@ def known_rule(rule: str, validated: bool = True) -> str:
     >>> known_rule("elbow")
     'mdl'
     """
-    rule = _FORMER_NAMES.get(rule, rule)
+    rule = FORMER_NAMES.get(rule, rule)
     if rule not in RULES:
         raise unknown_name("pick rule", rule, RULES, Setting("pick"))
     if rule == "validation" and not validated:

@@ -21,14 +21,14 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from symseek.cli.settings import CHANGEABLE, option_words
+from symseek.cli.settings import option_words
 from symseek.errors import OUT_OF_MEMORY, InputError, shown, unknown_name
 from symseek.files import limits
 from symseek.files.contents import Contents, read_contents
 from symseek.files.regular import read_regular
 from symseek.files.schema import Within, parse_json, read
-from symseek.regression.settings import cores
 from symseek.runs.folder import new_folder
+from symseek.settings import PARAMETERS, cores
 from symseek.studio.answers import Answer, Refused
 from symseek.studio.caches import FileCache
 from symseek.studio.desktop import show_folder
@@ -273,9 +273,10 @@ class Studio:
         path = self.workspace.run(run)
         resumed: _Resumed = read(body, _Resumed, "the request")
         given = resumed.settings or {}
+        known = [name for name, each in PARAMETERS.items() if each.while_paused]
         for name in given:
-            if name not in CHANGEABLE:
-                raise unknown_name("setting to go on with", name, CHANGEABLE)
+            if name not in known:
+                raise unknown_name("setting to go on with", name, known)
         _, problems = read_settings(given, self.workspace.folder)
         if problems:
             raise Refused(400, problems[0]["sentence"])

@@ -2,84 +2,46 @@
 
 from __future__ import annotations
 
-import types
-from dataclasses import fields
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
-from symseek.cli.settings import CHANGEABLE, option_words
-from symseek.engines.choice import AUTO
-from symseek.engines.interface import ENGINES
 from symseek.operators.record import ARGUMENTS, Token
-from symseek.presets import METHODS
-from symseek.regression.settings import Settings, cores
-from symseek.rewards import REWARDS
-from symseek.selection.rules import RULES
+from symseek.settings import PARAMETERS, Parameter, Settings
 from symseek.tokens import OPERATORS
+from symseek.value_types import Name
 
 __all__ = ["options"]
-
-MAIN = (
-    "operators",
-    "constants",
-    "max_length",
-    "max_expressions",
-    "max_seconds",
-    "seeds",
-    "validation",
-)
-CHOICES: dict[str, list[str]] = {
-    "method": list(METHODS),
-    "reward": list(REWARDS),
-    "pick": list(RULES),
-    "engine": [AUTO, *ENGINES],
-}
 
 
 def options() -> dict[str, Any]:
     """The settings in their order, and the operators."""
-    hints = get_type_hints(Settings)
-    every = [each for each in fields(Settings) if "help" in each.metadata]
-    default = Settings()
     return {
-        "settings": [
-            _setting(each.name, each.metadata["help"], hints[each.name], default) for each in every
-        ],
-        "operators": [_operator(token, default) for token in OPERATORS.values()],
+        "settings": [_setting(each) for each in PARAMETERS.values() if each.is_text],
+        "operators": [_operator(token) for token in OPERATORS.values()],
     }
 
 
-def _setting(name: str, text: str, hint: Any, default: Settings) -> dict[str, Any]:
-    value = getattr(default, name)
-    optional = get_origin(hint) in (Union, types.UnionType) and type(None) in get_args(hint)
+def _setting(parameter: Parameter) -> dict[str, Any]:
+    type = parameter.type
     return {
-        "name": name,
-        "option": option_words(name, not value if isinstance(value, bool) else "")[0],
-        "help": text,
-        "kind": _kind(name, hint),
-        "optional": optional,
-        "default": cores() if name == "threads" else value,
-        "choices": CHOICES.get(name),
-        "level": "main" if name in MAIN else "more",
-        "while_paused": name in CHANGEABLE,
+        "name": parameter.name,
+        "label": parameter.label or parameter.name.replace("_", " "),
+        "help": parameter.help,
+        "kind": type.control,
+        "none": type.none,
+        "default": parameter.by_itself[1]() if parameter.by_itself else parameter.default,
+        "choices": list(type.known()) if isinstance(type, Name) else None,
+        "usual": parameter.is_usual,
+        "while_paused": parameter.while_paused,
     }
 
 
-def _kind(name: str, hint: Any) -> str:
-    if name in CHOICES:
-        return "choice"
-    if name == "operators":
-        return "operators"
-    kinds = {bool: "flag", int: "whole", float: "number"}
-    return next((kinds[each] for each in (hint, *get_args(hint)) if each in kinds), "text")
-
-
-def _operator(token: Token, default: Settings) -> dict[str, Any]:
+def _operator(token: Token) -> dict[str, Any]:
     return {
         "name": token.name,
         "symbol": _symbol(token),
         "complexity": token.complexity,
         "arity": token.arity,
-        "default": token.name in default.operators,
+        "default": token.name in Settings.operators,
         "protected": token.protects is not None,
     }
 

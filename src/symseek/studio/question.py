@@ -6,7 +6,7 @@ Every complaint is the command line's own sentence, with the field of the page t
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,8 +22,8 @@ from symseek.files.schema import Most, Name, check
 from symseek.files.tables import TrainingTable, column_error, training_table
 from symseek.regression.guesses import guessed
 from symseek.regression.regression import Regression
-from symseek.regression.settings import Settings
 from symseek.runs.folder import FitRequest
+from symseek.settings import Settings
 from symseek.studio.wording import told
 
 __all__ = ["Considered", "Question", "consider", "read_settings"]
@@ -228,7 +228,7 @@ def _searched(
     return table, replace(settings, guesses=_usable(settings.guesses, regression))
 
 
-def _usable(guesses: Sequence[str], regression: Regression) -> tuple[str, ...]:
+def _usable(guesses: Iterable[str], regression: Regression) -> tuple[str, ...]:
     """The formulas that the search can begin with."""
     usable, wrong = [], None
     about = regression.full, regression.library, regression.train.X, regression.scales

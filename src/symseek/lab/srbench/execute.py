@@ -21,7 +21,7 @@ from symseek.lab.srbench.protocol import NAMES, split
 from symseek.lab.trials.execute import Reporter
 
 if TYPE_CHECKING:
-    from symseek.regression.settings import Settings
+    from symseek.settings import Settings
 
 __all__ = ["EXECUTE", "METHOD", "MOST_EXPRESSIONS", "check", "execute", "settings_of"]
 
@@ -59,7 +59,7 @@ def check(spec: Spec) -> None:
 
 def settings_of(spec: Spec) -> Settings:
     """The settings of the fit."""
-    from symseek.regression.settings import Settings
+    from symseek.settings import Settings
 
     given: dict[str, Any] = {"seed": spec.seed, "threads": spec.settings.get("threads", 1)}
     if "seconds" in spec.settings:

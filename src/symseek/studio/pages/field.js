@@ -5,26 +5,6 @@ import { el, newId } from "./dom.js";
 import { showProblem } from "./panel.js";
 import { whole } from "./text.js";
 
-const LABELS = {
-  constants: "Numbers",
-  max_length: "Length",
-  max_seconds: "Seconds",
-  max_expressions: "Expressions",
-  seeds: "Seeds",
-  seed: "First seed",
-  validation: "Validation share",
-  method: "Method",
-  patience: "Patience",
-  reward: "Reward",
-  pick: "Pick",
-  sample_rows: "Rows to search on",
-  scale: "Other units",
-  structure: "Structure",
-  threads: "Threads",
-  engine: "Engine",
-  guesses: "Formulas to begin with",
-};
-
 const GROUPED = /^-?\d{1,3}(,\d{3})+(\.\d*)?$/; // 1,000,000; any other comma may mean a decimal sign
 
 export class Field {
@@ -35,7 +15,7 @@ export class Field {
     this.id = newId(setting.name);
     this.problem = el("p", { class: "problem", id: `${this.id}-problem`, hidden: true });
     this.control = this.made();
-    this.none = setting.optional ? this.noneBox() : null;
+    this.none = setting.none ? this.noneBox() : null;
     this.element = this.laidOut();
     this.element.addEventListener("input", () => changed(this));
     this.start(setting.default);
@@ -71,9 +51,8 @@ export class Field {
   }
 
   laidOut() {
-    const words = LABELS[this.name] ?? this.name.replaceAll("_", " ");
-    const label = el("label", { for: this.id }, words);
-    const none = this.none && el("label", { class: "none" }, this.none, "no limit");
+    const label = el("label", { for: this.id }, this.setting.label);
+    const none = this.none && el("label", { class: "none" }, this.none, this.setting.none);
     const row = this.setting.kind === "flag" ? [this.control, label] : [
       label,
       el("span", { class: "entry" }, this.control, none),

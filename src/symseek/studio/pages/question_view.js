@@ -7,13 +7,6 @@ import { Operators } from "./operators.js";
 import { panel } from "./panel.js";
 
 const ELSEWHERE = ["operators", "validation"]; // settings with places of their own
-const FIRST = [
-  "constants",
-  "max_length",
-  "seeds",
-  "max_seconds",
-  "max_expressions",
-]; // in this order
 
 export class QuestionView {
   constructor(draft, options, changed) {
@@ -22,25 +15,23 @@ export class QuestionView {
     this.operators = new Operators(options.operators, this.current("operators"), () =>
       this.set("operators", this.operators.value()),
     );
-    const plain = options.settings.filter(
-      (each) => !ELSEWHERE.includes(each.name),
-    ).sort((a, b) => turn(a) - turn(b));
+    const plain = options.settings.filter((each) => !ELSEWHERE.includes(each.name));
     this.fields = new Map(plain.map((each) => [each.name, this.field(each)]));
-    const level = (wanted) => plain.filter((each) => each.level === wanted).map(
+    const shown = (usual) => plain.filter((each) => each.usual === usual).map(
       (each) => this.fields.get(each.name).element,
     );
     this.more = el(
       "details",
       { class: "more", id: "more" },
       el("summary", {}, "More"),
-      el("div", { class: "fields" }, level("more")),
+      el("div", { class: "fields" }, shown(false)),
     );
-    this.more.open = plain.some((each) => each.level === "more" && each.name in draft.settings);
+    this.more.open = plain.some((each) => !each.usual && each.name in draft.settings);
     this.element = panel(
       "question",
       "Question",
       this.operators.element,
-      el("div", { class: "fields" }, level("main")),
+      el("div", { class: "fields" }, shown(true)),
       this.more,
     );
   }
@@ -69,8 +60,4 @@ export class QuestionView {
     }
     return ["operators", ...this.fields.keys()];
   }
-}
-
-function turn({ name }) {
-  return FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length;
 }

@@ -1,0 +1,282 @@
+"""The types of settings: how the value of each is checked, saved, and described in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from symseek.arguments import flag, number, refused, shown, whole
+from symseek.constraints import Constraint
+from symseek.errors import InputError, Setting, unknown_name
+from symseek.rewards import reward_named
+from symseek.tokens import Library, Token
+
+__all__ = [
+    "Constraints",
+    "Flag",
+    "Formulas",
+    "Instance",
+    "Listed",
+    "Name",
+    "Number",
+    "Operators",
+    "Reward",
+    "ValueType",
+    "Whole",
+]
+
+_MOST_OPERATORS, _MOST_FORMULAS = 1000, 1000
+_MOST_CHARACTERS = 20_000  # of all formulas: each is simplified, which takes a moment
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueType:
+    """What a setting may be. `none` says what None means; without it, None is refused."""
+
+    none: str = ""
+    words: str = ""  # what it must be, where that is not said by the type and its bounds
+
+    control: ClassVar[str] = "text"  # in a form
+    is_text: ClassVar[bool] = True  # whether a command line and a file can hold it
+
+    @property
+    def wanted(self) -> str:
+        """What a value must be, in words."""
+        return (self.words or self._wanted()) + (", or none" if self.none else "")
+
+    def check(self, name: Setting, value: Any) -> Any:
+        """The value as a setting has it; what is none is refused in a sentence with the name."""
+        return None if self.none and value is None else self._checked(name, value)
+
+    def saved(self, value: Any) -> Any:
+        """The value as JSON holds it, which cannot hold the caller's Python objects."""
+        return value
+
+    def _wanted(self) -> str:
+        raise NotImplementedError
+
+    def _checked(self, name: Setting, value: Any) -> Any:
+        raise NotImplementedError
+
+
+class Flag(ValueType):
+    """True or False."""
+
+    control = "flag"
+
+    def _wanted(self) -> str:
+        return "True or False"
+
+    def _checked(self, name: Setting, value: Any) -> bool:
+        return flag(name, value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Whole(ValueType):
+    """A whole number within bounds.
+
+    >>> Whole(low=2, none="no limit").wanted, Whole(low=0, high=2**64 - 1).wanted
+    ('a whole number of 2 or more, or none', 'a whole number from 0 to 2**64 - 1')
+    """
+
+    low: int
+    high: float = math.inf
+
+    control = "whole"
+
+    def _wanted(self) -> str:
+        if self.high == math.inf:
+            return f"a whole number of {self.low} or more"
+        high = "2**64 - 1" if self.high == 2**64 - 1 else self.high
+        return f"a whole number from {self.low} to {high}"
+
+    def _checked(self, name: Setting, value: Any) -> int:
+        return whole(name, value, self.wanted, self.low, self.high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number(ValueType):
+    """A number within bounds."""
+
+    low: float
+    high: float
+
+    control = "number"
+
+    def _wanted(self) -> str:
+        return f"a number from {self.low} to {self.high}"
+
+    def _checked(self, name: Setting, value: Any) -> float:
+        return number(name, value, self.wanted, self.low, self.high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Name(ValueType):
+    """One of the names that are known when it is asked for."""
+
+    of: str  # such as "method"
+    known: Callable[[], Collection[str]]
+    former: Mapping[str, str] = field(default_factory=dict)  # old names, which stay good
+
+    control = "choice"
+
+    def _wanted(self) -> str:
+        return f"one of {', '.join(map(repr, self.known()))}"
+
+    def _checked(self, name: Setting, value: Any) -> Any:
+        if not isinstance(value, str):
+            raise refused(name, value, self.wanted)
+        value = self.former.get(value, value)
+        if value not in self.known():
+            raise unknown_name(self.of, value, self.known(), field=name)
+        return str(value)
+
+
+class Reward(Name):
+    """The name of a reward, a reward object, or a function of predictions."""
+
+    def _wanted(self) -> str:
+        return "a name such as 'r2', a reward object or a function of predictions"
+
+    def _checked(self, name: Setting, value: Any) -> Any:
+        if isinstance(value, str):
+            return super()._checked(name, value)
+        if isinstance(value, type) or not callable(value):
+            raise refused(name, value, self.wanted)
+        reward_named(value)
+        return value
+
+    def saved(self, value: Any) -> str:
+        """The name."""
+        if not isinstance(value, str):
+            raise _not_plain()
+        return value
+
+
+class Listed(ValueType):
+    """A list, or anything else that holds values in an order; a setting has a tuple."""
+
+    separator: ClassVar[str] = ","  # in text
+    between: ClassVar[str] = "commas"
+
+    def _checked(self, name: Setting, value: Any) -> tuple[Any, ...]:
+        if isinstance(value, str):
+            text = f" as a list, [{shown(value)}], and not as one text"
+            raise InputError("give ", name, text, field=name, value=value, wanted=self.wanted)
+        if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
+            raise refused(name, value, self.wanted)
+        return tuple(np.atleast_1d(value) if isinstance(value, np.ndarray) else value)
+
+    def saved(self, value: Any) -> list[Any]:
+        """A list."""
+        return list(value)
+
+
+class Operators(Listed):
+    """Operators, numbers and Tokens."""
+
+    control = "operators"
+
+    def _wanted(self) -> str:
+        return "a list of operators, numbers and Tokens, such as ['add', 'mul']"
+
+    def _checked(self, name: Setting, value: Any) -> tuple[str | float | Token, ...]:
+        def wrong(*parts: Any) -> InputError:
+            return InputError(name, *parts, field=name, value=value, wanted=self.wanted)
+
+        listed = super()._checked(name, value)
+        chosen = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
+        if not chosen:
+            raise wrong(" is empty; name some, such as add and mul")
+        if len(chosen) > _MOST_OPERATORS:
+            raise wrong(f" has {len(chosen):,} entries; give at most {_MOST_OPERATORS:,}")
+        try:
+            library = Library(chosen, ["\0"])  # with a column of no one's name
+        except InputError as error:
+            raise wrong(": ", error) from None
+        if not any(library.arities):
+            raise wrong(f" is {shown(value)}, with no operator in it; name some, such as add")
+        return chosen
+
+    def saved(self, value: Any) -> list[Any]:
+        """The names and numbers."""
+        if any(isinstance(token, Token) for token in value):
+            raise _not_plain()
+        return list(value)
+
+
+class Formulas(Listed):
+    """Formulas as text."""
+
+    separator = "; "
+    between = "semicolons"
+
+    def _wanted(self) -> str:
+        return "a list of formulas, such as ['2*x + 1']"
+
+    def _checked(self, name: Setting, value: Any) -> tuple[str, ...]:
+        def wrong(text: str) -> InputError:
+            return InputError(name, text, field=name, wanted=self.wanted)
+
+        formulas = super()._checked(name, value)
+        if isinstance(value, Set) or not all(isinstance(each, str) for each in formulas):
+            raise refused(name, value, self.wanted)
+        if len(formulas) > _MOST_FORMULAS:
+            raise wrong(f" has {len(formulas)} formulas; give at most {_MOST_FORMULAS}")
+        characters = sum(map(len, formulas))
+        if characters > _MOST_CHARACTERS:
+            text = f" has {characters:,} characters in all; give at most {_MOST_CHARACTERS:,}"
+            raise wrong(text)
+        return tuple(map(str, formulas))
+
+
+class Constraints(Listed):
+    """Objects that say what a formula may look like."""
+
+    is_text = False
+
+    def _wanted(self) -> str:
+        return "a list of constraints, such as [Forbid('exp', 'descendant', of='exp')]"
+
+    def _checked(self, name: Setting, value: Any) -> tuple[Any, ...]:
+        listed = super()._checked(name, value)
+        for each in listed:
+            if isinstance(each, type) or not (isinstance(each, Constraint) or callable(each)):
+                raise refused(name, value, self.wanted)
+        return listed
+
+    def saved(self, value: Any) -> list[Any]:
+        """Nothing: they are Python objects."""
+        if value:
+            raise _not_plain()
+        return []
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance(ValueType):
+    """A Python object of a class."""
+
+    of: type
+
+    is_text = False
+
+    def _wanted(self) -> str:
+        return f"of the type {self.of.__name__}"
+
+    def _checked(self, name: Setting, value: Any) -> Any:
+        if not isinstance(value, self.of):
+            raise refused(name, value, self.wanted)
+        return value
+
+    def saved(self, value: Any) -> None:
+        """Nothing: it is a Python object."""
+        if value is not None:
+            raise _not_plain()
+
+
+def _not_plain() -> InputError:
+    return InputError("settings with Python objects in them cannot be saved; use names instead")

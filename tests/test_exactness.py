@@ -256,7 +256,7 @@ def test_patience_is_for_noise() -> None:
     """A curve that is not found yet is searched for until the budget is spent."""
     curve = without_the_right_operators(LINE + LINE**3, "hybrid")
     assert curve.run().stopped is Stopped.BUDGET
-    assert curve.search.state.begun > 0  # it began anew
+    assert curve.search.state.restarted_at > 0  # it began anew
     noisy = without_the_right_operators(2 * LINE + 0.3 * DRAW.normal(size=50), "hybrid")
     result = noisy.run()
     assert result.stopped is Stopped.EARLY
@@ -269,7 +269,7 @@ def test_beginning_anew_survives_a_stop() -> None:
     whole.run()
     for _ in range(30):
         stopped.run(lambda now: True)
-    assert stopped.search.state.begun > 0
+    assert stopped.search.state.restarted_at > 0
     stopped.run()
     assert stopped.model() == whole.model()
     assert np.array_equal(stopped.search.state.weights, whole.search.state.weights)

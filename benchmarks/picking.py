@@ -47,8 +47,8 @@ from scipy.optimize import least_squares
 
 from laws import Law, has_form
 from real_tables import ACCEPTED, LAWLESS, RealTable
-from symseek import FitConfig, Program, fit_constants
-from symseek.algebra.simplify import exponents_held
+from symseek import FitConfig, Program, Programs, fit_constants
+from symseek.algebra.simplify import structural_exponents
 from symseek.files.atomic import write_whole
 from symseek.model import full_library
 from symseek.regression.regression import Regression
@@ -234,12 +234,15 @@ def cross_validated(programs: list[Program], X: np.ndarray, y: np.ndarray) -> li
     """The NRMSE of each formula on rows that its numbers were not fitted to."""
     count = min(len(y), FOLDS)
     fold = np.random.default_rng(0).permutation(len(y)) % count
-    held = exponents_held(programs, programs[0].library)
+    batch = Programs.from_list(programs)
+    fixed = structural_exponents(batch)
     errors = np.zeros((len(programs), len(y)))
     config = FitConfig("least_squares", restarts=0, max_steps=50, rescue=False)
     for number in range(count):
         out = fold == number
-        fitted = fit_constants(held, X[~out], y[~out], config, reward="inverse_mse").programs
+        fitted = fit_constants(
+            batch, X[~out], y[~out], config, fixed=fixed, reward="inverse_mse"
+        ).programs
         for row in range(len(programs)):
             with np.errstate(all="ignore"):
                 errors[row, out] = fitted[row].evaluate(X[out]) - y[out]

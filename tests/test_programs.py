@@ -189,6 +189,29 @@ def test_lists_and_batches_hold_the_same(data):
 
 @settings(max_examples=250, deadline=None)
 @given(any_program(evaluable=False))
+def test_a_program_is_its_operator_of_its_arguments(program):
+    assert program.subtree(0) == program
+    if len(program) > 1:
+        assert Program.joined(program.names[0], program.arguments) == program
+    for at in range(len(program)):
+        part = program.subtree(at)
+        assert Program(part.library, part.tokens, part.constants) == part
+        assert program.replaced(at, part) == program
+        assert program.replaced(0, part) == part
+        parent, argument = program.parents[at]
+        if at:
+            assert program.subtree(parent).arguments[argument] == part
+
+
+def test_a_part_takes_its_constants_along():
+    library = Library(["add", "mul", "sin", "const"], variables=["x"])
+    program = Program.parse("2.0*x + sin(3.0*x)", library)
+    other = program.replaced(1, Program.parse("4.0 + 5.0*x", library))
+    assert str(other) == "4.0 + 5.0*x + sin(3.0*x)"
+    assert program.over(Library(["sin", "mul", "add", "const"], ["x"])).constants == (2.0, 3.0)
+
+
+@given(any_program(evaluable=False))
 def test_print_parse_equal(program):
     assert Program.parse(program.infix(), program.library) == program
 

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from strategies import programs
 from symseek import Library, Program, Token
 from symseek.algebra.precision import measured
-from symseek.algebra.simplify import exponents_held, rescaled, simplified
+from symseek.algebra.simplify import rescaled, simplified, structural_exponents
+from symseek.evaluation import fit_constants
 from symseek.model import full_library
+from symseek.programs import Programs
 
 
 def same_but_for_rounding(before: Program, after: Program, rows: np.ndarray) -> None:
@@ -283,8 +285,15 @@ def test_a_formula_of_any_depth_is_only_translated() -> None:
 
 
 def test_fitted_exponents_stay_free() -> None:
-    held = exponents_held([Program.parse("x**1.5 + x**0.4987", LIBRARY)], LIBRARY)
-    assert held.constants.tolist() == [[0.4987]]
+    batch = Programs.from_list([Program.parse("x**1.5 + x**0.4987", LIBRARY)])
+    fixed = structural_exponents(batch)
+    assert fixed.tolist() == [[True, False]]
+    x = np.linspace(1, 2, 30)
+    rows = np.column_stack([x, x])
+    fitted = fit_constants(batch, rows, x**1.6 + x**0.5, fixed=fixed).programs
+    assert fitted.library == LIBRARY
+    assert fitted.constants[0, 0] == 1.5
+    assert fitted.constants[0, 1] != 0.4987
 
 
 @pytest.mark.parametrize("wrong", [1, 40])

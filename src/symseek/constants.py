@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from symseek.arguments import flags, refused, wholes
 from symseek.arrays import Floats
 from symseek.errors import InputError, unknown_name
-from symseek.programs import Programs
+from symseek.programs import Program, Programs
+from symseek.tokens import Library, Token, TokenKind
 
-__all__ = ["FIT_METHODS", "FitConfig", "FitStatus", "search_constants", "with_room"]
+__all__ = ["FIT_METHODS", "FitConfig", "FitStatus", "search_constants", "with_fixed", "with_room"]
 
 RewardFunction = Callable[[Programs], Floats]  # rewards [B], NaN where invalid
 
@@ -89,6 +90,38 @@ class FitConfig:
         return cls("bfgs", restarts=0, max_steps=150, rescue=False)
 
 
+def with_fixed(programs: Programs, fixed: NDArray[np.bool_]) -> Programs:
+    """The programs with numbers of a wider library for constants [B, K] that no fit is to change.
+
+    >>> from symseek import Program
+    >>> law = Programs.from_list([Program.parse("2.0*x**1.5")])
+    >>> with_fixed(law, np.array([[False, True]])).constants
+    array([[2.]])
+    """
+    library = programs.library
+    numbers: dict[str, Token] = {}
+    rows: list[tuple[list[str], list[float]]] = []
+    for program, mask in zip(programs, fixed.tolist(), strict=True):
+        names: list[str] = []
+        free: list[float] = []
+        values = iter(zip(program.constants, mask, strict=False))
+        for name in program.names:
+            value, is_fixed = next(values) if name == "const" else (0.0, False)
+            if is_fixed:
+                name = f"number {value!r}"
+                numbers[name] = Token(name, 0, kind=TokenKind.NUMBER, value=value)
+            elif name == "const":
+                free.append(value)
+            names.append(name)
+        rows.append((names, free))
+    others = [token for token in library if token.kind is not TokenKind.VARIABLE]
+    wider = Library([*others, *numbers.values()], library.variables)
+    return Programs.from_list(
+        [Program(wider, tuple(map(wider.index, names)), tuple(free)) for names, free in rows],
+        wider,
+    )
+
+
 def search_constants(
     programs: Programs, rewards_of: RewardFunction, config: FitConfig
 ) -> tuple[Programs, Floats, NDArray[np.uint8]]:
@@ -109,26 +142,18 @@ def search_constants(
     >>> search_constants(batch, rewards_of, FitConfig())[0].constants.round(6)
     array([[3.5]])
     """
-    counts = _constant_counts(programs)
+    counts = programs.constant_counts
     constants = with_room(programs.constants, int(counts.max(initial=0)))
     rewards = np.full(len(programs), np.nan)
     status = np.full(len(programs), FitStatus.CONVERGED, dtype=np.uint8)
     for count in np.unique(counts):
         rows = np.flatnonzero(counts == count)
-        group = _Group(_replaced(programs[rows], constants[rows]), rewards_of, int(count))
+        group = _Group(programs[rows].with_constants(constants[rows]), rewards_of, int(count))
         group.fit(config)
         constants[rows, :count] = group.best
         rewards[rows] = group.reward
         status[rows] = np.where(np.isnan(group.reward), FitStatus.INVALID, group.status)
-    return _replaced(programs, constants), rewards, status
-
-
-def _constant_counts(programs: Programs) -> NDArray[np.intp]:
-    constant = programs.library.constant_id
-    if constant is None:
-        return np.zeros(len(programs), dtype=np.intp)
-    counts: NDArray[np.intp] = np.count_nonzero(programs.tokens == constant, axis=1)
-    return counts
+    return programs.with_constants(constants), rewards, status
 
 
 def with_room(constants: Floats, width: int) -> Floats:
@@ -136,10 +161,6 @@ def with_room(constants: Floats, width: int) -> Floats:
     out = np.ones((len(constants), max(width, constants.shape[1])))
     out[:, : constants.shape[1]] = constants
     return out
-
-
-def _replaced(programs: Programs, constants: Floats) -> Programs:
-    return Programs._trusted(programs.library, programs.tokens, programs.lengths, constants)
 
 
 class _Group:
@@ -181,9 +202,9 @@ class _Group:
         """Rewards [B] of some programs with these constants [B, k]."""
         constants = self.programs.constants[rows]
         constants[:, : x.shape[1]] = x
-        return (
-            self.rewards_of(_replaced(self.programs[rows], constants)) if len(rows) else np.empty(0)
-        )
+        if not len(rows):
+            return np.empty(0)
+        return self.rewards_of(self.programs[rows].with_constants(constants))
 
     def _looks(self, rows: NDArray[np.intp], number: int) -> tuple[Floats, Floats]:
         """The best of some random places for each program: either sign, sizes from 0.1 to 10."""

@@ -17,10 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from symseek.arguments import refused
 from symseek.arrays import Floats
-from symseek.constants import FitConfig, FitStatus, search_constants, with_room
+from symseek.constants import FitConfig, FitStatus, search_constants, with_fixed, with_room
 from symseek.data import Data
 from symseek.engines.interface import Engine, Errors, Evaluator, engine_named
 from symseek.errors import InputError
+from symseek.mapping import Mapping, check_evaluable, mapped
 from symseek.programs import Programs
 from symseek.rewards import (
     Curve,
@@ -95,24 +96,22 @@ def data_grader(
     underflow_invalid: bool = False,
     spread: float | None = None,
     cache: int | None = None,
+    mapping: Mapping | None = None,
 ) -> Grader:
     """The grader for a data set; with `constants`, placeholders are fitted, else they stay.
 
     Errors count by the spread of the target, unless another one is given: that of a larger table.
+    With a `mapping`, what it makes of the programs is graded.
     """
-    if not library.evaluable:
-        names = ", ".join(t.name for t in library if t.arity and t.numpy is None)
-        raise InputError(
-            f"the library has tokens without a formula ({names}), so it cannot be fitted to data;"
-            " give them one, or use Search.for_programs"
-        )
+    graded = library if mapping is None else mapping.library
+    check_evaluable(graded)
     if spread is None and isinstance(reward, ErrorReward) and reward.needs_spread:
         data.refuse_constant_target("the normalised error")
     if library.constant_id is None:
         constants = None
     spread = data.spread if spread is None else spread
-    evaluator = engine.evaluator(
-        library, data.X, data.y, data.weights, cache, underflow_invalid=underflow_invalid
+    evaluator = mapped(
+        engine.evaluator(graded, data.X, data.y, data.weights, cache, underflow_invalid), mapping
     )
     grader: _ErrorGrader | _PredictionGrader
     if isinstance(reward, ErrorReward):
@@ -159,12 +158,15 @@ def fit_constants(
     y: ArrayLike,
     config: FitConfig | None = None,
     *,
+    fixed: NDArray[np.bool_] | None = None,
     reward: str | Reward | Callable[..., NDArray[np.floating]] = "inverse_nrmse",
     weights: ArrayLike | None = None,
     threads: int = 1,
     engine: str | Engine = "native",
 ) -> Graded:
     """Fit the constants of given programs to data, starting from the values they have.
+
+    Those that are `fixed` [B, K] keep them.
 
     >>> from symseek import Library, Program
     >>> library = Library(["mul", "add", "sin", "const"], variables=["x"])
@@ -183,8 +185,17 @@ def fit_constants(
         raise refused("`config`", config, "of the type FitConfig")
     data = Data.checked(X, y, library.variables, weights)
     made = engine_named(engine, threads)
-    grader = data_grader(library, data, reward_named(reward), made, config or FitConfig())
-    return grader(programs)
+    fixed = np.zeros(programs.constants.shape, dtype=bool) if fixed is None else fixed
+    free = with_fixed(programs, fixed) if fixed.any() else programs
+    grader = data_grader(free.library, data, reward_named(reward), made, config or FitConfig())
+    graded = grader(free)
+    if free is programs:
+        return graded
+    constants = programs.constants.copy()
+    changed = (np.arange(constants.shape[1]) < programs.constant_counts[:, None]) & ~fixed
+    fitted = np.arange(graded.programs.constants.shape[1]) < free.constant_counts[:, None]
+    constants[changed] = graded.programs.constants[fitted]
+    return replace(graded, programs=programs.with_constants(constants))
 
 
 @dataclass
@@ -260,9 +271,7 @@ class _SearchGrader:
             constants[row, : len(values)] = values
         rewards = np.array([reward for _, reward, _ in found])[inverse]
         status = np.array([code for _, _, code in found], dtype=np.uint8)[inverse]
-        best = Programs._trusted(
-            programs.library, programs.tokens, programs.lengths, constants[inverse]
-        )
+        best = programs.with_constants(constants[inverse])
         ok = ~np.isnan(rewards)
         return Graded(best, np.where(ok, rewards, 0.0), ok, len(first), status)
 
@@ -274,7 +283,7 @@ class _SearchGrader:
             better = ~np.isnan(promise) & ~(promise < self._rewards(programs))
             own = with_room(programs.constants, guessed.constants.shape[1])
             start = np.where(better[:, None], guessed.constants, own)
-            programs = Programs._trusted(programs.library, programs.tokens, programs.lengths, start)
+            programs = programs.with_constants(start)
         return search_constants(programs, self._rewards, self.config)
 
     def _rewards(self, programs: Programs) -> Floats:
@@ -357,8 +366,8 @@ def _keys(programs: Programs) -> list[bytes]:
     keys = _starts(programs.tokens, programs.lengths)
     if programs.library.constant_id is None:
         return keys
-    counts = np.count_nonzero(programs.tokens == programs.library.constant_id, axis=1)
-    values = _starts(programs.constants, np.minimum(counts, programs.constants.shape[1]))
+    counts = np.minimum(programs.constant_counts, programs.constants.shape[1])
+    values = _starts(programs.constants, counts)
     return [key + value for key, value in zip(keys, values, strict=True)]
 
 

@@ -27,8 +27,8 @@ from symseek.data import Data
 from symseek.engines.interface import PAIRS, Engine
 from symseek.errors import InputError
 from symseek.evaluation import Graded
-from symseek.programs import Programs
-from symseek.tokens import EMPTY, Library
+from symseek.programs import Program, Programs
+from symseek.tokens import Library
 
 __all__ = [
     "PARTS",
@@ -256,22 +256,8 @@ class Recombiner:
 
     def _joined(self, programs: Programs, children: list[tuple[int, int, int]]) -> Programs:
         """The pairs as programs: an operator, then one program, then the other."""
-        constant = self.library.constant_id
-        tokens = np.full((len(children), self.max_length), EMPTY, dtype=np.int16)
-        lengths = np.empty(len(children), dtype=np.int32)
-        values: list[list[float]] = []
-        for row, (way, one, other) in enumerate(children):
-            if PAIRS[way].swapped:
-                one, other = other, one
-            parts = [programs.tokens[each, : programs.lengths[each]] for each in (one, other)]
-            joined = np.concatenate([[self.library.index(PAIRS[way].operator)], *parts])
-            tokens[row, : len(joined)] = joined
-            lengths[row] = len(joined)
-            values.append([])
-            for each, part in zip((one, other), parts, strict=True):
-                count = np.count_nonzero(part == constant)
-                values[-1] += programs.constants[each, :count].tolist()
-        constants = np.ones((len(children), max(map(len, values))))
-        for row, given in enumerate(values):
-            constants[row, : len(given)] = given
-        return Programs._trusted(self.library, tokens, lengths, constants)
+        joined = []
+        for way, *pair in children:
+            parts = [programs[each] for each in (reversed(pair) if PAIRS[way].swapped else pair)]
+            joined.append(Program.joined(PAIRS[way].operator, parts))
+        return Programs.from_list(joined)

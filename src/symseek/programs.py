@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
@@ -107,6 +107,77 @@ class Program:
         whole = sympy_forms.real_expression(expression)
         library = sympy_forms.infer_library(whole) if library is None else _checked_library(library)
         return cls(library, *sympy_forms.from_sympy(whole, library))
+
+    @classmethod
+    def joined(cls, name: str, arguments: Sequence[Program]) -> Program:
+        """An operator of arguments, all over one library.
+
+        >>> x = Program.parse("2.0*x")
+        >>> print(Program.joined("add", [x, x]))
+        2.0*x + 2.0*x
+        """
+        library = arguments[0].library
+        tokens = (library.index(name), *(each for part in arguments for each in part.tokens))
+        constants = tuple(each for part in arguments for each in part.constants)
+        return cls._trusted(library, tokens, constants)
+
+    def over(self, library: Library) -> Program:
+        """The same tokens, by their names, over another library."""
+        return Program(library, tuple(map(library.index, self.names)), self.constants)
+
+    @cached_property
+    def parents(self) -> tuple[tuple[int, int], ...]:
+        """For each token, where its operator is, and which argument it is; (-1, 0) for the root.
+
+        >>> Program.parse("x + sin(x)").parents
+        ((-1, 0), (0, 0), (0, 1), (2, 0))
+        """
+        arities = self.library.arities
+        found: list[tuple[int, int]] = []
+        waiting = [(-1, 0)]
+        for at, token in enumerate(self.tokens):
+            found.append(waiting.pop())
+            waiting += [(at, argument) for argument in reversed(range(arities[token]))]
+        return tuple(found)
+
+    def _end(self, at: int) -> int:
+        """Where the subtree ends that begins at a token."""
+        open_slots = 1
+        while open_slots:
+            open_slots += self.library.arities[self.tokens[at]] - 1
+            at += 1
+        return at
+
+    def _constants_before(self, at: int) -> int:
+        return self.tokens[:at].count(_constant_id(self.library))
+
+    def subtree(self, at: int) -> Program:
+        """The part that begins at a token.
+
+        >>> print(Program.parse("2.0*x + sin(3.0*x)").subtree(5))
+        3.0*x
+        """
+        end = self._end(at)
+        first, last = self._constants_before(at), self._constants_before(end)
+        return self._trusted(self.library, self.tokens[at:end], self.constants[first:last])
+
+    def replaced(self, at: int, part: Program) -> Program:
+        """The program with another part, over the same library, for the one that begins at a token.
+
+        >>> law = Program.parse("2.0*x + sin(3.0*x)")
+        >>> print(law.replaced(5, law.subtree(0)))
+        2.0*x + sin(2.0*x + sin(3.0*x))
+        """
+        end = self._end(at)
+        first, last = self._constants_before(at), self._constants_before(end)
+        tokens = (*self.tokens[:at], *part.tokens, *self.tokens[end:])
+        constants = (*self.constants[:first], *part.constants, *self.constants[last:])
+        return self._trusted(self.library, tokens, constants)
+
+    @property
+    def arguments(self) -> list[Program]:
+        """The arguments of the outermost operator."""
+        return [self.subtree(at) for at, (parent, _) in enumerate(self.parents) if parent == 0]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -316,6 +387,19 @@ class Programs:
         costs = np.append(self.library.complexity, np.int32(0))
         total: NDArray[np.int32] = np.einsum("bt->b", costs.take(self.tokens, mode="wrap"))
         return total
+
+    @property
+    def constant_counts(self) -> NDArray[np.intp]:
+        """How many `const` tokens each program has [B]."""
+        constant = self.library.constant_id
+        if constant is None:
+            return np.zeros(len(self), dtype=np.intp)
+        counts: NDArray[np.intp] = np.count_nonzero(self.tokens == constant, axis=1)
+        return counts
+
+    def with_constants(self, constants: NDArray[np.float64]) -> Programs:
+        """The same programs with other values [B, K] for their constants."""
+        return Programs._trusted(self.library, self.tokens, self.lengths, constants)
 
     def __len__(self) -> int:
         return len(self.lengths)

@@ -35,6 +35,7 @@ from symseek.engines.interface import Engine, Evaluator
 from symseek.errors import InputError
 from symseek.evaluation import Graded, Grader, data_grader, refitting
 from symseek.front import ALIKE, ROUNDING, Entry, Front
+from symseek.mapping import Mapping, mapped
 from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, Reward
 from symseek.tokens import Library
@@ -101,6 +102,7 @@ class Racer:
         engine: Engine,
         constants: FitConfig | None,
         underflow_invalid: bool,
+        mapping: Mapping | None,
         seed: int,
         grader: Grader,
     ) -> Racer | None:
@@ -116,9 +118,10 @@ class Racer:
         for size in sizes:
             some = data.covering(size, seed)
             own = data_grader(
-                library, some, reward, engine, fit, underflow_invalid, data.spread, cache=0
+                library, some, reward, engine, fit, underflow_invalid, data.spread, 0, mapping
             )
-            values = engine.evaluator(library, some.X, cache=0)
+            graded = library if mapping is None else mapping.library
+            values = mapped(engine.evaluator(graded, some.X, cache=0), mapping)
             rungs.append(Rung(some, own, values, reward, data.spread))
             fit = _shortened(constants, racing.steps)
         return cls(racing, rungs, refitting(grader, _shortened(constants, racing.last_steps)))
@@ -176,9 +179,7 @@ class _Race:
         self.constants = programs.constants.copy()
         self.graded = replace(
             first,
-            programs=Programs._trusted(
-                programs.library, programs.tokens, programs.lengths, self.constants
-            ),
+            programs=programs.with_constants(self.constants),
             rewards=first.rewards.copy(),
             ok=first.ok.copy(),
             status=None if first.status is None else first.status.copy(),

@@ -37,6 +37,7 @@ from symseek.loop import (
     check_budget,
     check_seed,
 )
+from symseek.mapping import Mapping
 from symseek.objectives import Objective, RiskSeeking, Selection
 from symseek.policy import AdamState, PolicyConfig
 from symseek.programs import Program, Programs
@@ -182,6 +183,7 @@ class Search(IterativeSearch):
         *,
         reward: str | Reward | Callable[..., NDArray[np.floating]] = "inverse_nrmse",
         weights: ArrayLike | None = None,
+        mapping: Mapping | None = None,
         score: ScoreFunction | None = None,
         deterministic: bool = True,
         constraints: Iterable[Constraint | Custom] | None = None,
@@ -200,6 +202,7 @@ class Search(IterativeSearch):
         self.seed = seed = check_seed(seed)
         self.engine = engine_named(engine, threads)
         self.data: Data | None = None
+        self.mapping = mapping  # from the programs that are written to those that are graded
         self.perfect = math.inf  # the reward of an exact fit
         self.grader: Grader
         if score is not None:
@@ -208,14 +211,17 @@ class Search(IterativeSearch):
         elif X is None or y is None:
             raise InputError("a search needs data X and y, or a score of programs")
         else:
-            self._grade_on(Data.checked(X, y, library.variables, weights), reward_named(reward))
+            columns = (library if mapping is None else mapping.library).variables
+            self._grade_on(Data.checked(X, y, columns, weights), reward_named(reward))
         if constraints is None:
             constraints = paper_constraints(constants=config.max_constants)
         self.rules = ConstraintSet(library, constraints)
         self.policy = self.engine.policy(self.rules, config.policy.hidden)
         self.evolver = None
         if config.evolution is not None:
-            self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, self.data)
+            # What is missing is known of graded programs, and only written ones can be joined.
+            data = None if mapping is not None else self.data
+            self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, data)
             self.margin = max(config.batch_size, config.evolution.pairs)
         self.ending = ending  # asked between iterations
         self.proposals = proposals  # programs that others propose, in every iteration
@@ -234,8 +240,8 @@ class Search(IterativeSearch):
         config = self.config
         given = self.library, data, reward, self.engine, config.constants, config.underflow_invalid
         self.data, self.judged_by = data, reward
-        self.grader = data_grader(*given)
-        self.racer = Racer.on(config.racing, *given, self.seed, self.grader)
+        self.grader = data_grader(*given, mapping=self.mapping)
+        self.racer = Racer.on(config.racing, *given, self.mapping, self.seed, self.grader)
         if isinstance(reward, ErrorReward):  # each is 1 where there is no error
             self.perfect = PERFECT
 

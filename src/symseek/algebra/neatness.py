@@ -36,6 +36,7 @@ from symseek.algebra.numbers import (
     unit_cost,
 )
 from symseek.algebra.rounding import Rounding
+from symseek.algebra.simplify import STRUCTURAL
 from symseek.data import Data
 from symseek.programs import Program
 from symseek.tokens import short_number
@@ -53,7 +54,6 @@ _LARGEST = 0.1  # relative standard error, beyond which nothing is known of a nu
 _IN_ANGLE = 1.5  # nats that a multiple of pi costs less as a phase: cos(x) is sin(x + pi/2)
 _ANGLES, _SUMS = frozenset({"sin", "cos", "tan"}), frozenset({"add", "sub"})
 _ENOUGH = 100_000  # rows to decide on; what is not neat is fitted to all
-_STRUCTURAL = 16  # exponents that are multiples of one part in so many are never fitted
 
 
 def probably_neat(
@@ -217,18 +217,14 @@ def _decimals(size: float, reach: float) -> Iterator[Neat]:
 
 def _roles(program: Program) -> list[str]:
     """What each constant is: an "exponent", an addend in an "angle", or nothing in particular."""
-    names, arities = program.library.names, program.library.arities
-    roles = []
-    waiting = [""]  # for each argument still to come, what it is
-    for token in program.tokens:
-        role, name = waiting.pop(), names[token]
-        if token == program.library.constant_id:
-            roles.append(role)
-        within = "angle" if name in _ANGLES or (name in _SUMS and role == "angle") else ""
-        waiting += [within] * arities[token]
-        if name == "pow":
-            waiting[-2] = "exponent"  # the base comes first
-    return roles
+    names = program.names
+    roles: list[str] = []  # of all tokens
+    for parent, argument in program.parents:
+        above, role = (names[parent], roles[parent]) if parent >= 0 else ("", "")
+        angle = above in _ANGLES or (above in _SUMS and role == "angle")
+        exponent = above == "pow" and argument == 1
+        roles.append("exponent" if exponent else "angle" if angle else "")
+    return [role for name, role in zip(names, roles, strict=True) if name == "const"]
 
 
 def _fitted(program: Program, roles: Sequence[str]) -> tuple[int, ...]:
@@ -236,5 +232,5 @@ def _fitted(program: Program, roles: Sequence[str]) -> tuple[int, ...]:
     return tuple(
         at
         for at, (value, role) in enumerate(zip(program.constants, roles, strict=True))
-        if value != 1.0 and (role != "exponent" or not (value * _STRUCTURAL).is_integer())
+        if value != 1.0 and (role != "exponent" or not (value * STRUCTURAL).is_integer())
     )

@@ -13,7 +13,6 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
@@ -27,9 +26,16 @@ from symseek.algebra.rewriting import Rewriter
 from symseek.algebra.typeset import ALL_DIGITS, tidied
 from symseek.algebra.writing import Writer
 from symseek.programs import Program, Programs
-from symseek.tokens import Library, Token, TokenKind
+from symseek.tokens import Library
 
-__all__ = ["exponents_held", "reductions", "rescaled", "simplified", "translated"]
+__all__ = [
+    "STRUCTURAL",
+    "reductions",
+    "rescaled",
+    "simplified",
+    "structural_exponents",
+    "translated",
+]
 
 # A sum is rewritten so many times, and a whole formula in so many ways, at most.
 _EXPANDED, _WAYS = 8, 150
@@ -38,7 +44,7 @@ _DETOUR = 4
 _LOOKED_AT = 2_000  # rows on which the ways to write a formula are compared; more, if those differ
 _ATTEMPTS = 3
 _SAME = 1e-9  # of the largest value: what all other rows may differ by
-_STRUCTURAL = 16  # exponents that are multiples of one part in so many come of roots and products
+STRUCTURAL = 16  # exponents that are multiples of one part in so many come of roots and products
 
 
 def simplified(program: Program, library: Library, X: NDArray[np.float64]) -> Program:
@@ -199,45 +205,24 @@ class _Shortest:
         return self.algebra.raised(lowest(base, self.algebra, self.rows), power)
 
 
-def exponents_held(programs: Sequence[Program], library: Library) -> Programs:
-    """The programs over a library in which their exponents are numbers, which no fit changes.
+def structural_exponents(programs: Programs) -> NDArray[np.bool_]:
+    """Which constants [B, K] are exponents of roots and products, which no fit is to change.
 
     An exponent that a fit came to, as in exp(0.4987*log(x)), is none of these.
 
-    >>> from symseek.model import full_library
-    >>> library = full_library(["x"])
-    >>> held = exponents_held([Program.parse("2.0*x**1.5 + x**0.4987", library)], library)
-    >>> held.constants, str(translated(held[0], library))
-    (array([[2.    , 0.4987]]), '2.0*x**1.5 + x**0.4987')
+    >>> law = Program.parse("2.0*x**1.5 + x**0.4987")
+    >>> structural_exponents(Programs.from_list([law])).tolist()
+    [[False, True, False]]
     """
-    tokens = {token.name: token for token in library}
-
-    def combine(token: int, constant: float | None, arguments: list[_Named]) -> _Named:
-        name = library.names[token]
-        if name == "pow" and arguments[1].names == ("const",):
-            (value,) = arguments[1].constants
-            if (value * _STRUCTURAL).is_integer():
-                exponent = Token(f"exponent {value!r}", 0, kind=TokenKind.NUMBER, value=value)
-                tokens[exponent.name] = exponent
-                arguments[1] = _Named((exponent.name,))
-        own = () if constant is None else (constant,)
-        return _Named(
-            (name, *(each for part in arguments for each in part.names)),
-            (*own, *(each for part in arguments for each in part.constants)),
-        )
-
-    named = [program.fold(combine) for program in programs]
-    chosen = [token for token in tokens.values() if token.kind is not TokenKind.VARIABLE]
-    wide = Library(chosen, library.variables)
-    return Programs.from_list(
-        [Program(wide, tuple(map(wide.index, each.names)), each.constants) for each in named]
-    )
-
-
-@dataclass(frozen=True)
-class _Named:
-    names: tuple[str, ...]
-    constants: tuple[float, ...] = ()
+    fixed = np.zeros(programs.constants.shape, dtype=bool)
+    for row, program in zip(fixed, programs, strict=True):
+        names, values = program.names, iter(enumerate(program.constants))
+        for name, (parent, argument) in zip(names, program.parents, strict=True):
+            if name == "const":
+                at, value = next(values)
+                exponent = argument == 1 and names[parent] == "pow"
+                row[at] = exponent and (value * STRUCTURAL).is_integer()
+    return fixed
 
 
 def translated(program: Program, library: Library) -> Program:

@@ -9,8 +9,9 @@ written as a Python object that is asked once a step about all unfinished progra
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -234,23 +235,29 @@ class Forbid:
         return range(1) if self.relation == "left child" else range(arity - 1, arity)
 
     def violated_by(self, program: Program) -> bool:
-        names = program.names
-        nodes = _family(program)
-        for at, node in enumerate(nodes):
-            if names[at] not in self.tokens and self.relation != "sibling":
-                continue
-            if self.relation == "sibling":
-                pairs = [(names[at], names[left]) for left in node.left]
-                pairs += [(left, right) for right, left in pairs]
-                if any(one in self.tokens and other in self.of for one, other in pairs):
-                    return True
-                continue
-            path = node.path if self.relation == "descendant" else node.path[-1:]
-            for above, place in path:
-                arity = program.library.arities[program.tokens[above]]
-                if names[above] in self.of and place in self._places(arity):
-                    return True
-        return False
+        names, parents = program.names, program.parents
+        if self.relation == "sibling":
+            pairs = [
+                (names[a], names[b])
+                for a, b in permutations(range(len(names)), 2)
+                if parents[a][0] == parents[b][0]
+            ]
+            return any(one in self.tokens and other in self.of for one, other in pairs)
+        return any(
+            names[above] in self.of and place in self._places(program.library[names[above]].arity)
+            for at, name in enumerate(names)
+            if name in self.tokens
+            for above, place in self._above(program, at)
+        )
+
+    def _above(self, program: Program, at: int) -> Iterator[tuple[int, int]]:
+        """The operators that the relation is to, and in which argument of each a token is."""
+        above, place = program.parents[at]
+        while above >= 0:
+            yield above, place
+            if self.relation != "descendant":
+                return
+            above, place = program.parents[above]
 
 
 @dataclass(frozen=True)
@@ -301,12 +308,11 @@ class NotAll:
         tables.not_all.append(_mask(tables.library, self.tokens, str(self)))
 
     def violated_by(self, program: Program) -> bool:
-        names = program.names
-        children: dict[int, list[str]] = {}
-        for at, node in enumerate(_family(program)):
-            if node.path:
-                children.setdefault(node.path[-1][0], []).append(names[at])
-        return any(all(name in self.tokens for name in each) for each in children.values())
+        return any(
+            all(part.names[0] in self.tokens for part in parts)
+            for parts in (program.subtree(at).arguments for at in range(len(program)))
+            if parts
+        )
 
 
 class _Named:
@@ -433,28 +439,3 @@ def paper_constraints(low: int = 4, high: int = 30, constants: int = 3) -> list[
         NoNestedTrigonometry(),
         MaxConstants(constants),
     ]
-
-
-@dataclass
-class _Family:
-    """A node's relatives, as positions in the traversal."""
-
-    path: tuple[tuple[int, int], ...]  # its ancestors, and in which argument of each it is
-    left: tuple[int, ...]  # the siblings to the left
-
-
-def _family(program: Program) -> list[_Family]:
-    arity = program.library.arity
-    nodes: list[_Family] = []
-    waiting: list[list[int]] = []  # open operators: position, then the children so far
-    for at, token in enumerate(program.tokens):
-        while waiting and len(waiting[-1]) - 1 == arity[program.tokens[waiting[-1][0]]]:
-            waiting.pop()
-        left = tuple(waiting[-1][1:]) if waiting else ()
-        if waiting:
-            waiting[-1].append(at)
-        path = tuple((above, len(children) - 1) for above, *children in waiting)
-        nodes.append(_Family(path, left))
-        if arity[token]:
-            waiting.append([at])
-    return nodes

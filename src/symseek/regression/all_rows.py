@@ -13,7 +13,7 @@ import numpy as np
 
 from symseek.algebra.numbers import neat_numbers
 from symseek.arrays import Floats
-from symseek.constants import FitConfig
+from symseek.constants import FitConfig, with_fixed
 from symseek.data import Data
 from symseek.engines.interface import Engine, engine_named
 from symseek.evaluation import data_grader
@@ -21,7 +21,7 @@ from symseek.model import Accuracy
 from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, Reward
 from symseek.selection.exactness import Digits
-from symseek.tokens import Library, Token, TokenKind
+from symseek.tokens import Library, TokenKind
 
 __all__ = ["AllRows"]
 
@@ -57,7 +57,7 @@ class AllRows:
         if not any(free) or not squared:
             return program
         small, X = _compact(program, self.train)
-        held = Programs.from_list([_held(small, free)])
+        held = with_fixed(Programs.from_list([small]), ~np.array([free]))
         # The spread of all rows is known, and takes as long as a fit.
         grader = data_grader(
             held.library,
@@ -118,22 +118,3 @@ def _compact(program: Program, data: Data) -> tuple[Program, Floats]:
         column[:] = data.X[:, library.variable_ids.index(each)]
     names = tuple(own.index(library.names[each]) for each in program.tokens)
     return Program(own, names, program.constants), X.T
-
-
-def _held(program: Program, free: list[bool]) -> Program:
-    """The program with numbers in the place of the constants that are not to be fitted."""
-    library, waiting = program.library, iter(zip(program.constants, free, strict=True))
-    numbers: dict[str, Token] = {}
-    names = []
-    for each in program.tokens:
-        name = library.names[each]
-        if each == library.constant_id:
-            value, is_free = next(waiting)
-            if not is_free:
-                name = f"number {value!r}"
-                numbers[name] = Token(name, 0, kind=TokenKind.NUMBER, value=value)
-        names.append(name)
-    tokens = [each for each in library if each.kind is not TokenKind.VARIABLE]
-    wide = Library([*tokens, *numbers.values()], library.variables)
-    kept = tuple(value for value, is_free in zip(program.constants, free, strict=True) if is_free)
-    return Program(wide, tuple(map(wide.index, names)), kept)

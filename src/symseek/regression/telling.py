@@ -17,7 +17,7 @@ from symseek.algebra.forms import styled, ways
 from symseek.algebra.neatness import probably_neat
 from symseek.algebra.reading import number_cost
 from symseek.algebra.rounding import rounded
-from symseek.algebra.simplify import exponents_held, reductions, rescaled, simplified, translated
+from symseek.algebra.simplify import reductions, rescaled, simplified, structural_exponents
 from symseek.constants import FitConfig
 from symseek.data import Data, Scales
 from symseek.engines.interface import Engine
@@ -121,19 +121,19 @@ class Telling:
         """
         if not self.constants:
             return [each for each in programs if np.isfinite(each.evaluate(data.X)).all()]
-        fixed = "pow" not in self.library.names
+        batch = Programs.from_list(programs)
         fitted = fit_constants(
-            exponents_held(programs, self.full) if fixed else Programs.from_list(programs),
+            batch,
             data.X,
             data.y,
             _FINAL_FIT,
+            fixed=None if "pow" in self.library.names else structural_exponents(batch),
             reward=self.reward,
             weights=data.weights,
             threads=self.threads,
             engine=self.engine,
         )
-        pairs = zip(fitted.programs, fitted.ok, strict=True)
-        return [translated(each, self.full) for each, ok in pairs if ok]
+        return list(fitted.programs[np.flatnonzero(fitted.ok)])
 
     def contenders(self, programs: list[Program], proposed: list[Program]) -> list[Program]:
         """Of refitted programs, those that may be on the front once their numbers are neat.

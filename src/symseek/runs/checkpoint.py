@@ -57,7 +57,7 @@ FORMAT = 3  # raise it when a change makes old files unreadable
 BUDGETS = ("max_expressions", "max_seconds", "stop_reward")  # may change when a search is resumed
 
 # What files from before a setting existed mean.
-_LATER = {"setting underflow_invalid": "False", "setting racing": "None"}
+_LATER = {"setting underflow_invalid": "False", "setting racing": "None", "mapping": "None"}
 
 _RECORD = "record"  # the name of the JSON in the archive
 _MOST_BYTES = 1 << 32
@@ -211,6 +211,7 @@ def _setup(search: Search) -> dict[str, str]:
         "library": printed(tokens),
         "data": _data_digest(search.data),
         "reward": printed(search.judged_by),
+        "mapping": printed(search.mapping),
         "constraints": printed(search.rules.constraints),
         "seed": printed(search.seed),
         **{f"setting {name}": printed(getattr(config, name)) for name in settings},

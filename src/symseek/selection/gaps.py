@@ -96,19 +96,9 @@ def parts(program: Program, names: tuple[str, ...]) -> list[Program]:
 
 def _nodes(program: Program) -> list[tuple[str, list[Program]]]:
     """The operators of a formula that have variables below them, the outermost last."""
-    library = program.library
-    found: list[tuple[str, list[Program]]] = []
-
-    def combine(token: int, constant: float | None, arguments: list[Program]) -> Program:
-        tokens = (token, *(each for part in arguments for each in part.tokens))
-        if any(map(_varies, arguments)):
-            found.append((library.names[token], arguments))
-        own = () if constant is None else (constant,)
-        constants = (*own, *(each for part in arguments for each in part.constants))
-        return Program._trusted(library, tokens, constants)
-
-    program.fold(combine)
-    return found
+    subtrees = (program.subtree(at) for at in reversed(range(len(program))))
+    pairs = [(each.names[0], each.arguments) for each in subtrees if len(each) > 1]
+    return [(name, arguments) for name, arguments in pairs if any(map(_varies, arguments))]
 
 
 def _varies(program: Program) -> bool:
@@ -228,12 +218,9 @@ def _values(program: Program, named: tuple[int, ...], rows: Floats) -> Floats:
 
 def _denominators(program: Program) -> list[Program]:
     """What a formula is infinite at a zero of."""
-    library = program.library
     found = parts(program, ("div", "reciprocal"))
-    if "cos" in library.names:
-        cosine = library.index("cos")
-        for each in parts(program, ("tan",)):
-            found.append(Program._trusted(library, (cosine, *each.tokens), each.constants))
+    if "cos" in program.library:
+        found += [Program.joined("cos", [each]) for each in parts(program, ("tan",))]
     for name, arguments in _nodes(program):
         if name == "pow" and len(arguments[1]) == 1 and () < arguments[1].constants < (0.0,):
             found.append(arguments[0])

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.algebra.simplify import exponents_held
+from symseek.algebra.simplify import structural_exponents
 from symseek.arrays import Floats
 from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.engines.interface import Engine
 from symseek.evaluation import fit_constants
-from symseek.programs import Program
+from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, reward_named
 
 __all__ = ["FOLDS", "blocks", "folds", "held_out_losses", "rows_follow_each_other"]
@@ -96,7 +96,8 @@ def held_out_losses(
     >>> losses.round(6).tolist()
     [[0.64, 0.0, 16.0]]
     """
-    held = exponents_held(programs, programs[0].library)
+    batch = Programs.from_list(programs)
+    fixed = structural_exponents(batch)
     # Without the spread of the target, which some folds may lack.
     fitted_by = reward if reward.curve(1.0) is None else reward_named("inverse_mse")
     errors = np.full((len(programs), len(data.y)), np.inf)
@@ -104,10 +105,11 @@ def held_out_losses(
         out = fold == number
         rest = data.rows(np.flatnonzero(~out))
         fitted = fit_constants(
-            held,
+            batch,
             rest.X,
             rest.y,
             _REFIT,
+            fixed=fixed,
             reward=fitted_by,
             weights=rest.weights,
             threads=threads,

@@ -8,15 +8,10 @@ are looked for.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from symseek.arrays import Floats
-
-if TYPE_CHECKING:
-    from symseek.programs import Program
+from symseek.programs import Program
 
 __all__ = ["refitted", "relative_error", "superfluous"]
 
@@ -37,7 +32,7 @@ def refitted(program: Program, X: Floats, y: Floats) -> Program:
     >>> [round(value, 9) for value in again.constants]
     [2.0, 3.0]
     """
-    from symseek.algebra.simplify import exponents_held, translated
+    from symseek.algebra.simplify import structural_exponents, translated
     from symseek.constants import FitConfig
     from symseek.evaluation import fit_constants
     from symseek.model import full_library
@@ -49,10 +44,9 @@ def refitted(program: Program, X: Floats, y: Floats) -> Program:
     config = FitConfig("least_squares", restarts=0, max_steps=STEPS, rescue=False)
     found = [translated(program, library)]
     for held in (True, False):
-        batch = [found[-1]]
-        given = exponents_held(batch, library) if held else Programs.from_list(batch)
-        fitted = fit_constants(given, X, y, config).programs[0]
-        found.append(translated(fitted, library))
+        batch = Programs.from_list(found[-1:])
+        fixed = structural_exponents(batch) if held else None
+        found.append(fit_constants(batch, X, y, config, fixed=fixed).programs[0])
     return min(found, key=lambda each: relative_error(each, X, y))
 
 
@@ -82,49 +76,15 @@ def superfluous(program: Program, X: Floats, y: Floats) -> str | None:
     >>> superfluous(Program.parse("2*x + 1e-12"), x[:, None], 2 * x)
     """
     X, y = X[:ROWS], y[:ROWS]
-    for start, end in _parts(program):
-        part = _subtree(program, start, end)
+    for start in range(1, len(program)):
+        part = program.subtree(start)
         if not any(token in program.library.variable_ids for token in part.tokens):
             continue
         with np.errstate(all="ignore"):
             number = float(np.mean(part.evaluate(X)))
         if np.isfinite(number):
-            without = _replaced(program, start, end, number)
+            constant = Program(program.library, (program.library.index("const"),), (number,))
+            without = program.replaced(start, constant)
             if relative_error(without, X, y) <= SUPERFLUOUS:
                 return str(part)
     return None
-
-
-def _parts(program: Program) -> list[tuple[int, int]]:
-    """Where every part of the program begins and ends, the whole left out; large ones first."""
-    arity = program.library.arity
-    ends = [0] * len(program.tokens)
-    for start in range(len(program.tokens) - 1, -1, -1):
-        end = start + 1
-        for _ in range(arity[program.tokens[start]]):
-            end = ends[end]
-        ends[start] = end
-    return [(start, ends[start]) for start in range(1, len(ends))]
-
-
-def _numbers_before(program: Program, position: int) -> int:
-    return program.tokens[:position].count(program.library.constant_id)
-
-
-def _subtree(program: Program, start: int, end: int) -> Program:
-    first, last = _numbers_before(program, start), _numbers_before(program, end)
-    return replace(
-        program, tokens=program.tokens[start:end], constants=program.constants[first:last]
-    )
-
-
-def _replaced(program: Program, start: int, end: int, number: float) -> Program:
-    """The program with a number in the place of a part."""
-    constant = program.library.constant_id
-    assert constant is not None
-    first, last = _numbers_before(program, start), _numbers_before(program, end)
-    return replace(
-        program,
-        tokens=(*program.tokens[:start], constant, *program.tokens[end:]),
-        constants=(*program.constants[:first], number, *program.constants[last:]),
-    )

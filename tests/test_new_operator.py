@@ -46,7 +46,7 @@ from symseek.notation.mathml import mathml
 from symseek.operators.record import Forms
 from symseek.recovery.equivalence import equivalent
 from symseek.recovery.precise import Precise
-from symseek.report.plots import trees
+from symseek.report import trees
 from symseek.tokens import OPERATORS
 
 

@@ -12,6 +12,7 @@ from symseek.lab.figures import shared
 from symseek.lab.figures.shared import Floats, Row
 from symseek.lab.paper.statistics import wilson
 from symseek.report.plots import style
+from symseek.text import brief, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ def ablations(rows: Iterable[Row]) -> Figure:
     for at, (rate, _, high) in enumerate(rates):
         ax.text(high + 1.5, at, f"{rate:.1f} %", va="center", bbox=paper, **look)
     ax.set_yticks(range(len(rows)))
-    ax.set_yticklabels([style.drawable(style.shortened(str(row["ablation"]), 30)) for row in rows])
+    ax.set_yticklabels([style.drawable(shortened(str(row["ablation"]), 30)) for row in rows])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlim(0, 112)
     ax.set_xticks(range(0, 101, 20))
@@ -86,7 +87,7 @@ def noise(rows: Iterable[Row]) -> Figure:
     figure, panels = shared.sheet((1.2 + 4.6 * len(amounts), 4.4), 1, len(amounts), sharey=True)
     for ax, amount in zip(panels[0], amounts, strict=True):
         title = "the usual points" if amount == 1 else f"{amount:g} times the points"
-        style.dress(ax, title, "noise, in parts of the targets’ size", "", "both")
+        style.dress(ax, title, "noise, in parts of the targets’ size", "")
         _lines(ax, [row for row in rows if row["data"] == amount], "level")
     panels[0, 0].set_ylabel("recovered runs", fontsize=style.LABEL, color=style.INK)
     shared.head(figure, _noise_title(rows, "level"))
@@ -142,10 +143,10 @@ def _places(ax: Axes, levels: list[float]) -> dict[float, float]:
     positive = [level for level in levels if level > 0]
     if not positive or max(positive) < 20 * min(positive):
         ax.set_xticks(levels if len(levels) <= 7 else levels[:: math.ceil(len(levels) / 7)])
-        ax.xaxis.set_major_formatter(lambda value, _: style.brief(value, 3))
+        ax.xaxis.set_major_formatter(lambda value, _: brief(value, 3))
         return {level: level for level in levels}
     ax.set_xticks(range(len(levels)))
-    ax.set_xticklabels([style.brief(level, 2) for level in levels])
+    ax.set_xticklabels([brief(level, 2) for level in levels])
     return {level: float(i) for i, level in enumerate(levels)}
 
 

@@ -12,6 +12,7 @@ from symseek.errors import InputError
 from symseek.lab.figures import shared
 from symseek.lab.figures.shared import Row
 from symseek.report.plots import style
+from symseek.text import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +89,7 @@ def _panel(ax: Axes, problem: str, what: str, methods: Mapping[str, Row], crowde
         for axis in (ax.xaxis, ax.yaxis):
             axis.label.set_fontsize(style.SMALL)
         ax.tick_params(labelsize=style.SMALL)
-    ax.xaxis.set_major_formatter(lambda value, _: style.count(value))
+    ax.xaxis.set_major_formatter(lambda value, _: count(value))
 
 
 def _best_rewards(ax: Axes, method: str, curve: Row, after: float) -> None:

@@ -12,6 +12,7 @@ from symseek.lab.figures import shared
 from symseek.lab.figures.shared import Floats, Row
 from symseek.objectives import top_quantile
 from symseek.report.plots import style
+from symseek.text import brief, count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,7 +92,7 @@ def _objective_color(name: str, at: int) -> str:
 def _densities(pair: list[Axes], name: str, course: Row, color: str) -> None:
     """The whole batch and its best part, a curve an iteration, darker as training goes on."""
     epsilon = float(course["epsilon"])
-    titles = "the whole batch", f"its best {style.brief(100 * epsilon, 3)} %"
+    titles = "the whole batch", f"its best {brief(100 * epsilon, 3)} %"
     whole = [[np.asarray(run, dtype=np.float64) for run in runs] for runs in course["batches"]]
     best = [[run[run >= top_quantile(run, epsilon)] for run in runs] for runs in whole]
     shades = _shades(color)
@@ -124,12 +125,12 @@ def _iteration_bar(ax: Axes, iterations: Sequence[int], shades: Any) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
-    count = len(iterations)
-    colors = ListedColormap([shades(0.2 + 0.8 * (i + 1) / count) for i in range(count)])
-    steps = ScalarMappable(BoundaryNorm(np.arange(count + 1), count), colors)
-    bar = ax.figure.colorbar(steps, ax=ax, ticks=np.arange(count) + 0.5, pad=0.02, aspect=14)
+    number = len(iterations)
+    colors = ListedColormap([shades(0.2 + 0.8 * (i + 1) / number) for i in range(number)])
+    steps = ScalarMappable(BoundaryNorm(np.arange(number + 1), number), colors)
+    bar = ax.figure.colorbar(steps, ax=ax, ticks=np.arange(number) + 0.5, pad=0.02, aspect=14)
     bar.minorticks_off()
-    bar.ax.set_yticklabels([style.count(iteration) for iteration in iterations])
+    bar.ax.set_yticklabels([count(iteration) for iteration in iterations])
     bar.ax.tick_params(length=0, labelsize=style.SMALL, labelcolor=style.INK)
     bar.set_label("iteration", fontsize=style.SMALL, color=style.INK)
     bar.outline.set_visible(False)
@@ -144,5 +145,5 @@ def _means(ax: Axes, name: str, curve: Row, color: str) -> None:
 
 def _distribution_title(data: Mapping[str, Row]) -> str:
     """The best rewards in the end."""
-    shown = [f"{name} {style.brief(drawn['curve']['best'][-1], 3)}" for name, drawn in data.items()]
+    shown = [f"{name} {brief(drawn['curve']['best'][-1], 3)}" for name, drawn in data.items()]
     return f"The best reward in the end: {', '.join(shown)}"

@@ -10,6 +10,7 @@ import numpy as np
 from symseek.lab.figures import shared
 from symseek.lab.figures.shared import Row
 from symseek.report.plots import style
+from symseek.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,8 +48,8 @@ def grid(rows: Iterable[Row]) -> Figure:
     shared.percents(panels[0, 0])
     shared.key(figure, shared.handles(panels[0]))
     rate = 100 * best["recovered"] / best["runs"]
-    counted = style.counted(len(rows), "combination")
-    shared.head(figure, f"The best of {counted} recovers {rate:.0f} %")
+    of = counted(len(rows), "combination")
+    shared.head(figure, f"The best of {of} recovers {rate:.0f} %")
     return figure
 
 

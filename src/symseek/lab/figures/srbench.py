@@ -10,6 +10,7 @@ import numpy as np
 from symseek.lab.figures import shared
 from symseek.lab.figures.shared import Row
 from symseek.report.plots import style
+from symseek.text import brief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ def srbench(rows: Iterable[Row]) -> Figure:
     figure, panels = shared.sheet((8.4, 5.2))
     ax = panels[0, 0]
     noise = "noise on the target, over its root mean square"
-    style.dress(ax, "", noise, "problems, in percent of the runs", "both")
+    style.dress(ax, "", noise, "problems, in percent of the runs")
     levels = sorted({float(row["level"]) for row in rows})
     places = {level: at for at, level in enumerate(levels)}
     ours = shared.distinct((row for row in rows if row["ours"]), "system")
@@ -51,7 +52,7 @@ def srbench(rows: Iterable[Row]) -> Figure:
         look: dict[str, Any] = {"color": color, "marker": marker, "linestyle": dashes}
         _line(ax, system, rows, places, linewidth=2.6, markersize=8, zorder=5, **look)
     ax.set_xticks(range(len(levels)))
-    ax.set_xticklabels([style.brief(level, 2) for level in levels])
+    ax.set_xticklabels([brief(level, 2) for level in levels])
     ax.set_ylim(-3, 103)
     shared.percents(ax)
     shared.head(figure, "Formulas found on SRBench’s problems, by noise")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from symseek.lab.figures import shared
 from symseek.lab.figures.shared import Row
 from symseek.report.plots import style
+from symseek.text import brief
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -87,7 +88,7 @@ def _short(value: float) -> str:
     >>> _short(1920.7), _short(0.0123), _short(4.0)
     ('1,921', '0.012', '4')
     """
-    return f"{value:,.0f}" if value >= 10 else style.brief(value, 2)
+    return f"{value:,.0f}" if value >= 10 else brief(value, 2)
 
 
 def _reach(ax: Axes, seconds: float, deviation: float | None, at: float, color: str) -> None:

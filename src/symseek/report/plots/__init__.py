@@ -12,9 +12,8 @@ ends with `front(model)` shows it.
 
 from __future__ import annotations
 
-from symseek.report.plots.fits import data, parity, residuals
+from symseek.report.plots.charts import curves, data, parity, residuals, rewards, tokens
 from symseek.report.plots.fronts import front
-from symseek.report.plots.training import curves, rewards, tokens
 from symseek.report.plots.trees import tree
 
 __all__ = ["curves", "data", "front", "parity", "residuals", "rewards", "tokens", "tree"]

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from symseek.algebra.typeset import latex_line
 from symseek.programs import Program
 from symseek.report.plots import style
+from symseek.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ def formula_text(program: Program, longest: int) -> tuple[str, bool]:
     latex = latex_line(program)
     if len(plain) <= longest and style.drawable(latex) == latex and _parses(f"${latex}$"):
         return f"${latex}$", True
-    return style.shortened(plain, longest), False
+    return shortened(plain, longest), False
 
 
 def _parses(text: str) -> bool:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import io
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
-from symseek.text import brief, count, counted, r2_text, shortened
+from symseek.report.chart import BLUE, GREEN, INK, MUTED, ORANGE, SERIES, SKY
+from symseek.text import shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,30 +19,25 @@ if TYPE_CHECKING:
     from matplotlib.text import Text
 
 __all__ = [
+    "BLUE",
+    "GREEN",
+    "INK",
+    "MUTED",
+    "ORANGE",
+    "SERIES",
+    "SKY",
     "axes",
-    "brief",
-    "count",
-    "counted",
     "drawable",
     "dress",
     "image",
     "message",
     "note",
-    "r2_text",
-    "shortened",
 ]
-
-Grid: TypeAlias = Literal["x", "y", "both", "none"]
 
 SIZE = (7.0, 4.5)  # inches: half a slide
 DPI = 150
 
-# Okabe and Ito's colours, which stay apart for colour-blind readers and in greyscale.
-BLUE, ORANGE, GREEN, SKY = "#0072B2", "#D55E00", "#009E73", "#56B4E9"
-INK, MUTED, FAINT, PAPER, CHALK = "#222222", "#666666", "#E4E4E4", "#FFFFFF", "#E8E8E8"
-# Paul Tol's muted scheme, for as many as eight things side by side.
-SERIES = ("#88CCEE", "#332288", "#44AA99", "#117733", "#DDCC77", "#CC6677", "#882255", "#AA4499")
-REST = "#D8D8D8"
+FAINT, PAPER, CHALK = "#E4E4E4", "#FFFFFF", "#E8E8E8"
 
 TITLE, LABEL, TICK, SMALL = 12.5, 11.0, 10.0, 9.0  # points
 
@@ -58,8 +54,8 @@ def axes(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
     return new_axes(size, DPI, PAPER)
 
 
-def dress(ax: Axes, title: str, x: str, y: str, grid: Grid = "both") -> None:
-    """Titles, labels, thin spines on the left and below, and a faint grid along an axis or both."""
+def dress(ax: Axes, title: str, x: str, y: str, grid: str = "xy") -> None:
+    """Titles, labels, thin spines on the left and below, and a faint grid along the axes named."""
     color = ink(ax)
     ax.set_facecolor(PAPER)
     entitle(ax, title)
@@ -67,9 +63,9 @@ def dress(ax: Axes, title: str, x: str, y: str, grid: Grid = "both") -> None:
         text = drawable(shortened(label, 50))
         axis.set_label_text(text, fontsize=LABEL, color=color, parse_math=False)
         axis.grid(False)
+        if axis.axis_name in grid:
+            axis.grid(True, color=FAINT, linewidth=0.7)
     ax.tick_params(which="both", labelsize=TICK, width=0.7, color=MUTED, labelcolor=color)
-    if grid != "none":
-        ax.grid(True, axis=grid, color=FAINT, linewidth=0.7)
     ax.set_axisbelow(True)
     for side, spine in ax.spines.items():
         spine.set_visible(side in ("left", "bottom"))

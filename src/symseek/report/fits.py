@@ -1,0 +1,206 @@
+"""How well predictions fit: against the true values, their residuals, and along an input."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from symseek.arrays import Floats
+from symseek.errors import InputError
+from symseek.report import chart
+from symseek.report.chart import BLUE, INK, MUTED, ORANGE, Chart
+from symseek.text import brief, counted, r2_text, shortened
+
+if TYPE_CHECKING:
+    from symseek.model import Model
+
+__all__ = ["data", "parity", "residuals"]
+
+MANY = 20_000  # rows beyond which evenly spaced ones stand for all along an input
+_GRID = 1000  # points of a curve
+_OUTLIER = 1.0  # how far beyond the data a prediction is still drawn, in parts of their range
+_NO_ROW = "There is no row with a finite prediction."
+
+
+def parity(y: ArrayLike, predicted: ArrayLike) -> Chart | str:
+    """Predictions against true values: on the diagonal they are equal.
+
+    Rows without a finite prediction, and predictions far beyond the data, are counted in a note.
+    """
+    truth, guess, missing = _pairs(y, predicted)
+    if not len(truth):
+        return _NO_ROW
+    inside = _near(truth, guess)
+    ends = _spanned(np.append(truth, guess[inside]), 0.04)
+    r2 = _r_squared(truth, guess)
+    marks = [
+        chart.Cloud(truth[inside], guess[inside], BLUE),
+        chart.Line(ends, ends, ORANGE, 1.4),
+        chart.Words(f"{_equation(r2)}, {counted(len(truth), 'row')}", 0.02, 0.93, INK),
+        chart.Words("equal", 0.985, 0.88, ORANGE, right=True),
+        *_hidden(missing, inside),
+    ]
+    return Chart(
+        _explained(r2), chart.Axis("true value", *ends), chart.Axis("predicted value", *ends), marks
+    )
+
+
+def residuals(y: ArrayLike, predicted: ArrayLike) -> Chart | str:
+    """Residuals against predictions, with their distribution at the side."""
+    truth, guess, missing = _pairs(y, predicted)
+    if not len(truth):
+        return _NO_ROW
+    left, inside = truth - guess, _near(truth, guess)
+    reach = 1.08 * float(np.abs(left[inside]).max(initial=0.0)) or 1.0
+    across = _spanned(guess[inside] if inside.any() else truth, 0.04)
+    rms = _root_mean_square(left)
+    marks: list[chart.Mark] = []
+    if rms < reach:
+        marks.append(chart.Area(across, [-rms, -rms], [rms, rms], ORANGE, 0.1))
+        marks.append(chart.Words("± root mean square", 0.985, 0.53 + rms / reach / 2, right=True))
+    bins = int(np.clip(math.sqrt(max(int(inside.sum()), 1)), 5, 50))
+    counts, _ = np.histogram(left[inside], bins=bins, range=(-reach, reach))
+    marks += [
+        chart.Cloud(guess[inside], left[inside], BLUE),
+        chart.Line(across, [0, 0], ORANGE, 1.4),
+        chart.Bars(counts.tolist(), BLUE),
+        *_hidden(missing, inside),
+    ]
+    horizontal = chart.Axis("predicted value", *across, grid=False)
+    vertical = chart.Axis("residual (true − predicted)", -reach, reach)
+    return Chart(_residual_title(left, rms), horizontal, vertical, marks)
+
+
+def data(
+    model: Model, X: ArrayLike, y: ArrayLike, row: int | None = None, label: str = "formula"
+) -> Chart | str:
+    """The data and the predictions of a formula, by default the picked one.
+
+    With one input that is a curve, with `label` in the legend. With several, data and predictions
+    stand side by side along the input on which the formula depends the most. Of many rows, evenly
+    spaced ones are drawn.
+    """
+    inputs, truth = _rows(X, y)
+    if not len(truth):
+        return "There are no rows."
+    one = inputs.shape[1] == 1
+    column = 0 if one else _strongest(model, inputs, row)
+    x = inputs[:, column]
+    feature, target = model.features[column], model.target
+    across, up = chart.Axis(feature, *_spanned(x, 0.03)), chart.Axis(target, *_spanned(truth, 0.08))
+    drawn: chart.Mark = (
+        chart.Line(*_curve(model, x, row, up), ORANGE, 2.2, label)
+        if one
+        else chart.Cloud(x, model.predict(inputs, row), ORANGE, "formula", 0.6)
+    )
+    names = f"{shortened(target, 20)} against {shortened(feature, 20)}"
+    marks = [chart.Cloud(x, truth, MUTED, "data", 1.6), drawn]
+    return Chart(f"Data and formula: {names}", across, up, marks)
+
+
+def _rows(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+    """Inputs and target as arrays; of many rows, evenly spaced ones."""
+    inputs = np.asarray(X, dtype=np.float64)
+    truth = np.asarray(y, dtype=np.float64).ravel()
+    if inputs.ndim != 2 or len(inputs) != len(truth):
+        raise InputError(
+            f"X has shape {inputs.shape} and y {truth.shape}; give one row of X for each y"
+        )
+    step = math.ceil(len(truth) / MANY) or 1
+    return inputs[::step], truth[::step]
+
+
+def _curve(model: Model, x: Floats, row: int | None, up: chart.Axis) -> tuple[Floats, Floats]:
+    """The formula over the range of the input, broken where it is far outside the chart."""
+    grid = np.linspace(x.min(), x.max(), _GRID)
+    values = model.predict(grid[:, None], row)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(values - (up.low + up.high) / 2) <= 20 * (up.high - up.low)
+    return grid, np.where(near, values, np.nan)
+
+
+def _strongest(model: Model, inputs: Floats, row: int | None) -> int:
+    """The column whose shuffling changes the predictions the most."""
+    sample = inputs[:: max(1, len(inputs) // 1000)]
+    before = model.predict(sample, row)
+    changes = []
+    for column in range(inputs.shape[1]):
+        changed = sample.copy()
+        changed[:, column] = np.roll(changed[:, column], len(changed) // 2)
+        with np.errstate(all="ignore"):
+            change = np.abs(model.predict(changed, row) - before)
+        finite = change[np.isfinite(change)]
+        changes.append(float(np.median(finite)) if len(finite) else 0.0)
+    return int(np.argmax(changes))
+
+
+def _pairs(y: ArrayLike, predicted: ArrayLike) -> tuple[Floats, Floats, int]:
+    """True and predicted values where both are finite, and how many rows are not."""
+    truth = np.asarray(y, dtype=np.float64).ravel()
+    guess = np.asarray(predicted, dtype=np.float64).ravel()
+    if len(truth) != len(guess):
+        raise InputError(f"there are {len(truth)} true values and {len(guess)} predicted ones")
+    finite = np.isfinite(truth) & np.isfinite(guess)
+    return truth[finite], guess[finite], int(np.count_nonzero(~finite))
+
+
+def _near(truth: Floats, guess: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Which predictions are not far beyond the data."""
+    low, high = _spanned(truth)
+    return (guess >= low) & (guess <= high)
+
+
+def _spanned(values: Floats, room: float = _OUTLIER) -> tuple[float, float]:
+    """The ends of the values with some room beyond them, in parts of their distance."""
+    low, high = float(values.min()), float(values.max())
+    span = (high - low) or abs(high) or 1.0
+    return low - room * span, high + room * span
+
+
+def _root_mean_square(values: Floats) -> float:
+    """Infinite where squares overflow."""
+    with np.errstate(over="ignore"):
+        return math.sqrt(float(np.mean(values**2)))
+
+
+def _residual_title(left: Floats, rms: float) -> str:
+    """How large residuals are, and whether they are centred, in words."""
+    mean = float(left.mean())
+    centre = f"mean {brief(mean, 2)}" if abs(mean) > 0.01 * rms else "centred on 0"
+    return f"Residuals: root mean square {brief(rms)}, {centre}"
+
+
+def _r_squared(truth: Floats, guess: Floats) -> float:
+    spread = float(np.sum((truth - truth.mean()) ** 2))
+    if spread == 0:
+        return math.nan
+    with np.errstate(over="ignore"):
+        return 1 - float(np.sum((truth - guess) ** 2)) / spread
+
+
+def _explained(r2: float) -> str:
+    """R² in words; the percentage is cut, not rounded, so that it is never 100 by rounding."""
+    if not math.isfinite(r2):
+        return "Predictions against data"
+    if r2 < 0:
+        return "Predictions are farther from the data than their mean"
+    percent = math.floor(r2 * 1e4 + 1e-9) / 100
+    return f"Predictions explain {percent:.4g} % of the variance"
+
+
+def _equation(r2: float) -> str:
+    text = r2_text(r2)
+    return f"R² {text}" if text[0] in ">u" else f"R² = {text}"
+
+
+def _hidden(missing: int, inside: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[chart.Mark]:
+    """How many rows the chart does not show."""
+    outside, parts = int(np.count_nonzero(~inside)), []
+    if missing:
+        parts.append(f"{counted(missing, 'row')} without a finite prediction")
+    if outside:
+        parts.append(f"{counted(outside, 'prediction')} beyond the frame")
+    return [chart.Words("not shown: " + ", ".join(parts), 0.98, 0.045, right=True)] if parts else []

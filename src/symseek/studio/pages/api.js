@@ -25,10 +25,8 @@ async function answer(path, options = {}) {
     if (response.ok) throw new Refusal("the studio gave an answer that cannot be read");
   }
   if (!response.ok) {
-    throw new Refusal(
-      data?.error ?? `the studio refused this (${response.status})`,
-      response.status,
-    );
+    const { status } = response;
+    throw new Refusal(data?.error ?? `the studio refused this (${status})`, status);
   }
   return data;
 }
@@ -39,10 +37,8 @@ function posted(path, data) {
 }
 
 function sent(path, body) {
-  return answer(
-    path,
-    { method: "POST", headers: { "Content-Type": "application/octet-stream" }, body },
-  );
+  const headers = { "Content-Type": "application/octet-stream" };
+  return answer(path, { method: "POST", headers, body });
 }
 
 const safe = encodeURIComponent;
@@ -67,11 +63,10 @@ export const api = {
   fit: (run, rows) => answer(`api/runs/${safe(run)}/fit?${rowsOf(rows)}`),
   exports: (run, row) => answer(`api/runs/${safe(run)}/exports?row=${row}`),
   tree: (run, row) => answer(`api/runs/${safe(run)}/tree?row=${row}`),
-  predict: (run, row, file, drop) =>
-    sent(
-      `api/runs/${safe(run)}/predict?row=${row}&name=${safe(file.name)}&drop_missing=${drop}`,
-      file,
-    ),
+  predict: (run, row, file, drop) => {
+    const asked = `row=${row}&name=${safe(file.name)}&drop_missing=${drop}`;
+    return sent(`api/runs/${safe(run)}/predict?${asked}`, file);
+  },
   openFolder: (run) => posted(`api/runs/${safe(run)}/open-folder`),
   reportAddress: (run) => `api/runs/${safe(run)}/report`,
   fileAddress: (name) => `api/files/${safe(name)}`,
@@ -110,9 +105,8 @@ export class Stream {
   open() {
     this.close();
     if (document.hidden) return;
-    const source = new EventSource(
-      this.run === null ? "api/events" : `api/events?run=${safe(this.run)}`,
-    );
+    const asked = this.run === null ? "" : `?run=${safe(this.run)}`;
+    const source = new EventSource(`api/events${asked}`);
     this.source = source;
     source.onopen = () => this.opened();
     source.onerror = () => this.failed();

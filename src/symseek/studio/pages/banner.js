@@ -2,7 +2,7 @@
 // refused.
 
 import { copyButton } from "./copy.js";
-import { el, fill } from "./dom.js";
+import { button, el, fill } from "./dom.js";
 
 export class Banner {
   constructor() {
@@ -32,9 +32,8 @@ export class Banner {
   }
 
   problem(text) {
-    const close = el("button", { type: "button", class: "quiet small" }, "Close");
-    close.addEventListener("click", () => (this.element.hidden = true));
-    this.show("problem", el("span", {}, text), close);
+    const close = () => (this.element.hidden = true);
+    this.show("problem", el("span", {}, text), button("Close", close, { class: "quiet small" }));
   }
 
   show(kind, ...children) {

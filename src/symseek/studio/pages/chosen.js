@@ -2,7 +2,8 @@
 
 import { api } from "./api.js";
 import { copyButton } from "./copy.js";
-import { announce, el, fill, setHidden, setText, typeset } from "./dom.js";
+import { announce, box, button, el, fill, muted, scrollBox } from "./dom.js";
+import { setHidden, setText, typeset } from "./dom.js";
 import { panel, problemLine, showProblem } from "./panel.js";
 import { isBusy } from "./status.js";
 import { brief, r2Text, sentence, shortened } from "./text.js";
@@ -10,33 +11,22 @@ import { brief, r2Text, sentence, shortened } from "./text.js";
 export class Chosen {
   constructor(run, compare) {
     this.run = run;
-    this.formula = el(
-      "div",
-      { class: "big", tabindex: "0", role: "group", "aria-label": "The chosen formula" },
-    );
+    this.formula = scrollBox("The chosen formula", "big");
     this.facts = el("dl", { class: "numbers", id: "chosen-facts" });
-    this.use = el("button", { type: "button", id: "use" }, "Use this row");
-    this.use.addEventListener("click", () => this.pick());
-    this.note = el("p", { class: "muted", id: "pick-note" });
+    this.use = button("Use this row", () => this.pick(), { id: "use" });
+    this.note = muted("", { id: "pick-note" });
     this.problem = problemLine("pick-problem");
-    this.select = el("select", { id: "compare" });
-    this.select.addEventListener(
-      "change",
-      () => compare(this.select.value === "" ? null : Number(this.select.value)),
-    );
+    const compared = () => compare(this.select.value === "" ? null : Number(this.select.value));
+    this.select = el("select", { id: "compare", onchange: compared });
+    const label = el("label", { for: "compare" }, "Compare with");
+    const copy = copyButton(() => this.text, { label: "Copy as text", what: "the formula" });
     this.second = el("div", { class: "compared", hidden: true, id: "compared" });
     this.element = panel(
       "chosen",
       "The chosen formula",
       this.formula,
       this.facts,
-      el(
-        "div",
-        { class: "bar" },
-        this.use,
-        copyButton(() => this.text, { label: "Copy as text", what: "the formula" }),
-        el("span", { class: "pair" }, el("label", { for: "compare" }, "Compare with"), this.select),
-      ),
+      box("bar", this.use, copy, el("span", { class: "pair" }, label, this.select)),
       this.note,
       this.problem,
       this.second,
@@ -83,13 +73,9 @@ export class Chosen {
     const key = JSON.stringify([others.map((each) => [each.row, each.text]), second]);
     if (key === this.optionsShown) return;
     this.optionsShown = key;
-    fill(
-      this.select,
-      el("option", { value: "" }, "no other row"),
-      others.map(
-        (each) => el("option", { value: each.row }, `row ${each.row}: ${shortened(each.text, 60)}`),
-      ),
-    );
+    const words = ({ row, text }) => `row ${row}: ${shortened(text, 60)}`;
+    const listed = others.map((each) => el("option", { value: each.row }, words(each)));
+    fill(this.select, el("option", { value: "" }, "no other row"), listed);
     this.select.value = second ?? "";
   }
 
@@ -98,17 +84,9 @@ export class Chosen {
     const key = formula ? JSON.stringify(formula) : "";
     if (!formula || key === this.secondShown) return;
     this.secondShown = key;
-    const math = el(
-      "div",
-      { class: "big", tabindex: "0", role: "group", "aria-label": "The other formula" },
-    );
-    fill(math, equation(snapshot.target, formula));
-    fill(
-      this.second,
-      el("h3", {}, `Beside it: row ${formula.row}`),
-      math,
-      el("dl", { class: "numbers" }, numbers(formula)),
-    );
+    const math = scrollBox("The other formula", "big", equation(snapshot.target, formula));
+    const facts = el("dl", { class: "numbers" }, numbers(formula));
+    fill(this.second, el("h3", {}, `Beside it: row ${formula.row}`), math, facts);
   }
 
   async pick() {

@@ -1,7 +1,7 @@
 // The state of a search and what can be done about it: pause, go on, stop, and the budgets.
 
 import { api } from "./api.js";
-import { announce, el, setHidden, setText } from "./dom.js";
+import { announce, box, button, el, setHidden, setText } from "./dom.js";
 import { Field } from "./field.js";
 import { problemLine, showProblem } from "./panel.js";
 import { isBusy, statusSentence } from "./status.js";
@@ -10,12 +10,7 @@ import { duration, sentence, whole } from "./text.js";
 export class Controls {
   constructor(run, options, beginWith) {
     this.run = run;
-    this.anew = el(
-      "button",
-      { type: "button", id: "begin-with" },
-      "New run that begins with these formulas",
-    );
-    this.anew.addEventListener("click", beginWith);
+    this.anew = button("New run that begins with these formulas", beginWith, { id: "begin-with" });
     const changeable = options.settings.filter((each) => each.while_paused);
     this.fields = changeable.map((each) => new Field(each));
     this.status = el("p", { class: "status", id: "status" });
@@ -30,12 +25,7 @@ export class Controls {
     this.element = el(
       "section",
       { class: "controls", "aria-label": "The search" },
-      el(
-        "div",
-        { class: "bar" },
-        this.status,
-        el("div", { class: "buttons" }, this.pause, this.goOn, this.stop),
-      ),
+      box("bar", this.status, box("buttons", this.pause, this.goOn, this.stop)),
       this.error,
       this.problem,
       this.meter.element,
@@ -44,60 +34,49 @@ export class Controls {
   }
 
   button(id, label, act, kind = "") {
-    const button = el("button", { type: "button", id, class: kind, hidden: true }, label);
-    button.addEventListener("click", () => this.act(button, act));
-    return button;
+    const made = button(label, () => this.act(made, act), { id, class: kind, hidden: true });
+    return made;
   }
 
   /** Do it once; a sentence says if it was refused. */
-  async act(button, act) {
-    if (button.getAttribute("aria-disabled") === "true") return;
-    button.setAttribute("aria-disabled", "true");
+  async act(pressed, act) {
+    if (pressed.getAttribute("aria-disabled") === "true") return;
+    pressed.setAttribute("aria-disabled", "true");
     showProblem(this.problem, null);
     try {
       await act();
     } catch (error) {
       showProblem(this.problem, sentence(error.message));
-      button.removeAttribute("aria-disabled");
+      pressed.removeAttribute("aria-disabled");
     }
   }
 
   budgetForm() {
-    this.more = this.button(
-      "go-on-with",
-      "Go on with these budgets",
-      () => this.resumed(),
-      "primary",
-    );
+    const words = "Go on with these budgets";
+    this.more = this.button("go-on-with", words, () => this.resumed(), "primary");
     this.more.hidden = false;
     return el(
       "details",
       { class: "budgets", id: "budgets", hidden: true },
       el("summary", {}, "Change the budgets and go on"),
-      el("div", { class: "fields" }, this.fields.map((field) => field.element)),
+      box("fields", this.fields.map((field) => field.element)),
       this.more,
-      el(
-        "div",
-        { class: "bar other" },
-        el("span", { class: "muted" }, "To change anything else:"),
-        this.anew,
-      ),
+      box("bar other", el("span", { class: "muted" }, "To change anything else:"), this.anew),
     );
   }
 
   resumed() {
     const changed = this.fields.filter((field) => field.isChanged());
-    return api.resume(
-      this.run,
-      Object.fromEntries(changed.map((field) => [field.name, field.value()])),
-    );
+    const settings = Object.fromEntries(changed.map((field) => [field.name, field.value()]));
+    return api.resume(this.run, settings);
   }
 
   show(snapshot) {
     const { status, can_resume: canResume } = snapshot;
     if (status !== this.shown) this.changed(snapshot);
-    const elsewhere = snapshot.elsewhere && isBusy(status) ? " It was started outside of this studio." : "";
-    setText(this.status, statusSentence(snapshot) + elsewhere);
+    const outside = snapshot.elsewhere && isBusy(status);
+    const where = outside ? " It was started outside of this studio." : "";
+    setText(this.status, statusSentence(snapshot) + where);
     this.status.dataset.status = status;
     const error = status === "damaged" ? null : snapshot.error; // the status has said that one
     if (error !== this.wrong) showProblem(this.error, error && sentence(error));
@@ -144,22 +123,15 @@ export class Controls {
 /** The bar and the numbers beneath it: an update touches nothing else. */
 class Meter {
   constructor() {
-    this.bar = el(
-      "progress",
-      { max: 1, value: 0, "aria-label": "Share of the budget that is used", id: "progress" },
-    );
+    const words = "Share of the budget that is used";
+    this.bar = el("progress", { max: 1, value: 0, "aria-label": words, id: "progress" });
     this.numbers = {};
-    const names = {
-      expressions: "expressions",
-      seconds: "time",
-      rate: "a second",
-      left: "time left",
-    };
-    const cells = Object.entries(names).map(([name, words]) => {
+    const names = [["expressions", "expressions"], ["seconds", "time"]];
+    const cells = [...names, ["rate", "a second"], ["left", "time left"]].map(([name, words]) => {
       this.numbers[name] = el("dd", { id: `progress-${name}` }, "–");
       return el("div", {}, el("dt", {}, words), this.numbers[name]);
     });
-    this.element = el("div", { class: "meter" }, this.bar, el("dl", { class: "numbers" }, cells));
+    this.element = box("meter", this.bar, el("dl", { class: "numbers" }, cells));
   }
 
   show(progress, status) {

@@ -1,29 +1,29 @@
 // A button that copies a text and says that it did.
 
-import { announce, el } from "./dom.js";
+import { announce, box, button, el } from "./dom.js";
 
 const SHOWN = 1600; // milliseconds
 
 /** `text` is a function, so that what is copied is what is shown at the time. */
 export function copyButton(text, { label = "Copy", what = "" } = {}) {
-  const button = el("button", { type: "button", class: "quiet small copy" }, label);
-  if (what) button.setAttribute("aria-label", `${label} ${what}`);
   let timer = null;
-  button.addEventListener("click", async () => {
+  const press = async () => {
     const done = await copied(text());
-    button.textContent = done ? "Copied" : "Not copied";
+    made.textContent = done ? "Copied" : "Not copied";
     announce(done ? `${what || "The text"} is copied.` : "The browser did not allow copying.");
     clearTimeout(timer);
-    timer = setTimeout(() => (button.textContent = label), SHOWN);
-  });
-  return button;
+    timer = setTimeout(() => (made.textContent = label), SHOWN);
+  };
+  const spoken = what ? `${label} ${what}` : null;
+  const made = button(label, press, { class: "quiet small copy", "aria-label": spoken });
+  return made;
 }
 
 /** A command to read and to copy: {element, code}. */
 export function commandBox(id) {
   const code = el("code", { id, tabindex: "0", role: "group", "aria-label": "The command" });
   const copy = copyButton(() => code.textContent, { what: "the command" });
-  return { code, element: el("div", { class: "command" }, code, copy) };
+  return { code, element: box("command", code, copy) };
 }
 
 async function copied(text) {

@@ -8,10 +8,8 @@ const EVERY = 1000; // milliseconds
 
 export class CoursePanel {
   constructor() {
-    this.picture = new Picture(
-      drawCourse,
-      { height: 280, empty: "There is no record of this yet." },
-    );
+    const empty = "There is no record of this yet.";
+    this.picture = new Picture(drawCourse, { height: 280, empty });
     this.element = panel("course", "Error over time", this.picture.element);
     this.drawn = -EVERY;
   }

@@ -1,7 +1,7 @@
 // The table: its columns with what is in them, which of them to use and how, and the first rows.
 
 import { histogram } from "./charts/histogram.js";
-import { el, fill, setText } from "./dom.js";
+import { box, el, fill, muted, scrollBox, setText } from "./dom.js";
 import { Field, labelled } from "./field.js";
 import { panel, problemLine, showProblem } from "./panel.js";
 import { headTable } from "./predict.js";
@@ -21,16 +21,12 @@ export class DataView {
     Object.assign(this, { preview, draft, changed, reread });
     this.target = this.columnSelect("target", null);
     this.weights = this.columnSelect("weights", "every row counts the same");
-    this.validation = this.settingField(
-      options.settings.find((each) => each.name === "validation"),
-    );
+    const validation = options.settings.find((each) => each.name === "validation");
+    this.validation = this.settingField(validation);
     this.dropMissing = this.missingBox();
-    this.problems = {
-      target: problemLine("target-problem"),
-      weights: problemLine("weights-problem"),
-      features: problemLine("features-problem"),
-      delimiter: problemLine("delimiter-problem"),
-    };
+    const place = (name) => [name, problemLine(`${name}-problem`)];
+    const fields = ["target", "weights", "features", "delimiter"];
+    this.problems = Object.fromEntries(fields.map(place));
     this.lines = preview.columns.map((column) => new ColumnLine(column, draft, changed));
     this.element = this.laidOut();
     this.show();
@@ -38,34 +34,21 @@ export class DataView {
 
   laidOut() {
     const { preview } = this;
+    const names = preview.columns.map((each) => each.name);
     return panel(
       "data",
       "Data",
-      el(
-        "p",
-        { class: "muted" },
-        `${counted(preview.rows, "row")}, ${counted(preview.columns.length, "column")}.`,
-      ),
+      muted(`${counted(preview.rows, "row")}, ${counted(preview.columns.length, "column")}.`),
       preview.error && el("p", { class: "problem", id: "table-problem" }, sentence(preview.error)),
-      preview.notes.map((note) => el("p", { class: "muted" }, sentence(note))),
+      preview.notes.map((note) => muted(sentence(note))),
       labelled("Find a formula for", this.target, this.problems.target),
       el("h3", { id: "columns-heading" }, "From these columns"),
       this.problems.features,
       columnTable(this.lines),
       this.dropMissing,
       el("h3", {}, "The first rows"),
-      el(
-        "div",
-        { class: "scroll", tabindex: "0", role: "group", "aria-label": "The first rows" },
-        headTable(preview.columns.map((each) => each.name), preview.head),
-      ),
-      el(
-        "div",
-        { class: "fields" },
-        this.validation?.element,
-        this.weightsField(),
-        this.delimiterField(),
-      ),
+      scrollBox("The first rows", "scroll", headTable(names, preview.head)),
+      box("fields", this.validation?.element, this.weightsField(), this.delimiterField()),
     );
   }
 
@@ -74,17 +57,17 @@ export class DataView {
       (each) => each.kind === "number" || each.name === this.draft[name],
     );
     const first = none ?? (this.draft[name] === null ? "choose a column" : null);
+    const change = () => {
+      this.draft[name] = select.value === "" ? null : select.value.slice(1);
+      this.changed();
+    };
     const select = el(
       "select",
-      { id: name, "aria-describedby": `${name}-problem` },
+      { id: name, "aria-describedby": `${name}-problem`, onchange: change },
       first === null ? null : el("option", { value: "" }, first),
       usable.map((each) => el("option", { value: `=${each.name}` }, each.name)),
     );
     select.value = this.draft[name] === null ? "" : `=${this.draft[name]}`;
-    select.addEventListener("change", () => {
-      this.draft[name] = select.value === "" ? null : select.value.slice(1);
-      this.changed();
-    });
     return select;
   }
 
@@ -94,9 +77,8 @@ export class DataView {
       this.draft.set(setting.name, field.value(), setting.default);
       this.changed();
     });
-    field.set(
-      setting.name in this.draft.settings ? this.draft.settings[setting.name] : setting.default,
-    );
+    const { settings } = this.draft;
+    field.set(setting.name in settings ? settings[setting.name] : setting.default);
     return field;
   }
 
@@ -106,39 +88,28 @@ export class DataView {
   }
 
   delimiterField() {
-    const select = el(
-      "select",
-      { id: "delimiter" },
-      DELIMITERS.map(([value, words]) => el("option", { value }, words)),
-    );
-    select.value = this.draft.delimiter ?? "";
-    select.addEventListener("change", () => {
+    const change = () => {
       this.draft.delimiter = select.value || null;
       this.draft.keep();
       this.reread(select.value || null);
-    });
+    };
+    const listed = DELIMITERS.map(([value, words]) => el("option", { value }, words));
+    const select = el("select", { id: "delimiter", onchange: change }, listed);
+    select.value = this.draft.delimiter ?? "";
     const help = el("p", { class: "help" }, "the character between columns");
     return labelled("Delimiter", select, help, this.problems.delimiter);
   }
 
   missingBox() {
     if (!this.preview.columns.some((each) => each.missing)) return null;
-    const box = el("input", { type: "checkbox", id: "drop-missing" });
-    box.checked = this.draft.drop_missing;
-    box.addEventListener("change", () => {
-      this.draft.drop_missing = box.checked;
+    const change = () => {
+      this.draft.drop_missing = check.checked;
       this.changed();
-    });
-    return el(
-      "div",
-      { class: "field flag" },
-      el(
-        "div",
-        { class: "line" },
-        box,
-        el("label", { for: "drop-missing" }, "Leave out rows with missing values"),
-      ),
-    );
+    };
+    const check = el("input", { type: "checkbox", id: "drop-missing", onchange: change });
+    check.checked = this.draft.drop_missing;
+    const label = el("label", { for: "drop-missing" }, "Leave out rows with missing values");
+    return box("field flag", box("line", check, label));
   }
 
   show() {
@@ -150,59 +121,44 @@ export class DataView {
     for (const [name, line] of Object.entries(this.problems)) showProblem(line, by.get(name));
     this.validation?.refuse(by.get("validation") ?? null);
     for (const line of this.lines) line.refuse(by.get(`column:${line.column.name}`));
-    return [
-      ...Object.keys(this.problems),
-      "validation",
-      ...this.lines.map((line) => `column:${line.column.name}`),
-    ];
+    const columns = this.lines.map((line) => `column:${line.column.name}`);
+    return [...Object.keys(this.problems), "validation", ...columns];
   }
 }
 
 function columnTable(lines) {
   const names = ["column", "kind", "range", "mean", "missing", "spread"];
-  const head = el(
-    "tr",
-    { role: "row" },
-    names.map((name) => el("th", { scope: "col", class: name, role: "columnheader" }, name)),
-  );
-  return el(
-    "table",
-    { class: "columns", id: "columns", role: "table", "aria-labelledby": "columns-heading" },
-    el("thead", { role: "rowgroup" }, head),
-    el("tbody", { role: "rowgroup" }, lines.map((line) => line.element)),
-  );
+  const cell = (name) => el("th", { scope: "col", class: name, role: "columnheader" }, name);
+  const head = el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, names.map(cell)));
+  const body = el("tbody", { role: "rowgroup" }, lines.map((line) => line.element));
+  const labelled = { role: "table", "aria-labelledby": "columns-heading" };
+  return el("table", { class: "columns", id: "columns", ...labelled }, head, body);
 }
 
 class ColumnLine {
   constructor(column, draft, changed) {
     Object.assign(this, { column, draft });
-    this.box = el("input", { type: "checkbox", "data-feature": column.name });
-    this.box.addEventListener("change", () => {
+    const change = () => {
       draft.use(column.name, this.box.checked);
       changed();
-    });
+    };
+    this.box = el("input", { type: "checkbox", "data-feature": column.name, onchange: change });
     this.role = el("span", { class: "badge" });
     this.problem = el("p", { class: "problem", hidden: true });
     const cell = (name, ...children) => el("td", { class: name, role: "cell" }, children);
     const ends = [column.min, column.max].map((value) => brief(value, 4));
     const range = column.min === null ? "–" : ends.join(" to ");
+    const label = el("label", {}, this.box, el("span", {}, column.name || "(no name)"));
+    const spread = column.histogram && histogram(column.histogram, `How ${column.name} is spread`);
     this.element = el(
       "tr",
       { role: "row", "data-column": column.name },
-      cell(
-        "column",
-        el("label", {}, this.box, el("span", {}, column.name || "(no name)")),
-        this.role,
-        this.problem,
-      ),
+      cell("column", label, this.role, this.problem),
       cell("kind", column.kind),
       cell("range", range),
       cell("mean", brief(column.mean)),
       cell("missing", column.missing ? String(column.missing) : "none"),
-      cell(
-        "spread",
-        column.histogram ? histogram(column.histogram, `How ${column.name} is spread`) : "",
-      ),
+      cell("spread", spread),
     );
   }
 

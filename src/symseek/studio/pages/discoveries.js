@@ -1,21 +1,15 @@
 // The log: each formula that made the error much smaller, newest first.
 
-import { el, fill, setHidden, setText, typeset } from "./dom.js";
+import { el, fill, muted, scrollBox, setHidden, setText, typeset } from "./dom.js";
 import { panel } from "./panel.js";
 import { brief, duration, improvement, sentence } from "./text.js";
 
 export class Discoveries {
   constructor() {
     this.list = el("ol", { class: "discoveries", reversed: true });
-    this.empty = el("p", { class: "muted" }, "Nothing yet.");
+    this.empty = muted("Nothing yet.");
     this.structure = el("p", { id: "structure", hidden: true });
-    const box = el(
-      "div",
-      { class: "scroll log", tabindex: "0", role: "group", "aria-label": "Log" },
-      this.structure,
-      this.empty,
-      this.list,
-    );
+    const box = scrollBox("Log", "scroll log", this.structure, this.empty, this.list);
     this.element = panel("discoveries", "Discoveries", box);
   }
 

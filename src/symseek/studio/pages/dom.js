@@ -8,6 +8,32 @@ export function el(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
 
+/** A button that does something when it is pressed. */
+export function button(words, press, attributes = {}) {
+  return el("button", { type: "button", onclick: press, ...attributes }, words);
+}
+
+/** A box of a class, with what is in it. */
+export function box(kind, ...children) {
+  return el("div", { class: kind }, children);
+}
+
+/** A box that can be scrolled by keys as well; `words` say what is in it. */
+export function scrollBox(words, kind, ...children) {
+  const attributes = { class: kind, tabindex: "0", role: "group", "aria-label": words };
+  return el("div", attributes, children);
+}
+
+/** A sentence in the background. */
+export function muted(words, attributes = {}) {
+  return el("p", { class: "muted", ...attributes }, words);
+}
+
+/** The head of a table. */
+export function headRow(names) {
+  return el("thead", {}, el("tr", {}, names.map((name) => el("th", { scope: "col" }, name))));
+}
+
 /** The same for SVG. */
 export function svg(tag, attributes = {}, ...children) {
   return filled(document.createElementNS(SVG, tag), attributes, children);
@@ -51,22 +77,16 @@ export function setHidden(node, hidden) {
  */
 export function typeset(markup, text) {
   const parsed = new DOMParser().parseFromString(markup ?? "", "text/html").body.firstElementChild;
-  if (!parsed || parsed.localName !== "math" || ![
-    parsed,
-    ...parsed.querySelectorAll("*"),
-  ].every(harmless)) {
-    return el("code", {}, text);
-  }
+  const nodes = parsed ? [parsed, ...parsed.querySelectorAll("*")] : [];
+  if (parsed?.localName !== "math" || !nodes.every(harmless)) return el("code", {}, text);
   const math = document.importNode(parsed, true);
   math.setAttribute("aria-label", text);
   return math;
 }
 
 function harmless(node) {
-  const names = node.getAttributeNames();
-  return node.namespaceURI === MATH && !names.some(
-    (name) => /^(on.*|.*href|style|src)$/i.test(name),
-  );
+  const runs = (name) => /^(on.*|.*href|style|src)$/i.test(name);
+  return node.namespaceURI === MATH && !node.getAttributeNames().some(runs);
 }
 
 /** Say a sentence to those who listen to the page. */

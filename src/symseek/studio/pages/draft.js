@@ -55,9 +55,8 @@ export class Draft {
   }
 
   use(name, used) {
-    this.features = this.columns.filter(
-      (each) => (each === name ? used : this.features.includes(each)),
-    );
+    const kept = (each) => (each === name ? used : this.features.includes(each));
+    this.features = this.columns.filter(kept);
   }
 
   /** Set a setting, or forget it where it is the usual one. */
@@ -75,15 +74,8 @@ export class Draft {
     const known = target === this.suggested || this.leftOut.length === 0;
     const usual = others.filter((name) => !this.leftOut.includes(name));
     const asUsual = known && usual.join("\n") === features.join("\n");
-    return {
-      table,
-      target,
-      features: asUsual ? null : features,
-      weights,
-      drop_missing,
-      delimiter,
-      settings,
-    };
+    const asked = { table, target, weights, drop_missing, delimiter, settings };
+    return { ...asked, features: asUsual ? null : features };
   }
 }
 
@@ -104,10 +96,6 @@ function changedOnly(settings, options) {
 /** Whether the columns of a draft are still there. */
 function fits(record, preview) {
   const names = preview.columns.map((each) => each.name);
-  const wanted = [
-    record.target,
-    record.weights,
-    ...record.features,
-  ].filter((name) => name !== null);
-  return wanted.every((name) => names.includes(name));
+  const wanted = [record.target, record.weights, ...record.features];
+  return wanted.every((name) => name === null || names.includes(name));
 }

@@ -1,66 +1,43 @@
 // The fit and the residuals of the chosen formula, and of the one beside it.
 
 import { api } from "./api.js";
-import { Picture } from "./charts/frame.js";
 import { drawFit } from "./charts/fit.js";
+import { Picture } from "./charts/frame.js";
 import { drawResiduals } from "./charts/residuals.js";
-import { el, fill, setText } from "./dom.js";
+import { ChosenPart } from "./chosen_part.js";
+import { box, el, fill, muted, setText } from "./dom.js";
 import { panel } from "./panel.js";
-import { counted, sentence, shortened, whole } from "./text.js";
+import { counted, shortened, whole } from "./text.js";
 
-export class FitPanel {
+export class FitPanel extends ChosenPart {
   constructor(run) {
-    this.run = run;
-    this.key = null; // of what is shown
-    this.fitPicture = new Picture(drawFit, { height: 320 });
-    this.residualPicture = new Picture(drawResiduals, { height: 320 });
-    this.select = el("select", { id: "against" });
-    this.select.addEventListener("change", () => this.draw());
+    super(run);
+    this.compares = true;
+    this.pictures = [drawFit, drawResiduals].map((draw) => new Picture(draw, { height: 320 }));
+    this.select = el("select", { id: "against", onchange: () => this.draw() });
     this.legend = el("p", { class: "legend" });
-    this.note = el("p", { class: "muted small", id: "fit-note" });
-    const against = el(
-      "div",
-      { class: "bar" },
-      el("span", { class: "pair" }, el("label", { for: "against" }, "Against"), this.select),
-    );
-    this.fit = panel("fit", "The fit", against, this.fitPicture.element, this.legend);
-    this.residuals = panel(
-      "residuals",
-      "Residuals",
-      el("p", { class: "bar muted" }, "Measured minus predicted, row by row."),
-      this.residualPicture.element,
-      this.note,
-    );
+    this.note = muted("", { class: "muted small", id: "fit-note" });
+    const label = el("label", { for: "against" }, "Against");
+    const pair = el("span", { class: "pair" }, label, this.select);
+    const [fit, residuals] = this.pictures.map((each) => each.element);
+    const words = muted("Measured minus predicted, row by row.", { class: "bar muted" });
+    this.fit = panel("fit", "The fit", box("bar", pair), fit, this.legend);
+    this.residuals = panel("residuals", "Residuals", words, residuals, this.note);
   }
 
-  /** Ask for the rows shown, unless it is they that are drawn. */
-  async show(snapshot, { chosen, second }) {
-    if (chosen === null) {
-      this.emptied();
-      return;
-    }
-    const rows = [chosen, ...(second === null ? [] : [second])];
-    const key = JSON.stringify(
-      rows.map((row) => [row, snapshot.formulas.find((each) => each.row === row).text]),
-    );
-    if (key === this.key) return;
-    this.key = key;
-    try {
-      const fit = await api.fit(this.run, rows);
-      if (this.key === key) this.take(fit);
-    } catch (error) {
-      if (this.key === key) this.key = null;
-      setText(this.note, sentence(error.message));
-    }
+  asked(rows) {
+    return api.fit(this.run, rows);
+  }
+
+  refused(text) {
+    setText(this.note, text);
   }
 
   emptied() {
-    this.key = null;
-    this.fitPicture.say("There is no formula yet.");
-    this.residualPicture.say("There is no formula yet.");
+    for (const picture of this.pictures) picture.say("There is no formula yet.");
   }
 
-  take(fit) {
+  drawn(fit) {
     const first = this.data === undefined;
     this.data = fit;
     if (first) this.choices();
@@ -83,8 +60,7 @@ export class FitPanel {
   draw() {
     const at = this.select.value;
     const against = at === "" ? null : this.data.features[Number(at)];
-    this.fitPicture.show({ fit: this.data, against });
-    this.residualPicture.show({ fit: this.data, against });
+    for (const picture of this.pictures) picture.show({ fit: this.data, against });
     fill(this.legend, legend(this.data, against));
   }
 }

@@ -48,10 +48,8 @@ export class Formulas {
       }
     }
     rows.forEach((row, at) => {
-      if (this.body.children[at] !== row.line) this.body.insertBefore(
-        row.line,
-        this.body.children[at] ?? null,
-      );
+      const there = this.body.children[at] ?? null;
+      if (there !== row.line) this.body.insertBefore(row.line, there);
       row.show(formulas[at], marks);
     });
     this.reveal(rows[formulas.findIndex((each) => each.row === marks.chosen)]?.line);
@@ -80,28 +78,22 @@ export function noFormulas(status) {
 }
 
 function head([name, words]) {
-  const title = name === "error" ? NRMSE : null;
-  return el(
-    "th",
-    { scope: "col", class: name, role: "columnheader", title },
-    words || el("span", { class: "unseen" }, "row"),
-  );
+  const about = { class: name, title: name === "error" ? NRMSE : null };
+  const shown = words || el("span", { class: "unseen" }, "row");
+  return el("th", { scope: "col", role: "columnheader", ...about }, shown);
 }
 
 class Row {
   constructor(formula, choose) {
-    this.radio = el("input", { type: "radio", name: "row" });
-    this.radio.addEventListener("change", () => choose(this.formula.row));
+    const change = () => choose(this.formula.row);
+    this.radio = el("input", { type: "radio", name: "row", onchange: change });
     const cell = (name, ...children) => el("td", { class: name, role: "cell" }, children);
     this.number = el("span", { class: "row-number" });
     this.mark = el("span", { class: "mark", hidden: true }, "picked");
     this.cells = Object.fromEntries(HEADS.slice(1).map(([name]) => [name, cell(name)]));
     const choice = el("label", {}, this.radio, this.number);
-    const math = el(
-      "div",
-      { class: "clip", title: formula.text },
-      typeset(formula.mathml, formula.text),
-    );
+    const written = typeset(formula.mathml, formula.text);
+    const math = el("div", { class: "clip", title: formula.text }, written);
     this.line = el(
       "tr",
       { role: "row", "data-text": formula.text },
@@ -118,19 +110,12 @@ class Row {
     this.formula = formula;
     const { row } = formula;
     this.line.dataset.row = row;
-    this.line.className = [
-      row === picked && "picked",
-      row === chosen && "chosen",
-      row === second && "second",
-    ]
-      .filter(Boolean)
-      .join(" ");
+    const marks = Object.entries({ picked, chosen, second }).filter(([, marked]) => marked === row);
+    this.line.className = marks.map(([name]) => name).join(" ");
     this.radio.checked = row === chosen;
     setText(this.number, String(row));
-    this.radio.setAttribute(
-      "aria-label",
-      `row ${row}${row === picked ? ", picked" : ""}: ${formula.text}`,
-    );
+    const mark = row === picked ? ", picked" : "";
+    this.radio.setAttribute("aria-label", `row ${row}${mark}: ${formula.text}`);
     setHidden(this.mark, row !== picked);
     setText(this.cells.complexity, String(formula.complexity));
     setText(this.cells.error, formula.exact ? "exact" : brief(formula.nrmse, 3, true));

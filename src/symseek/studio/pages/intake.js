@@ -16,15 +16,13 @@ export function pastedFile(text) {
 
 /** A button that lets the user choose a file. */
 export function fileButton(label, id, take) {
-  const input = el(
-    "input",
-    { type: "file", id, class: "unseen", accept: ".csv,.tsv,.txt,.dat,.parquet" },
-  );
-  input.addEventListener("change", () => {
+  const accept = ".csv,.tsv,.txt,.dat,.parquet";
+  const change = () => {
     const [file] = input.files;
     input.value = ""; // so that the same file can be chosen again
     if (file) take(file);
-  });
+  };
+  const input = el("input", { type: "file", id, class: "unseen", accept, onchange: change });
   return el("span", { class: "file" }, input, el("label", { for: id, class: "button" }, label));
 }
 
@@ -44,10 +42,8 @@ export class DropTarget {
   entered(event) {
     if (!hasFiles(event) || !this.cover.hidden) return;
     event.preventDefault();
-    fill(
-      this.cover,
-      this.zones().map((zone, at) => el("div", { class: "zone", "data-zone": at }, zone.label)),
-    );
+    const box = (zone, at) => el("div", { class: "zone", "data-zone": at }, zone.label);
+    fill(this.cover, this.zones().map(box));
     this.cover.hidden = false;
   }
 

@@ -21,13 +21,10 @@ class App {
     this.state = null; // of the server: folder, runs, tables
     this.options = null;
     this.waiting = {}; // what came by the stream and is not drawn yet
-    this.stream = new Stream({
-      runs: (data) => this.arrived("runs", data),
-      progress: (data) => this.arrived("progress", data),
-      front: (data) => this.arrived("front", data),
-      lost: () => this.lost(),
-      back: () => this.back(),
-    });
+    const kinds = ["runs", "progress", "front"];
+    const handlers = kinds.map((kind) => [kind, (data) => this.arrived(kind, data)]);
+    const ends = { lost: () => this.lost(), back: () => this.back() };
+    this.stream = new Stream({ ...Object.fromEntries(handlers), ...ends });
     bindTheme(document.getElementById("theme"));
     new DropTarget(() => this.view?.zones?.() ?? [this.tableZone()]);
   }
@@ -36,11 +33,8 @@ class App {
     try {
       [this.state, this.options] = await Promise.all([api.state(), api.options()]);
     } catch (error) {
-      fill(
-        this.main,
-        el("h1", {}, "The studio does not answer"),
-        el("p", {}, sentence(error.message)),
-      );
+      const heading = el("h1", {}, "The studio does not answer");
+      fill(this.main, heading, el("p", {}, sentence(error.message)));
       setTimeout(() => this.start(), 2000);
       return;
     }

@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { DataView } from "./data_view.js";
 import { Draft } from "./draft.js";
-import { el, fill } from "./dom.js";
+import { box, el, fill, muted } from "./dom.js";
 import { QuestionView } from "./question_view.js";
 import { newAddress } from "./routes.js";
 import { StartBar } from "./start_bar.js";
@@ -25,12 +25,10 @@ export class NewView {
 
   /** Read the table, with a character between its columns where one was named. */
   async load(delimiter) {
-    fill(this.element, el("h1", {}, this.table), el("p", { class: "muted" }, "Reading the table."));
+    fill(this.element, el("h1", {}, this.table), muted("Reading the table."));
     try {
-      this.read(
-        await api.table(this.table, delimiter ?? Draft.kept(this.table)?.delimiter),
-        delimiter,
-      );
+      const between = delimiter ?? Draft.kept(this.table)?.delimiter;
+      this.read(await api.table(this.table, between), delimiter);
     } catch (error) {
       this.refused(error.message);
     }
@@ -60,7 +58,7 @@ export class NewView {
     fill(
       this.element,
       el("h1", {}, `A question about ${this.table}`),
-      el("div", { class: "steps" }, this.data.element, this.question.element),
+      box("steps", this.data.element, this.question.element),
       this.bar.element,
     );
     this.ask();

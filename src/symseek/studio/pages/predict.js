@@ -1,7 +1,7 @@
 // The chosen formula on another table: the first rows of the result, and the file.
 
 import { api } from "./api.js";
-import { announce, el, fill } from "./dom.js";
+import { announce, el, fill, headRow, muted, scrollBox } from "./dom.js";
 import { fileButton } from "./intake.js";
 import { panel, problemLine, showProblem } from "./panel.js";
 import { counted, sentence } from "./text.js";
@@ -18,14 +18,10 @@ export class Predict {
       el("p", {}, "Drop a table with the same columns here, or choose one."),
       fileButton("Choose a file", "predict-file", (file) => this.take(file)),
     );
-    this.gaps = el("input", { type: "checkbox", id: "predict-missing" });
-    this.gaps.addEventListener("input", () => this.last && this.take(this.last));
-    const gaps = el(
-      "label",
-      { class: "none", for: "predict-missing" },
-      this.gaps,
-      "Leave out rows with missing values",
-    );
+    const again = () => this.last && this.take(this.last);
+    this.gaps = el("input", { type: "checkbox", id: "predict-missing", oninput: again });
+    const words = "Leave out rows with missing values";
+    const gaps = el("label", { class: "none", for: "predict-missing" }, this.gaps, words);
     this.element = panel("predict", "Predict", drop, gaps, this.problem, this.result);
   }
 
@@ -38,7 +34,7 @@ export class Predict {
     this.last = file;
     if (this.row === null) return showProblem(this.problem, "There is no formula yet.");
     showProblem(this.problem, null);
-    fill(this.result, el("p", { class: "muted" }, "Predicting."));
+    fill(this.result, muted("Predicting."));
     try {
       const row = this.row;
       this.shown(await api.predict(this.run, row, file, this.gaps.checked), row);
@@ -54,35 +50,18 @@ export class Predict {
     const undefinedRows = result.undefined ? `, ${result.undefined} of them undefined` : "";
     const summary = `${counted(result.rows, "row")} predicted by row ${row}${undefinedRows}.`;
     announce(summary);
+    const place = { href: api.fileAddress(result.file), download: result.file };
     fill(
       this.result,
-      el(
-        "p",
-        {},
-        summary,
-        " ",
-        el(
-          "a",
-          { href: api.fileAddress(result.file), download: result.file },
-          `Download ${result.file}`,
-        ),
-      ),
-      result.notes.map((note) => el("p", { class: "muted" }, sentence(note))),
-      el(
-        "div",
-        { class: "scroll", tabindex: "0", role: "group", "aria-label": "The first rows" },
-        headTable(names, cells),
-      ),
+      el("p", {}, summary, " ", el("a", place, `Download ${result.file}`)),
+      result.notes.map((note) => muted(sentence(note))),
+      scrollBox("The first rows", "scroll", headTable(names, cells)),
     );
   }
 }
 
 /** The first rows of a table. */
 export function headTable(names, cells) {
-  return el(
-    "table",
-    { class: "head" },
-    el("thead", {}, el("tr", {}, names.map((name) => el("th", { scope: "col" }, name)))),
-    el("tbody", {}, cells.map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell))))),
-  );
+  const rows = cells.map((row) => el("tr", {}, row.map((cell) => el("td", {}, cell))));
+  return el("table", { class: "head" }, headRow(names), el("tbody", {}, rows));
 }

@@ -4,10 +4,8 @@
 export function place() {
   const [, kind, ...rest] = location.hash.split("/");
   const name = decoded(rest.join("/")) || null;
-  return kind === "run" && name ? { kind, name } : {
-    kind: "new",
-    name: kind === "new" ? name : null,
-  };
+  if (kind === "run" && name) return { kind, name };
+  return { kind: "new", name: kind === "new" ? name : null };
 }
 
 function decoded(text) {

@@ -7,7 +7,7 @@ import { Chosen } from "./chosen.js";
 import { Controls } from "./controls.js";
 import { CoursePanel } from "./course_panel.js";
 import { Discoveries } from "./discoveries.js";
-import { el, fill, setText } from "./dom.js";
+import { box, el, fill, muted, setText } from "./dom.js";
 import { Exports } from "./exports.js";
 import { FitPanel } from "./fit_panel.js";
 import { FolderPanel } from "./folder_panel.js";
@@ -28,7 +28,7 @@ export class RunView {
     this.snapshot = null;
     this.choice = new Choice();
     this.heading = el("h1", {}, run);
-    this.about = el("p", { class: "muted about" });
+    this.about = muted("", { class: "muted about" });
     this.make();
     this.element = el(
       "div",
@@ -56,9 +56,8 @@ export class RunView {
     this.predict = new Predict(this.run);
     this.files = new FolderPanel(this.run, () => this.askAgain());
     this.ofChosen = [this.chosenPanel, this.fit, this.tree, this.exports, this.predict];
-    this.grid = el(
-      "div",
-      { class: "grid" },
+    this.grid = box(
+      "grid",
       panel("front", "Front", this.frontChart.element),
       panel("formula-list", "Formulas", this.formulas.element),
       this.chosenPanel.element,
@@ -69,7 +68,7 @@ export class RunView {
       this.discoveries.element,
       this.seeds.element,
       this.exports.element,
-      el("div", { class: "stack" }, this.predict.element, this.files.element),
+      box("stack", this.predict.element, this.files.element),
     );
   }
 
@@ -155,12 +154,10 @@ export class RunView {
 
   /** What a file that is dropped on this view may be for. */
   zones() {
+    const words = "Predict on this table with the chosen formula";
     return [
       { label: "A new question about this table", take: (file) => this.app.addTable(file) },
-      {
-        label: "Predict on this table with the chosen formula",
-        take: (file) => this.predict.take(file),
-      },
+      { label: words, take: (file) => this.predict.take(file) },
     ];
   }
 }

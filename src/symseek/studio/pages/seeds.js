@@ -1,6 +1,6 @@
 // Several searches side by side, each with a seed of its own; their formulas make one front.
 
-import { el, fill, setHidden, setText } from "./dom.js";
+import { el, fill, headRow, muted, scrollBox, setHidden, setText } from "./dom.js";
 import { panel } from "./panel.js";
 import { brief, duration, whole } from "./text.js";
 
@@ -13,23 +13,9 @@ export class Seeds {
   constructor() {
     this.body = el("tbody");
     this.rows = [];
-    const table = el(
-      "table",
-      { class: "seeds" },
-      el("thead", {}, el("tr", {}, NAMES.map((name) => el("th", { scope: "col" }, name)))),
-      this.body,
-    );
-    const box = el(
-      "div",
-      { class: "scroll", tabindex: "0", role: "group", "aria-label": "Seeds" },
-      table,
-    );
-    this.element = panel(
-      "seeds",
-      "Seeds side by side",
-      box,
-      el("p", { class: "muted small" }, NOTE),
-    );
+    const table = el("table", { class: "seeds" }, headRow(NAMES), this.body);
+    const note = muted(NOTE, { class: "muted small" });
+    this.element = panel("seeds", "Seeds side by side", scrollBox("Seeds", "scroll", table), note);
     this.element.hidden = true;
   }
 
@@ -47,10 +33,8 @@ export class Seeds {
         brief(each.nrmse, 3, true),
       ];
       texts.forEach((text, column) => setText(this.rows[at][column], text));
-      this.rows[at][4].parentElement.classList.toggle(
-        "best",
-        each.nrmse !== null && each.nrmse === best,
-      );
+      const isBest = each.nrmse !== null && each.nrmse === best;
+      this.rows[at][4].parentElement.classList.toggle("best", isBest);
     });
   }
 

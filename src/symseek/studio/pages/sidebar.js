@@ -1,6 +1,6 @@
 // The runs of the folder, newest first; below 900 pixels a drawer.
 
-import { el, fill } from "./dom.js";
+import { el, fill, muted } from "./dom.js";
 import { newAddress, runAddress } from "./routes.js";
 import { SHORT } from "./status.js";
 import { r2Text } from "./text.js";
@@ -11,8 +11,8 @@ export class Sidebar {
     this.button = document.getElementById("drawer-button");
     this.backdrop = document.getElementById("backdrop");
     this.list = el("ul", { class: "runs", id: "runs" });
-    this.empty = el("p", { class: "muted" }, "No runs in this folder yet.");
-    this.version = el("p", { class: "muted small" });
+    this.empty = muted("No runs in this folder yet.");
+    this.version = muted("", { class: "muted small" });
     fill(
       this.element,
       el("a", { class: "button primary wide", href: newAddress(null), id: "new" }, "New question"),
@@ -25,13 +25,11 @@ export class Sidebar {
   }
 
   bindDrawer() {
-    this.button.addEventListener(
-      "click",
-      () => this.opened(!this.element.classList.contains("open")),
-    );
+    const isOpen = () => this.element.classList.contains("open");
+    this.button.addEventListener("click", () => this.opened(!isOpen()));
     this.backdrop.addEventListener("click", () => this.opened(false));
     this.element.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !this.element.classList.contains("open")) return;
+      if (event.key !== "Escape" || !isOpen()) return;
       this.opened(false);
       this.button.focus();
     });
@@ -54,32 +52,24 @@ export class Sidebar {
     const newest = [...runs].sort((a, b) => b.modified - a.modified || a.run.localeCompare(b.run));
     fill(this.list, newest.map((run) => line(run, current)));
     this.empty.hidden = runs.length > 0;
-    if (focused) [...this.list.querySelectorAll("a")].find(
-      (a) => a.dataset.run === focused,
-    )?.focus();
+    const links = [...this.list.querySelectorAll("a")];
+    if (focused) links.find((each) => each.dataset.run === focused)?.focus();
   }
 }
 
 function line(run, current) {
   const status = SHORT[run.status] ?? run.status;
-  return el(
-    "li",
-    {},
-    el(
-      "a",
-      {
-        href: runAddress(run.run),
-        "data-run": run.run,
-        "aria-current": run.run === current ? "page" : null,
-      },
-      el("span", { class: "run-name" }, run.run),
-      el("span", { class: `badge ${run.status}`, "data-status": run.status }, status),
-      el(
-        "span",
-        { class: "run-best" },
-        run.best === null ? "no formula yet" : `${run.target} = ${run.best}`,
-      ),
-      el("span", { class: "run-r2" }, run.best === null ? "" : `R² ${r2Text(run.r2)}`),
-    ),
+  const [best, r2] = run.best === null
+    ? ["no formula yet", ""]
+    : [`${run.target} = ${run.best}`, `R² ${r2Text(run.r2)}`];
+  const marked = { "data-run": run.run, "aria-current": run.run === current ? "page" : null };
+  const link = el(
+    "a",
+    { href: runAddress(run.run), ...marked },
+    el("span", { class: "run-name" }, run.run),
+    el("span", { class: `badge ${run.status}`, "data-status": run.status }, status),
+    el("span", { class: "run-best" }, best),
+    el("span", { class: "run-r2" }, r2),
   );
+  return el("li", {}, link);
 }

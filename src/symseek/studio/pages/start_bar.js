@@ -1,7 +1,7 @@
 // The bar at the foot of a question: the same as a command, and the button that starts it.
 
 import { commandBox } from "./copy.js";
-import { el, setText } from "./dom.js";
+import { box, button, el, muted, setText } from "./dom.js";
 import { problemLine, showProblem } from "./panel.js";
 import { counted, sentence } from "./text.js";
 
@@ -9,22 +9,11 @@ export class StartBar {
   constructor(start) {
     this.problems = 0;
     this.command = commandBox("command");
-    this.note = el("p", { class: "muted", id: "question-note" });
+    this.note = muted("", { id: "question-note" });
     this.problem = problemLine("question-problem");
-    this.start = el("button", { type: "button", class: "primary large", id: "start" }, "Start");
-    this.start.addEventListener("click", start);
-    this.element = el(
-      "section",
-      { class: "start-bar", "aria-label": "Start" },
-      el(
-        "div",
-        { class: "start-text" },
-        this.command.element,
-        this.note,
-        this.problem,
-      ),
-      this.start,
-    );
+    this.start = button("Start", start, { class: "primary large", id: "start" });
+    const text = box("start-text", this.command.element, this.note, this.problem);
+    this.element = el("section", { class: "start-bar", "aria-label": "Start" }, text, this.start);
   }
 
   /** `rest` is what is wrong and has no place of its own; of the others it is said how many. */

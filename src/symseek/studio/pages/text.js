@@ -10,9 +10,8 @@ export function brief(value, digits = 3, padded = false) {
   const power = Number(exponent);
   const cut = (text) => minus(padded ? text : String(Number(text)));
   if (power < -4 || power >= Math.max(6, digits)) return `${cut(mantissa)}×10${raised(power)}`;
-  return power < digits ? cut(value.toPrecision(digits)) : minus(
-    String(Number(value.toPrecision(digits))),
-  );
+  const rounded = value.toPrecision(digits);
+  return power < digits ? cut(rounded) : minus(String(Number(rounded)));
 }
 
 function raised(power) {

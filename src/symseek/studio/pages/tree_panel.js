@@ -2,41 +2,30 @@
 
 import { api } from "./api.js";
 import { drawTree } from "./charts/tree.js";
-import { el, fill } from "./dom.js";
+import { ChosenPart } from "./chosen_part.js";
+import { fill, muted, scrollBox } from "./dom.js";
 import { panel } from "./panel.js";
-import { sentence } from "./text.js";
 
-export class TreePanel {
+export class TreePanel extends ChosenPart {
   constructor(run) {
-    this.run = run;
-    this.key = null;
-    this.box = el(
-      "div",
-      { class: "scroll tree-box", tabindex: "0", role: "group", "aria-label": "The tree" },
-    );
+    super(run);
+    this.box = scrollBox("The tree", "scroll tree-box");
     this.element = panel("tree", "Tree", this.box);
   }
 
-  async show(snapshot, { chosen }) {
-    if (chosen === null) {
-      this.emptied();
-      return;
-    }
-    const { text } = snapshot.formulas.find((each) => each.row === chosen);
-    const key = `${chosen} ${text}`;
-    if (key === this.key) return;
-    this.key = key;
-    try {
-      const { tree } = await api.tree(this.run, chosen);
-      if (this.key === key) fill(this.box, drawTree(tree, `The tree of ${text}`));
-    } catch (error) {
-      if (this.key === key) this.key = null;
-      fill(this.box, el("p", { class: "muted" }, sentence(error.message)));
-    }
+  asked([row]) {
+    return api.tree(this.run, row);
+  }
+
+  drawn({ tree }, text) {
+    fill(this.box, drawTree(tree, `The tree of ${text}`));
+  }
+
+  refused(text) {
+    fill(this.box, muted(text));
   }
 
   emptied() {
-    this.key = null;
     fill(this.box);
   }
 }

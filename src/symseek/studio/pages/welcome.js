@@ -1,6 +1,6 @@
 // The first step where no table is named: drop one, choose one, paste one.
 
-import { el } from "./dom.js";
+import { button, el } from "./dom.js";
 import { fileButton, looksLikeTable, pastedFile } from "./intake.js";
 import { problemLine, showProblem } from "./panel.js";
 import { newAddress } from "./routes.js";
@@ -26,40 +26,24 @@ export function tableChooser(app) {
 }
 
 function pasteBox(app) {
-  const area = el(
-    "textarea",
-    { id: "paste", rows: 6, spellcheck: "false", placeholder: "x\ty\n1\t2.1\n2\t3.9" },
-  );
+  const placeholder = "x\ty\n1\t2.1\n2\t3.9";
+  const area = el("textarea", { id: "paste", rows: 6, spellcheck: "false", placeholder });
   const problem = problemLine("paste-problem");
   const take = () => {
     const fine = looksLikeTable(area.value);
-    showProblem(
-      problem,
-      fine ? null : "Paste a line of names and at least one row, with tabs or commas between.",
-    );
+    const words = "Paste a line of names and at least one row, with tabs or commas between.";
+    showProblem(problem, fine ? null : words);
     if (fine) app.addTable(pastedFile(area.value));
   };
-  const button = el("button", { type: "button", id: "paste-button" }, "Use the pasted table");
-  button.addEventListener("click", take);
-  return el(
-    "section",
-    { class: "paste" },
-    el("h2", {}, el("label", { for: "paste" }, "Or paste from a spreadsheet")),
-    area,
-    problem,
-    button,
-  );
+  const press = button("Use the pasted table", take, { id: "paste-button" });
+  const heading = el("h2", {}, el("label", { for: "paste" }, "Or paste from a spreadsheet"));
+  return el("section", { class: "paste" }, heading, area, problem, press);
 }
 
 function known(app) {
   if (!app.state.tables.length) return null;
-  const items = app.state.tables.map(
-    (name) => el("li", {}, el("a", { href: newAddress(name), "data-table": name }, name)),
-  );
-  return el(
-    "section",
-    {},
-    el("h2", {}, "Or take a table of this folder"),
-    el("ul", { class: "tables", id: "tables" }, items),
-  );
+  const link = (name) => el("a", { href: newAddress(name), "data-table": name }, name);
+  const items = app.state.tables.map((name) => el("li", {}, link(name)));
+  const list = el("ul", { class: "tables", id: "tables" }, items);
+  return el("section", {}, el("h2", {}, "Or take a table of this folder"), list);
 }

@@ -48,10 +48,8 @@ export class Axis {
     for (let power = first - 1; power <= last; power += every) {
       for (const head of heads) values.push(head * 10 ** power);
     }
-    return {
-      values: values.filter((v) => v >= this.low * 0.999 && v <= this.high * 1.001),
-      digits: 3,
-    };
+    const inside = (value) => value >= this.low * 0.999 && value <= this.high * 1.001;
+    return { values: values.filter(inside), digits: 3 };
   }
 }
 

@@ -11,16 +11,10 @@ const LEAST = 1e-16; // an error of zero has to stand somewhere on a scale of de
 export class FrontChart {
   constructor(choose) {
     this.choose = choose;
-    this.picture = new Picture((data, width, height) => this.drawn(data, width, height), {
-      height: 340,
-    });
+    this.picture = new Picture((...drawing) => this.drawn(...drawing), { height: 340 });
     this.tip = el("div", { class: "tip", hidden: true, "aria-hidden": "true" });
-    this.element = el(
-      "div",
-      { class: "front-chart", id: "front-chart" },
-      this.picture.element,
-      this.tip,
-    );
+    const marked = { class: "front-chart", id: "front-chart" };
+    this.element = el("div", marked, this.picture.element, this.tip);
   }
 
   /** `data`: {formulas, picked, chosen, second}, rows by number. */
@@ -28,9 +22,8 @@ export class FrontChart {
     const key = JSON.stringify(data);
     if (key === this.key) return;
     this.key = key;
-    const focused = this.element.contains(document.activeElement)
-      ? document.activeElement.dataset.text
-      : null;
+    const active = document.activeElement;
+    const focused = this.element.contains(active) ? active.dataset.text : null;
     this.picture.show(data);
     if (focused) this.points.find((point) => point.dataset.text === focused)?.focus();
   }
@@ -52,8 +45,8 @@ export class FrontChart {
     const places = formulas.map((each, at) => this.frame.place(sizes[at], errors[at]));
     this.frame.inside.append(line(places, "front-line", true));
     this.points = formulas.map((each, at) => this.point(each, data, places[at]));
-    const list = svg("g", { role: "listbox", "aria-label": "Formulas of the front" }, this.points);
-    list.addEventListener("keydown", (event) => this.moved(event));
+    const words = { role: "listbox", "aria-label": "Formulas of the front" };
+    const list = svg("g", { ...words, onkeydown: (event) => this.moved(event) }, this.points);
     this.frame.over.append(list);
     const start = this.points.findIndex((point, at) => formulas[at].row === data.chosen);
     this.points[Math.max(start, 0)]?.setAttribute("tabindex", "0");
@@ -63,7 +56,9 @@ export class FrontChart {
 
   point(formula, data, [x, y]) {
     const marks = ["picked", "chosen", "second"].filter((name) => data[name] === formula.row);
-    const point = svg(
+    const show = () => this.showTip(formula, x, y);
+    const hide = () => (this.tip.hidden = true);
+    return svg(
       "g",
       {
         class: ["point", ...marks].join(" "),
@@ -74,32 +69,24 @@ export class FrontChart {
         "data-row": formula.row,
         "data-text": formula.text,
         transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+        onpointerenter: show,
+        onpointerleave: hide,
+        onfocus: show,
+        onblur: hide,
+        onclick: () => this.choose(formula.row),
       },
       svg("circle", { class: "reach", r: 12 }),
       marks.includes("picked") ? svg("circle", { class: "ring", r: 10 }) : null,
       discs([[0, 0]], marks.length ? 6 : 4.5, "dot"),
     );
-    const show = () => this.showTip(formula, x, y);
-    const hide = () => (this.tip.hidden = true);
-    point.addEventListener("pointerenter", show);
-    point.addEventListener("pointerleave", hide);
-    point.addEventListener("focus", show);
-    point.addEventListener("blur", hide);
-    point.addEventListener("click", () => this.choose(formula.row));
-    return point;
   }
 
   /** Arrow keys go from point to point, Enter chooses. */
   moved(event) {
     const at = this.points.indexOf(document.activeElement);
-    const to = {
-      ArrowRight: at + 1,
-      ArrowDown: at + 1,
-      ArrowLeft: at - 1,
-      ArrowUp: at - 1,
-      Home: 0,
-      End: this.points.length - 1,
-    }[event.key];
+    const [next, before] = [at + 1, at - 1];
+    const arrows = { ArrowRight: next, ArrowDown: next, ArrowLeft: before, ArrowUp: before };
+    const to = { ...arrows, Home: 0, End: this.points.length - 1 }[event.key];
     if (at >= 0 && (event.key === "Enter" || event.key === " ")) {
       this.choose(Number(this.points[at].dataset.row));
     } else if (to === undefined) return;

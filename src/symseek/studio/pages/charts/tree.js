@@ -15,18 +15,8 @@ export function drawTree(tree, words) {
   const parts = [];
   drawn(root, parts);
   const [wide, high] = [root.wide + 2 * GAP, depth(root) * LEVEL + 8];
-  const picture = svg(
-    "svg",
-    {
-      class: "tree",
-      role: "img",
-      "aria-label": words,
-      viewBox: `0 0 ${wide} ${high}`,
-      width: wide,
-      height: high,
-    },
-    parts,
-  );
+  const size = { viewBox: `0 0 ${wide} ${high}`, width: wide, height: high };
+  const picture = svg("svg", { class: "tree", role: "img", "aria-label": words, ...size }, parts);
   picture.style.minWidth = `${wide * SMALLEST}px`;
   return picture;
 }
@@ -63,16 +53,8 @@ function drawn(node, parts) {
     drawn(child, parts);
   }
   const kind = node.children.length ? "operator" : "leaf";
-  parts.push(
-    svg(
-      "g",
-      { class: kind },
-      node.text === node.full ? null : svg("title", {}, node.full),
-      svg(
-        "rect",
-        { x: node.x - node.own / 2, y: node.y - 15, width: node.own, height: 30, rx: 15 },
-      ),
-      svg("text", { x: node.x, y: node.y + 5, "text-anchor": "middle" }, node.text),
-    ),
-  );
+  const title = node.text === node.full ? null : svg("title", {}, node.full);
+  const place = { x: node.x - node.own / 2, y: node.y - 15, width: node.own, height: 30, rx: 15 };
+  const text = svg("text", { x: node.x, y: node.y + 5, "text-anchor": "middle" }, node.text);
+  parts.push(svg("g", { class: kind }, title, svg("rect", place), text));
 }

@@ -63,9 +63,10 @@ def test_a_column_of_text_is_refused_beside_it(
 ) -> None:
     (tmp_path / "towns.csv").write_text("town,a,y\nUlm,1,2\nBonn,2,4\nKiel,3,6\nJena,4,9\n")
     page = window.open(open_studio("towns.csv").address)
-    expect(page.locator("#command")).to_contain_text("--features a")
+    expect(page.locator("#command")).to_have_text("symseek fit towns.csv --target y")
     page.locator('[data-feature="town"]').check()
-    told = complaint(capsys, "fit", tmp_path / "towns.csv", "--target", "y")
+    words = ("--target", "y", "--features", "town,a")
+    told = complaint(capsys, "fit", tmp_path / "towns.csv", *words)
     told = told.replace(f"{tmp_path}/", "")
     problem = page.locator('[data-column="town"] .problem')
     expect(problem).to_have_text(f"{told}.", ignore_case=True)

@@ -10,13 +10,13 @@ import re
 import signal
 import subprocess
 import sys
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fake_experiments import repeatable
+from run_helpers import answer
 from symseek.command import main, parse_seeds
 from symseek.lab import Counts, Outcome, Record, Snapshot, Spec, Store, problems, run
 from symseek.lab.bench.display import BenchProgress
@@ -161,15 +161,10 @@ def test_long_laws_go_on_in_the_next_line_of_a_terminal(monkeypatch: pytest.Monk
 def test_bad_input_ends_with_2_and_one_sentence(
     words: list[str], says: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    try:
-        code = main(words)
-    except SystemExit as exit:
-        code = int(exit.code or 0)
-    captured = capsys.readouterr()
-    assert code == 2
-    assert says in captured.err
-    assert len(captured.err.splitlines()) == 1
-    assert captured.out == ""
+    said = answer(capsys, *words)
+    assert (said.code, said.out) == (2, "")
+    assert says in said.err
+    assert len(said.err.splitlines()) == 1
 
 
 @pytest.mark.parametrize(
@@ -545,8 +540,7 @@ def test_saved_file_is_whole_or_the_old_one(
 def test_words_that_are_nearly_right(line: str, says: str, capsys, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("data.csv").write_text("x,y\n1,2\n2,3.5\n3,4\n")
-    with suppress(SystemExit):
-        assert main(line.split()) == 2
-    said = capsys.readouterr().err
-    assert says in said
-    assert len(said) < 300
+    said = answer(capsys, *line.split())
+    assert said.code == 2
+    assert says in said.err
+    assert len(said.err) < 300

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symseek import InputError, Library, Search
+from symseek import InputError, Library, Search, presets
 from symseek.data import Data
 
 X = np.linspace(0, 1, 5)[:, None]
@@ -51,7 +51,11 @@ def test_one_variable_may_come_as_a_vector() -> None:
 
 def test_a_constant_target_is_fine_where_nothing_is_normalised() -> None:
     library = Library(["add", "mul"], variables=["x"])
-    Search(library, X, np.full(5, 2.0), reward="inverse_mse")
+    config = presets.dsr(max_expressions=1000)
+    best = Search(library, X, np.full(5, 2.0), config, reward="inverse_mse").run().best
+    assert best is not None
+    squared = np.mean((best.program.evaluate(X) - 2.0) ** 2)
+    assert best.reward == pytest.approx(1 / (1 + squared))
 
 
 @pytest.mark.parametrize("weights", [np.full(5, -1.0), np.zeros(5), np.full(5, np.nan), np.ones(4)])

@@ -95,8 +95,11 @@ def test_a_file_system_without_locks_is_used_without(
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(lock, "_SYSTEM_LOCK", none_here)
-    one, other = FolderLock(tmp_path), FolderLock(tmp_path)
+    one, other = FolderLock(tmp_path), FolderLock(tmp_path)  # neither keeps the other out
+    assert Holder.read((tmp_path / LOCK).read_bytes()).pid == os.getpid()
+    assert holder(tmp_path) is None
     one.release()
+    assert os.listdir(tmp_path) == []
     other.release()
 
 

@@ -23,6 +23,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import symseek
+from run_helpers import answer
 from symseek import InputError, Program
 from symseek.command import main
 from symseek.files.tables import read_table
@@ -475,12 +476,9 @@ def test_what_cannot_be_is_refused_in_a_sentence_and_leaves_nothing(
     for name in ("long.csv", "other.csv"):
         Path(name).write_text("g,t,y\na,1,2\n")
     Path("empty").mkdir()
-    try:
-        code = main(["fit", *words, "--target", "y"])
-    except SystemExit as error:
-        code = int(str(error.code))
-    assert code == 2
-    assert message in capsys.readouterr().err
+    said = answer(capsys, "fit", *words, "--target", "y")
+    assert said.code == 2
+    assert message in said.err
     assert {path.name for path in tmp_path.iterdir()} == {"long.csv", "other.csv", "empty"}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from constraint_strategies import constraint_lists, policy
@@ -75,7 +75,7 @@ def test_permitted_is_what_the_policy_gives_a_probability(data: st.DataObject) -
         made = policy(library, [*rules, *custom])
         batch += list(policy(library, rules).sample(20, iteration=0).programs)
     except InputError:  # the constraints collide
-        return
+        reject()
     together = Programs.from_list(batch)
     expected = (made.score(together).log_probability > -np.inf).tolist()
     assert permitted(made.rules, together) == expected

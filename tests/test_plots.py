@@ -140,7 +140,9 @@ def test_front_of_a_formula_too_long_for_the_axes_names_its_ends() -> None:
 def test_front_with_a_hundred_features() -> None:
     features = [f"column {i}" for i in range(100)]
     text = "`column 3`*`column 99`"
-    drawn(plots.front(model([text], [0.5], features=features)))
+    ax = drawn(plots.front(model([text], [0.5], features=features)))
+    assert len(ax.collections[0].get_offsets()) == 1
+    assert r"\mathrm{column\ 3} \cdot \mathrm{column\ 99}" in words(ax)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,7 +18,7 @@ from symseek.errors import InputError
 from symseek.files.contents import read_contents
 from symseek.files.naming import names_identifier
 from symseek.files.roles import left_out_note, roles
-from symseek.files.tables import read_table
+from symseek.files.tables import read_table, training_table
 from symseek.regression.estimator import LeftOutWarning
 from symseek.runs.folder import FitRequest, RunFolder
 from symseek.studio.preview import preview
@@ -550,8 +550,11 @@ def test_a_table_in_memory_leaves_out_what_the_file_does(
     path = tmp_path_factory.mktemp("both") / "data.csv"
     lines = [",".join([*row, str(at**2)]) for at, row in enumerate(rows)]
     path.write_text("\n".join([",".join([*names, "y"]), *lines]))
+    contents = read_contents(path)
     try:
         table = read_table(path, "y")
     except InputError:
-        return
-    assert read_contents(path).left_out(["y"]) == table.left_out
+        with pytest.raises(InputError):
+            training_table(contents, "y")
+    else:
+        assert contents.left_out(["y"]) == table.left_out

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from constraint_strategies import constraint_lists, every_program, policy
@@ -459,8 +459,8 @@ def test_allowed_means_violates_nothing(data):
     rules = data.draw(constraint_lists(library))
     try:
         made = policy(library, rules)
-    except InputError:
-        return
+    except InputError:  # the constraints collide
+        reject()
     batch = data.draw(st.lists(programs(library, max_length=18), min_size=1, max_size=10))
     valid = [made.rules.violations(program) == [] for program in batch]
     allowed = made.permits(Programs.from_list(batch)).tolist()
@@ -486,8 +486,8 @@ def test_mutated_samples_are_judged_alike(data):
     try:
         made = policy(library, rules)
         batch = made.sample(20, iteration=0).programs
-    except InputError:
-        return
+    except InputError:  # the constraints collide
+        reject()
     mutants = []
     for program in batch:
         at = data.draw(st.integers(0, len(program) - 1))

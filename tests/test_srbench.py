@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracle import srbench_rule as oracle
+from run_helpers import answer
 from symseek import InputError, Program
 from symseek.command import main
 from symseek.lab import Record, Spec, Store, figures, problems
@@ -463,10 +464,7 @@ def test_bad_options(
     words: list[str], says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = ["--store", str(tmp_path / "runs.sqlite"), "--out", str(tmp_path / "report")]
-    try:
-        code = main(["srbench", *words, *place])
-    except SystemExit as exit:
-        code = exit.code  # type: ignore[assignment]
-    assert code == 2
-    assert says in capsys.readouterr().err
+    said = answer(capsys, "srbench", *words, *place)
+    assert said.code == 2
+    assert says in said.err
     assert not list(tmp_path.iterdir())

@@ -75,19 +75,7 @@ def test_columns_that_act_together(
 ) -> None:
     X = drawn(4_000 if noise else 600, 3)
     transform = seen(X, noisy(function(*X.T), noise))
-    assert str(transform) == text or simpler(transform, X, function)
-
-
-def simpler(
-    transform: Transform | None, X: np.ndarray, function: Callable[..., np.ndarray]
-) -> bool:
-    """Whether it has one column, of which the target without noise is a function but for noise."""
-    if transform is None or len(transform.columns) != 1:
-        return False
-    seen = transform.data(Data(X, function(*X.T), np.ones(len(X))))
-    order = np.argsort(seen.X[:, 0])
-    steps = np.diff(seen.y[order])
-    return bool(np.sqrt(np.mean(steps**2)) < 0.05 * seen.y.std())
+    assert str(transform) == text
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.1])
@@ -166,10 +154,7 @@ def test_missing_operators_are_respected() -> None:
         *transform.factor.words(),
         *(w for each in transform.columns for w in each.words()),
     ]
-    transform = seen(X, np.sin(X[:, 0] + X[:, 1]), {"mul", "div"})
-    assert transform is None or not {"add", "sub"} & {
-        w for each in transform.columns for w in each.words()
-    }
+    assert seen(X, np.sin(X[:, 0] + X[:, 1]), {"mul", "div"}) is None
 
 
 def test_few_rows_and_one_column_tell_nothing() -> None:
@@ -183,8 +168,7 @@ def test_few_rows_and_one_column_tell_nothing() -> None:
 def test_units_do_not_matter(unit: float) -> None:
     X = drawn(400, 3) * [unit, 1, unit]
     transform = seen(X, X[:, 0] / np.sqrt(1 + (X[:, 0] / X[:, 2]) ** 2) * X[:, 1])
-    assert transform is not None
-    assert len(transform.columns) == 1
+    assert str(transform) == "y/(b*c) depends on a/c only"
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from strategies import any_program, programs
@@ -86,7 +86,7 @@ def test_tidied_formulas_have_the_same_value(program: Program) -> None:
     try:
         expected = exact_value(program)
     except ZeroDivisionError:
-        return
+        reject()
     assert exact_value(tidied(program)) == expected
 
 

@@ -28,13 +28,15 @@ help: ## show this list
 demo: $(call installed,base) ## install, then go from tables to formulas before your eyes
 	@$(BIN)/python examples/demo.py
 
+# The tests start hundreds of processes, each of which would compile every module again.
 .PHONY: test
 test: $(call installed,test) ## install, then run the tests
-	$(BIN)/python -m pytest --numprocesses auto $(PYTEST_ARGS)
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses auto $(WHICH) $(PYTEST_ARGS)
 
 .PHONY: test-all
-test-all: $(call installed,test) ## the same, and the tests that take long
-	$(BIN)/python -m pytest --numprocesses auto -m 'slow or not slow' $(PYTEST_ARGS)
+test-all: export HYPOTHESIS_PROFILE ?= thorough
+test-all: WHICH := -m 'slow or not slow'
+test-all: test ## the same with the tests that take long, and with all examples of property tests
 
 .PHONY: lint
 lint: $(call installed,test) $(call installed,lint) ## style and types

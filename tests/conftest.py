@@ -1,6 +1,7 @@
 """Property tests draw the same examples in every run, and take the time they need.
 
-`HYPOTHESIS_PROFILE=explore make test` draws new ones each time: for those who look for trouble.
+`make test` draws a part of them, `make test-all` (the profile "thorough") all. With
+`HYPOTHESIS_PROFILE=explore make test` they are new each time: for those who look for trouble.
 """
 
 from __future__ import annotations
@@ -13,9 +14,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-from hypothesis import settings
+# As in a search: threads that wait for each other take many times as long.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is imported
 
+import pytest
+
+from examples import load_profile
 from run_helpers import Capture, fit, write_table
 from symseek.runs.folder import RunFolder
 
@@ -25,9 +29,7 @@ if TYPE_CHECKING:
     from browser_helpers import StudioProcess, Window
     from studio_helpers import Served
 
-settings.register_profile("steady", derandomize=True, deadline=None)
-settings.register_profile("explore", deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+load_profile()
 
 
 @pytest.fixture

@@ -13,7 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
+from symseek.files.schema import read
 from symseek.studio.app import Studio
+from symseek.studio.question import Question
 from symseek.studio.server import Server
 
 PATIENCE = 60.0  # seconds in which whatever is waited for happens on any machine
@@ -21,6 +23,11 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 
 # A table that no search comes to an end with by itself; no report, which takes a while.
 NOISY = {"table": "data.csv", "target": "y"}
+
+
+def questioned(body: Any) -> Question:
+    """What the page asks, of what it sends."""
+    return read(body, Question, "the question")
 
 
 class Served:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from constraint_strategies import constraint_lists, policy
 from engine_helpers import Breeder
 from evolution_helpers import FITTED, KOZA, TREES, Node, copies, nodes, token_rows
+from examples import examples
 from strategies import libraries
 from symseek import (
     ConstraintSet,
@@ -84,7 +85,7 @@ def assert_a_generation(rules: ConstraintSet, parents: Programs, children: Progr
         assert (values[count:] == 1.0).all()
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(data=st.data(), seed=st.integers(0, 2**64 - 1))
 def test_children_are_complete_new_and_obey_the_constraints(data: Any, seed: int) -> None:
     library = data.draw(libraries(evaluable=False))

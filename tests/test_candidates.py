@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle.projection import best_subset, fewest_terms
 from symseek import Library, Program
 from symseek.data import Data
@@ -65,7 +66,7 @@ def test_forms_have_names_of_their_own() -> None:
     assert len({form.name for form in FORMS}) == len(FORMS)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 1000), columns=st.integers(0, 3), low=st.sampled_from([0.5, -1.0]))
 def test_multipliers_are_what_is_written(seed: int, columns: int, low: float) -> None:
     Z = drawn(seed, 20, columns, low)
@@ -79,7 +80,7 @@ def test_multipliers_are_what_is_written(seed: int, columns: int, low: float) ->
         assert all(half >= 0 and half % 2 == 0 for half in each.halves)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 1000), columns=st.integers(1, 3), low=st.sampled_from([0.1, -1.0]))
 def test_targets_come_back_to_y(seed: int, columns: int, low: float) -> None:
     Z = drawn(seed, 30, columns, low)
@@ -96,7 +97,7 @@ def test_targets_come_back_to_y(seed: int, columns: int, low: float) -> None:
 # Features.
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(
     seed=st.integers(0, 1000),
     columns=st.integers(0, 3),
@@ -134,7 +135,7 @@ def random_family(seed: int, rows: int, count: int) -> Family:
     return Family(tuple(("u",) for _ in range(count)), table)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     seed=st.integers(0, 10_000), count=st.integers(1, 7), used=st.integers(1, 7), off=st.booleans()
 )
@@ -153,7 +154,7 @@ def test_exact_sums_are_those_of_all_subsets(seed: int, count: int, used: int, o
         assert each.error < 1e-8 * np.abs(y).max()
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 10_000), count=st.integers(1, 7))
 def test_near_sums_are_the_best_of_all_subsets(seed: int, count: int) -> None:
     family = random_family(seed, 40, count)
@@ -174,7 +175,7 @@ def test_as_many_features_as_rows_prove_nothing() -> None:
     assert list(quotients(family, target, rows, 1e-10)) == []
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 1000), which=st.integers(0, 200), form=st.sampled_from(FORMS[:9]))
 def test_what_is_written_has_the_error_that_is_told(seed: int, which: int, form: Form) -> None:
     Z = drawn(seed, 60, 2)
@@ -198,7 +199,7 @@ def test_sums_are_written_with_numbers_in_place() -> None:
 # Quotients.
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(
     above=st.lists(st.integers(-4, 4), min_size=1, max_size=3).filter(any),
     below=st.lists(st.integers(1, 4), min_size=2, max_size=3),
@@ -308,7 +309,7 @@ def test_near_candidates_are_sorted_and_one_of_each_kind() -> None:
     assert len({each.tokens for each in best}) == len(best)
 
 
-@settings(deadline=None, max_examples=12)
+@examples(12)
 @given(
     chosen=st.sets(st.sampled_from(["sub", "div", *FUNCTIONS])),
     columns=st.integers(1, 2),
@@ -340,7 +341,7 @@ def test_a_library_without_numbers_has_laws_with_small_fractions() -> None:
     assert (made, exact) == ([], False)
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.lists(st.sampled_from([-4.0, -1.5, -1.0, 0.25, 0.5, 2.0, 3.0]), min_size=1, max_size=4))
 def test_numbers_are_written_with_a_column(numbers: list[float]) -> None:
     Z = drawn(1, 20, 2)

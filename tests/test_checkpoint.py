@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from examples import examples
 from symseek import (
     Evolution,
     FitConfig,
@@ -331,7 +332,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing(victim: Victim, tmp_path: P
     assert refused > 200
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(junk=st.binary(max_size=300))
 def test_what_is_no_checkpoint_is_refused(junk: bytes, victim: Victim) -> None:
     assert "not a checkpoint of symseek" in victim.refuses(junk)
@@ -598,7 +599,7 @@ def spelt(value: Any) -> str:
     return f"{type(value).__name__} {value!r}"
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(state=states)
 def test_any_plain_state_comes_back(state: Any) -> None:
     writer = encoding.Encoder(PLAIN, {})

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine_helpers import Policy, evaluator
+from examples import examples
 from strategies import COMPOSED, programs
 from symseek import (
     ConstraintSet,
@@ -156,7 +157,7 @@ def sums_of_terms(draw: st.DrawFn, furthest: float) -> tuple[list[str], Programs
     return terms, restarted(batch, np.array([start]))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     sums_of_terms(furthest=1e3),
     st.sampled_from([20, 300, MANY]),
@@ -174,7 +175,7 @@ def test_constants_that_enter_linearly_are_those_of_linear_algebra(
     assert found.errors.squared[0] == pytest.approx(best @ best, rel=1e-8, abs=1e-25)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(sums_of_terms(furthest=3.0), st.sampled_from([20, 300]))
 def test_bfgs_ends_where_the_reward_is_flat(program: tuple[list[str], Programs], rows: int) -> None:
     """It follows the reward only as far as SciPy's does, which is short of the least error."""
@@ -238,7 +239,7 @@ def test_bfgs_comes_as_far_as_scipys(name: str, noise: float) -> None:
 # What every fit keeps to
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.lists(with_constants(LIBRARY, max_length=12), min_size=1, max_size=8),
     st.builds(
@@ -307,7 +308,7 @@ def test_a_program_that_is_invalid_where_it_starts_is_rescued_if_wished(
     np.testing.assert_array_equal(left.programs.constants, batch.constants)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.lists(with_constants(LIBRARY, max_length=12), min_size=1, max_size=8),
     st.sampled_from(FIT_METHODS),

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import host_device
 import nvrtc
 from constraint_strategies import constraint_lists, policy
 from evolution_helpers import FITTED, KOZA, TREES, copies
+from examples import examples
 from strategies import libraries
 from symseek import ConstraintSet, Evolution, Forbid, InputError, Length, Library, paper_constraints
 from symseek.engines.cuda import breeding
@@ -85,7 +86,7 @@ def assert_generations_alike(
     return born
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(data=st.data(), seed=st.integers(0, 2**64 - 1))
 def test_children_are_those_of_the_native_engine(data: Any, seed: int) -> None:
     library = data.draw(libraries(evaluable=False))

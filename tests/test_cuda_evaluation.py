@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import host_device
 import nvrtc
 from engine_helpers import Policy, evaluator
 from evolution_helpers import copies
+from examples import examples
 from host_device import HostDevice
 from oracle import pairing
 from oracle.evaluate import evaluate
@@ -115,7 +116,7 @@ def test_every_operator_has_its_slopes(token: Any) -> None:
 # ---- programs --------------------------------------------------------------------------------
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(programs(LIBRARY, max_length=25), st.sampled_from(ROWS))
 def test_values_and_validity_are_numpys(program: Program, rows: int) -> None:
     X, _ = table(rows)
@@ -132,7 +133,7 @@ def test_values_and_validity_are_numpys(program: Program, rows: int) -> None:
         assert np.all(apart[tame] <= bound[tame])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(programs(LIBRARY, max_length=12), min_size=1, max_size=20), st.sampled_from(ROWS))
 def test_error_sums_are_those_of_the_predictions(batch: list[Program], rows: int) -> None:
     X, y = table(rows)
@@ -285,7 +286,7 @@ def test_programs_that_cannot_be_evaluated_are_refused() -> None:
 # ---- pairs -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 4), st.integers(0, 9), st.integers(1, 20), st.integers(0, 1000))
 def test_pairs_are_those_of_the_native_engine(p: int, q: int, rows: int, seed: int) -> None:
     random = np.random.default_rng(seed)

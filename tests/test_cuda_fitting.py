@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import host_device
 import nvrtc
 from evolution_helpers import copies
+from examples import examples
 from host_device import HostDevice
 from strategies import COMPOSED
 from symseek import FitConfig, FitStatus, InputError, Library, Program, Programs, Token
@@ -56,7 +57,7 @@ def on_device(rows: int = 20, library: Library = LIBRARY, device: Any = DEVICE) 
     return CudaEvaluator(library, device, TABLE[:rows], TARGET[:rows], WEIGHTS[:rows])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.sampled_from([LIBRARY, PLAIN]).flatmap(
         lambda library: st.lists(with_constants(library, max_length=12), min_size=1, max_size=8)

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import host_device
 from evolution_helpers import copies
+from examples import examples
 from host_device import HostDevice
 from symseek import FitConfig, FitStatus, Library, Program, Programs
 from symseek.engines.cuda import fitting
@@ -51,7 +52,7 @@ def bits(found: Fitted, rows: Any = slice(None)) -> list[bytes]:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.lists(with_constants(LIBRARY, max_length=12), min_size=2, max_size=6),
     st.builds(
@@ -76,7 +77,7 @@ def test_neither_company_nor_blocks_nor_memory_change_a_fit(
         assert bits(fit(programs, config, on_device())) == bits(plain)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     st.lists(with_constants(LIBRARY, max_length=12), min_size=1, max_size=6),
     st.sampled_from([1, 5, 60]),

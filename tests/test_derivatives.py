@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from engine_helpers import evaluator
+from examples import examples
 from oracle.constants import expect
 from symseek import Library, Program, Programs
 from symseek.engines.native import operations
@@ -44,13 +45,13 @@ def check_derivatives(program: Program, rows: int) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(with_constants(LIBRARY, max_length=12), st.sampled_from(ROWS))
 def test_derivatives_are_those_of_automatic_differentiation(program: Program, rows: int) -> None:
     assume(check_derivatives(program, rows))
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(with_constants(GENTLE, max_length=40), st.sampled_from(ROWS[-4:]))
 def test_derivatives_of_long_programs(program: Program, rows: int) -> None:
     """Beyond some size the tape is not kept whole, but computed again block by block."""

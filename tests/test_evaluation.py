@@ -9,10 +9,11 @@ from unittest import mock
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine_helpers import evaluator
+from examples import examples
 from oracle.evaluate import FORMULAS, evaluate
 from strategies import COMPOSED, programs
 from symseek import InputError, Library, Program, Programs, Token
@@ -62,7 +63,7 @@ def test_the_engine_has_every_operator_and_the_table_every_operation() -> None:
     assert operations() == listed
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(programs(LIBRARY, max_length=25), st.sampled_from(ROWS))
 def test_values_and_validity_are_numpys(program: Program, rows: int) -> None:
     X, _ = table(rows)
@@ -79,7 +80,7 @@ def test_values_and_validity_are_numpys(program: Program, rows: int) -> None:
         assert np.all(apart[tame] <= bound[tame])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(programs(LIBRARY, max_length=12), min_size=1, max_size=20), st.sampled_from(ROWS))
 def test_error_sums_are_those_of_the_predictions(batch: list[Program], rows: int) -> None:
     X, y = table(rows)
@@ -424,7 +425,7 @@ def test_a_very_deep_program_is_refused() -> None:
 
 
 @given(st.lists(programs(LIBRARY), max_size=5), st.lists(st.integers(0, 4), max_size=9))
-@settings(max_examples=40)
+@examples(40)
 def test_programs_are_told_apart_by_their_tokens_and_constants(
     drawn: list[Program], order: list[int]
 ) -> None:

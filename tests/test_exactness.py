@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import neighbours
 from oracle.waves import waves
 from symseek import Stopped
@@ -34,7 +35,7 @@ def digits(y: Floats, X: Floats | None = None, scales: Scales | None = None) -> 
 
 
 @given(st.integers(-6, 8), st.integers(0, 2**32))
-@settings(max_examples=60)
+@examples(60)
 def test_rounded_numbers_show_their_last_digit(decimals: int, seed: int) -> None:
     y = np.random.default_rng(seed).normal(0, 10.0 ** (3 - decimals), 40)
     y = np.array([float(f"{each:.{max(decimals, 0)}f}") for each in y])

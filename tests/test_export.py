@@ -22,6 +22,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from strategies import COMPOSED, LABELS, any_program, libraries, odd_names, programs
 from symseek.errors import InputError
 from symseek.export import (
@@ -224,13 +225,13 @@ def test_python_source_of_every_operator(check, folder):
         check(program, folder)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(program=any_program())
 def test_python_source_agrees(program, folder):
     check_python(program, folder)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(program=any_program())
 def test_numpy_source_agrees(program, folder):
     check_numpy(program, folder)
@@ -422,7 +423,7 @@ def test_sympy_values():
         np.testing.assert_allclose(found, program.evaluate(X), rtol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_sympy_agrees(data):
     library = data.draw(libraries(constants=False))
@@ -525,7 +526,7 @@ def test_latex_of_every_operator():
         assert_typesets(to_latex(program))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(program=any_program(evaluable=False))
 def test_latex_is_balanced(program):
     assert balanced(to_latex(program).replace(r"\\", ""))

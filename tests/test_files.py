@@ -17,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from symseek import InputError
 from symseek.data import LARGEST
 from symseek.files import delimited, lines
@@ -192,7 +193,7 @@ def test_a_very_wide_table() -> None:
 finite = st.floats(-LARGEST, LARGEST)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     rows=st.lists(st.tuples(finite, finite, finite), min_size=3, max_size=20).filter(
         lambda rows: len({row[2] for row in rows}) > 1
@@ -230,7 +231,7 @@ def test_what_is_written_is_read_exactly(
     assert table.features == tuple(names[:2])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     rows=st.lists(st.tuples(finite, finite), min_size=3, max_size=20),
     delimiter=st.sampled_from(",;\t|"),
@@ -247,7 +248,7 @@ def test_the_delimiter_is_found(
     np.testing.assert_array_equal(inputs.X, np.array(rows))
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(body=st.text(st.sampled_from('01234.,;-+e"\r\n \tx\0é'), max_size=40))
 def test_what_is_read_is_what_a_plain_reader_finds(body: str) -> None:
     path = write("x,y\n" + body)
@@ -261,7 +262,7 @@ def test_what_is_read_is_what_a_plain_reader_finds(body: str) -> None:
     assert inputs.X.tolist() == [[float(cell) for cell in record] for record in filled]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(content=st.binary(max_size=60) | st.text(st.sampled_from('ay1.,;|"\r\n \t'), max_size=40))
 @pytest.mark.parametrize("name", ["data.csv", "data.tsv", "data.csv.gz", "data.csv.xz", "data.pq"])
 def test_any_content_is_read_or_refused(name: str, content: str | bytes) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from run_helpers import Capture
 from strategies import programs
 from symseek import SymbolicRegressor
@@ -176,7 +177,7 @@ def agrees(one: Program, other: Program, X: np.ndarray) -> bool:
 OPERATORS = ["add", "sub", "mul", "div", "neg", "pow", "exp", "square", "sqrt", "sin"]
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(st.data(), st.sampled_from(["best", "expanded"]))
 def test_every_way_has_the_values_of_the_program(data, style):
     library = full_library(["x", "y"])
@@ -190,7 +191,7 @@ def test_every_way_has_the_values_of_the_program(data, style):
     assert style == "expanded" or reading_cost(found) <= reading_cost(program)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_a_polynomial_is_multiplied_out_as_sympy_does(data):
     library = full_library(["x", "y"])

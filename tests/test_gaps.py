@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle.residual_tests import has_gap
 from symseek.model import full_library
 from symseek.programs import Program
@@ -75,7 +76,7 @@ def test_a_pole_that_no_row_is_beyond_is_none() -> None:
     assert find_gap(Program.parse("1.0/(a - b)", TWO), mixed) is not None
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.floats(0.2, 11.0),
     st.sampled_from(["{c}/(x - {c})", "x + 0.5/(x - {c})**2", "x**2/(x**2 - {c}**2) + 3.0"]),

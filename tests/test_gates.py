@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle.gates import outputs
 from strategies import programs
 from symseek import ConstraintSet, Program, Programs, Stopped
@@ -86,7 +87,7 @@ def test_one_data_line_is_right_where_it_is_chosen_and_half_of_the_time_elsewher
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_score_is_what_python_says_of_each_input(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(["multiplexer-3", "multiplexer-6", "parity-3", "parity-5"]))
     problem = gates.PROBLEMS[name]

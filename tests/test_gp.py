@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from evolution_helpers import FITTED, KOZA
+from examples import examples
 from oracle.evaluate import evaluate
 from strategies import libraries
 from symseek import (
@@ -77,7 +78,7 @@ def breaks(rules: ConstraintSet, tokens: Tokens) -> bool:
     return bool(rules.violations(Program(rules.library, tokens)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     libraries(evaluable=False),
     st.integers(0, 2**64 - 1),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.model import full_library
@@ -24,7 +25,7 @@ def designs(x: Floats) -> list[Floats]:
     return [ones[:, None], x[:, None], np.column_stack([x, ones])]
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(st.integers(0, 10**6), st.integers(6, 40))
 def test_losses_are_those_of_least_squares_on_the_other_folds(seed: int, rows: int) -> None:
     rng = np.random.default_rng(seed)

@@ -13,10 +13,11 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import symseek.files
+from examples import examples
 from run_helpers import answer
 from symseek import InputError
 from symseek.cli.options import names as names_in_a_list
@@ -130,7 +131,7 @@ def test_long_aligned_columns_with_a_comment_far_down(monkeypatch: pytest.Monkey
         assert table.notes == (COMMENTED,)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     body=st.text(st.sampled_from("01234.-+eD#\r\n \t\tx"), max_size=40),
     small=st.sampled_from([-1, delimited.SMALL]),

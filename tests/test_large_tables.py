@@ -6,7 +6,6 @@ import io
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symseek import Evolution, SymbolicRegressor, display, loop, presets
-from symseek.algebra.threads import one_blas_thread
 from symseek.data import Data
 from symseek.files.tables import read_table
 from symseek.loop import Stopped
@@ -50,13 +48,6 @@ def proposals_of(found: Regression) -> Proposals:
     asked = found.search.proposals
     assert isinstance(asked, Proposals)
     return asked
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """As in a search: threads that wait for each other take many times as long."""
-    with one_blas_thread():
-        yield
 
 
 @pytest.fixture

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from symseek.algebra.least_squares import LeastSquares
 from symseek.data import Data
 from symseek.programs import Program
@@ -22,7 +23,7 @@ def oracle(table: np.ndarray, y: np.ndarray, weights: np.ndarray) -> tuple[np.nd
     return found, np.sqrt(variance * np.diag(inverse))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(4, 60), st.floats(1e-6, 10), st.booleans(), st.integers(0, 2**32 - 1))
 def test_a_straight_line_is_the_textbooks(rows, noise, weighted, seed):
     rng = np.random.default_rng(seed)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from constraint_strategies import constraint_lists, policy
+from examples import examples
 from strategies import libraries, programs
 from symseek import ConstraintSet, InputError, Length, Library, Program, Programs, _native
 from symseek.constants import FIT_METHODS, FitStatus
@@ -62,7 +63,7 @@ def permitted(rules: ConstraintSet, batch: Programs, threads: int = 1) -> list[b
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@examples(150)
 @given(st.data())
 def test_permitted_is_what_the_policy_gives_a_probability(data: st.DataObject) -> None:
     library = data.draw(libraries(evaluable=False))

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from symseek.algebra import neatness
 from symseek.algebra.neatness import probably_neat
 from symseek.algebra.numbers import UNITS, Neat, multiple, naming_cost
@@ -164,7 +165,7 @@ def test_what_is_simpler_costs_less_to_name(one, other, unit):
         assert cost(product) > cost(Fraction(product.numerator, one.denominator)) - 1e-12
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.tuples(*[st.floats(0.05, 20) | st.sampled_from([0.5, 1.0, 2.0, math.pi, 0.25])] * 2),
     st.sampled_from(["{}*x + {}*y", "{}*x*exp(-{}*y/10)", "{}*x/({} + y)", "{}*x**2 - {}"]),

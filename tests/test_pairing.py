@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from engine_helpers import evaluator, pair
 from evolution_helpers import FITTED, copies
+from examples import examples
 from oracle import pairing
 from symseek import Library, Program, Programs
 from symseek.data import Data
@@ -50,7 +51,7 @@ def assert_best_pairs(got: Any, task: tuple[Any, ...]) -> None:
             assert every[p, way, chosen] == pytest.approx(lowest, rel=1e-12, abs=rounding)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_pairs_are_those_of_trying_all(data: Any) -> None:
     values, candidates, rows = (data.draw(st.integers(1, most)) for most in (4, 20, 4))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constraint_strategies import policy
+from examples import examples
 from oracle.priority_queue import PlainAdam, PlainQueue, factors
 from symseek import Library, PriorityQueue, Program, Programs, paper_constraints
 
@@ -20,7 +21,7 @@ def as_programs(batch: list[tuple[int, ...]]) -> Programs:
     return Programs.from_list([Program(LIBRARY, tokens) for tokens in batch])
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(
     st.lists(
         st.lists(st.integers(0, len(KINDS) - 1), min_size=2, max_size=30), min_size=1, max_size=25

@@ -8,9 +8,10 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle.evaluate import evaluate
 from strategies import any_program, libraries, programs
 from symseek.errors import InputError
@@ -187,7 +188,7 @@ def test_lists_and_batches_hold_the_same(data):
 # Printing and parsing
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(any_program(evaluable=False))
 def test_a_program_is_its_operator_of_its_arguments(program):
     assert program.subtree(0) == program
@@ -216,7 +217,7 @@ def test_print_parse_equal(program):
     assert Program.parse(program.infix(), program.library) == program
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(any_program(evaluable=False))
 def test_print_parse_equal_in_preorder(program):
     assert Program.from_preorder(program.preorder(), program.library) == program
@@ -507,7 +508,7 @@ def test_latex_writes_formulas_out():
 # Values
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(any_program(), st.integers(0, 2**32 - 1))
 def test_evaluation_agrees_with_the_oracle(program, seed):
     X = np.random.default_rng(seed).normal(size=(5, len(program.library.variables)))
@@ -546,7 +547,7 @@ def _value(expression, values):
     return complex(expression.subs(values).evalf())
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.data())
 def test_sympy_agrees_numerically(data):
     library = data.draw(libraries(odd=False))

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle.racing import Grade, race
 from symseek import (
     Evolution,
@@ -82,7 +83,7 @@ def regraded(search: Search, programs: Programs) -> tuple[np.ndarray, np.ndarray
     return plain.rewards, plain.ok
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(
     seed=st.integers(0, 10_000),
     rows=st.sampled_from([70, 300, 1_500]),
@@ -124,7 +125,7 @@ def test_a_race_is_that_of_the_plain_version(
     assert list(graded.programs) == [each.program for each in plain]
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(
     seed=st.integers(0, 10_000),
     rows=st.sampled_from([70, 400, 2_000]),

@@ -9,11 +9,12 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import symseek.recovery.child
 import symseek.recovery.proof
+from examples import examples
 from strategies import libraries, programs
 from symseek.errors import InputError
 from symseek.lab import problems
@@ -353,7 +354,7 @@ def test_the_callers_precision_is_left_alone():
 # Properties
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.data())
 def test_a_program_is_itself(data):
     library = data.draw(libraries(composed=False))
@@ -606,7 +607,7 @@ def test_redundant_constants_change_as_little_as_it_takes():
     assert shares == pytest.approx([0.2 * 1.5**2 / 4.81, 0.2 * 1.6**2 / 4.81], rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data(), st.integers(0, 10**6))
 def test_a_program_is_itself_with_other_constants(data, seed):
     # Without exp: sin(exp(exp(x))) jumps at the least change of a constant, and no step leads home.

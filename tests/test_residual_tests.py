@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import binomtest, f
 
+from examples import examples
 from oracle.residual_tests import runs_chance
 from symseek.selection.residual_tests import f_test, runs_test, sign_test, worst_signs
 
 signs = st.lists(st.sampled_from([-2.5, -1.0, 0.0, 1.0, 3.0]), min_size=1, max_size=10)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(signs)
 def test_signs_are_counted_as_scipy_does(values: list[float]) -> None:
     residuals = np.array(values)
@@ -24,13 +25,13 @@ def test_signs_are_counted_as_scipy_does(values: list[float]) -> None:
     assert sign_test(residuals) == pytest.approx(expected)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(signs)
 def test_runs_are_as_rare_as_among_all_orders(values: list[float]) -> None:
     assert runs_test(np.array(values)) == pytest.approx(runs_chance(np.array(values)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.floats(1e-6, 1e6),
     st.floats(1e-3, 1.0, exclude_max=True),

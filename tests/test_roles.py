@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from run_helpers import Capture, answer
+from studio_helpers import questioned
 from symseek import SymbolicRegressor
 from symseek.errors import InputError
 from symseek.files.contents import read_contents
@@ -22,7 +24,7 @@ from symseek.files.tables import read_table, training_table
 from symseek.regression.estimator import LeftOutWarning
 from symseek.runs.folder import FitRequest, RunFolder
 from symseek.studio.preview import preview
-from symseek.studio.question import Question, consider
+from symseek.studio.question import consider
 
 SHORT = ("--max-expressions", "2000", "--quiet", "--no-report")
 HEIGHTS = (58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72)
@@ -389,7 +391,7 @@ def test_text_is_left_out(here: Path, cells: str, why: str) -> None:
     assert (table.features, table.left_out) == (("x",), {"state": why})
     assert table.notes == (f"left out: state ({why}); turn it into numbers to use it",)
     assert read_contents(path).left_out(["y"]) == {"state": why}
-    asked = Question.read({"table": "data.csv", "target": "y"})
+    asked = questioned({"table": "data.csv", "target": "y"})
     assert consider(asked, path, lambda: read_contents(path)).problems == []
     for all_columns in ({"features": ["state"]}, {"left_out": {}}):
         with pytest.raises(InputError, match=r"column 'state' of .* has"):
@@ -513,14 +515,14 @@ def test_the_studio_shows_what_is_left_out_and_why(here: Path) -> None:
     shown = preview(read_contents(path), here)
     reasons = {each["name"]: each["left_out"] for each in shown["columns"]}
     assert reasons == {"rownames": "row numbers", "height": None, "weight": None}
-    asked = Question.read({"table": "women.csv", "target": "weight"})
+    asked = questioned({"table": "women.csv", "target": "weight"})
     considered = consider(asked, path, lambda: read_contents(path))
     assert considered.problems == []
     assert considered.command == "symseek fit women.csv --target weight"
     assert considered.notes == [
         "left out: rownames (row numbers); take it with --features or --all-columns"
     ]
-    ticked = Question.read(
+    ticked = questioned(
         {"table": "women.csv", "target": "weight", "features": ["rownames", "height"]}
     )
     considered = consider(ticked, path, lambda: read_contents(path))
@@ -531,14 +533,14 @@ def test_the_studio_shows_what_is_left_out_and_why(here: Path) -> None:
 def test_an_identifier_of_text_is_no_problem_in_the_studio(here: Path) -> None:
     path = here / "data.csv"
     path.write_text("id,x,y\nA-1,5,1\nA-2,6,2\nB-1,8,4\n")
-    asked = Question.read({"table": "data.csv", "target": "y"})
+    asked = questioned({"table": "data.csv", "target": "y"})
     assert consider(asked, path, lambda: read_contents(path)).problems == []
 
 
 cells = st.sampled_from(["0", "1", "2", "3", "7", "1.5", "-1", "A", ""])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.tuples(cells, cells, cells), min_size=4, max_size=6),
     st.tuples(*[st.sampled_from(["id", "x", "rownames", "Subject", "time", "no."])] * 3),

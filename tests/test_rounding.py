@@ -8,9 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from strategies import libraries, programs
 from symseek.algebra.numbers import Neat, neat_numbers
 from symseek.algebra.rounding import rounded
@@ -269,7 +270,7 @@ TEXTS = ["1/2", "-1/2", "2*pi/3", "-pi", "3", "-3", "1e-07", "sqrt(2)/2", "exp(1
 TEXTS += ["pi**2", "-pi**2", "1/(4*pi)", "-3/(8*pi**2)", "sqrt(2*pi)", "-1/sqrt(2*pi)", "-1e-07"]
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.data())
 def test_texts_for_constants_are_bracketed_where_they_must(data):
     library = Library([*OPERATORS, 1, 2, "const"], ["x"])
@@ -297,7 +298,7 @@ def test_sympy_has_exact_numbers():
     assert root.sympy(positive=True) == sympy.Symbol("x", positive=True) / 2
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1e-9, 1e-3, 0.1]))
 def test_rounding_never_makes_the_error_larger(data, seed, noise):
     library = data.draw(libraries(composed=False, odd=False))
@@ -320,7 +321,7 @@ def test_rounding_never_makes_the_error_larger(data, seed, noise):
         assert new == (old if neat is None else neat.value)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_the_text_means_the_program(data):
     import sympy

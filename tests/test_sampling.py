@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from constraint_strategies import constraint_lists, every_program, policy
 from engine_helpers import Policy
+from examples import examples
 from oracle import sampling as oracle
 from strategies import libraries, programs
 from symseek import (
@@ -419,7 +420,7 @@ def test_an_error_in_a_custom_constraint_reaches_the_user(threads):
 # ---- For random libraries and constraints ----------------------------------------------------
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.data())
 def test_every_sample_is_complete_and_violates_nothing(data):
     """Or the constraints collide, and then they are named."""
@@ -445,7 +446,7 @@ def test_every_sample_is_complete_and_violates_nothing(data):
     assert np.isfinite(made.score(batch).log_probability).all()
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.data())
 def test_allowed_means_violates_nothing(data):
     """The tables against the judgement of finished programs, on arbitrary programs.
@@ -477,7 +478,7 @@ def test_allowed_means_violates_nothing(data):
     assert roomy.permits(Programs.from_list(batch)).tolist() == valid
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_mutated_samples_are_judged_alike(data):
     """Samples with one token exchanged for another of the same arity: near misses."""

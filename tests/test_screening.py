@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,17 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracle import screening as oracle
-from symseek.algebra.threads import one_blas_thread
 from symseek.structure import screening
 from symseek.structure.screening import screened
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """As in a search: threads that wait for each other take many times as long."""
-    with one_blas_thread():
-        yield
-
 
 ROWS, COLUMNS = 2_000, 30
 ACTIVE = [2, 8, 14, 20, 27]

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import srbench_rule as oracle
 from run_helpers import answer
 from symseek import InputError, Program
@@ -206,7 +207,7 @@ SHIFTS = (0.0, 0.00002, 0.0003, -0.0003, 0.002, -0.007)
     st.lists(st.sampled_from(SHIFTS), min_size=3, max_size=3),
     st.sampled_from((1, 1, 0.7)),
 )
-@settings(max_examples=12, deadline=None)
+@examples(12)
 def test_the_rule_is_that_of_sympy_alone(form: str, shifts: list[float], factor: float) -> None:
     numbers = FORMS[form]
     moved = [round(number + shift, 6) for number, shift in zip(numbers, shifts, strict=True)]

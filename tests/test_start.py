@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from strategies import libraries
 from symseek import (
     ConstraintSet,
@@ -164,7 +165,7 @@ def test_tokens_of_one_role_share_its_probability(variables: int, numbers: int, 
     np.testing.assert_allclose(got, by_role.log_probability - cost, atol=2e-3)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(libraries(evaluable=False), st.integers(0, 2**64 - 1), st.sampled_from([16, 17, 32]))
 def test_any_library_has_a_start(library: Library, seed: int, hidden: int) -> None:
     weights = first_weights(PolicyConfig(hidden, "formulas"), library, seed)
@@ -175,7 +176,7 @@ def test_any_library_has_a_start(library: Library, seed: int, hidden: int) -> No
     assert np.isfinite(policy.score(weights.flat, sample).log_probability).all()
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(libraries(evaluable=False), st.randoms(use_true_random=False))
 def test_variables_are_exchangeable(library: Library, random: Any) -> None:
     shuffled = list(library.variable_ids)

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from run_helpers import Capture, answer
-from studio_helpers import Served, error_of, serving
+from studio_helpers import Served, error_of, questioned, serving
 from symseek.errors import InputError
 from symseek.files.contents import read_contents
 from symseek.files.tables import open_table, read_table, training_table
 from symseek.settings import Settings
 from symseek.studio.preview import preview
-from symseek.studio.question import Question, consider, read_settings
+from symseek.studio.question import consider, read_settings
 from symseek.studio.workspace import Workspace
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -228,7 +228,7 @@ def test_problems_belong_to_fields(
 ) -> None:
     path = tmp_path / "ugly.csv"
     path.write_text(UGLY)
-    asked = Question.read({"table": path.name, "target": "y", **question})
+    asked = questioned({"table": path.name, "target": "y", **question})
     found = consider(asked, path, lambda: read_contents(path, asked.delimiter))
     assert [each["field"] for each in found.problems] == fields
     assert all(str(tmp_path) not in each["sentence"] for each in found.problems)
@@ -259,14 +259,14 @@ def test_every_wrong_setting_has_its_own_sentence() -> None:
 @given(json_values)
 def test_what_is_no_question_is_refused(body: Any) -> None:
     with pytest.raises(InputError):
-        Question.read({"table": "data.csv", "target": "y", "settings": [body]})
+        questioned({"table": "data.csv", "target": "y", "settings": [body]})
 
 
 def test_the_command_is_that_of_a_terminal(tmp_path: Path) -> None:
     path = tmp_path / "a b.csv"
     path.write_text("x,`y,y,-z\n1,2,3\n2,3,5\n3,4,9\n4,5,1\n")
     settings = {"max_seconds": None, "constants": False, "threads": 2, "operators": ["add", 2]}
-    asked = Question.read({"table": path.name, "target": "-z", "settings": settings})
+    asked = questioned({"table": path.name, "target": "-z", "settings": settings})
     found = consider(asked, path, lambda: read_contents(path))
     assert found.command == (
         "symseek fit 'a b.csv' --target=-z --operators add,2 --no-constants --max-seconds none"
@@ -279,7 +279,7 @@ def test_formulas_to_begin_with_are_left_out_where_they_cannot_be_used(tmp_path:
     path = tmp_path / "data.csv"
     path.write_text("x,y\n1,2\n2,3\n3,5\n4,5\n")
     settings = {"guesses": ["2*x", "log(x - 9)", "x + 1", "nonsense("]}
-    asked = Question.read({"table": path.name, "target": "y", "settings": settings})
+    asked = questioned({"table": path.name, "target": "y", "settings": settings})
     found = consider(asked, path, lambda: read_contents(path))
     assert found.problems == []
     assert found.notes == ["left out 2 formulas to begin with that cannot be used"]

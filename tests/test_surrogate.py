@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from oracle import surrogate as plainly
 from symseek.structure.surrogate import Surrogate, left_out
 
@@ -20,7 +21,7 @@ def table(seed: int, rows: int, columns: int, noise: float) -> tuple[np.ndarray,
     return X, y + noise * rng.normal(size=rows)
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(
     seed=st.integers(0, 10_000),
     rows=st.integers(40, 90),
@@ -79,7 +80,7 @@ def test_products_of_powers_are_told_by_logarithms() -> None:
     assert np.allclose(elastic, [2.5, 1, -3, -0.5, 0, 0], atol=1e-8)
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(seed=st.integers(0, 10_000), columns=st.integers(1, 4))
 def test_the_error_is_honest_on_noise(seed: int, columns: int) -> None:
     """What is fitted to noise predicts no row that was left out better than chance."""

@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from symseek.data import Data
 from symseek.structure.symmetries import reducing_transform
 from symseek.structure.transform import ColumnProduct, DerivedColumn, TableColumn, Transform
@@ -42,7 +43,7 @@ def powers(part: DerivedColumn) -> dict[str, Fraction]:
     return {str(each): power for each, power in pairs}
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     halves=st.lists(st.integers(-6, 6), min_size=2, max_size=5).filter(any),
     number=st.sampled_from([1.0, -2.5, 1e-3, 40.0]),
@@ -193,7 +194,7 @@ def test_many_rows_are_looked_at_where_few_do_not_tell() -> None:
     assert len(transform.columns) <= 3
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10_000), columns=st.integers(2, 4), low=st.sampled_from([-1.0, 0.5]))
 def test_noise_ends_without_a_warning(seed: int, columns: int, low: float) -> None:
     X = drawn(150, columns, low, 2.0, seed)

@@ -6,9 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from strategies import programs
 from symseek import Library, Program
 from symseek.data import Data
@@ -52,7 +53,7 @@ def rows(seed: int, count: int = 20) -> np.ndarray:
     return np.random.default_rng(seed).uniform(0.5, 2.0, (count, len(NAMES)))
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(transform=transforms(), seed=st.integers(0, 1000), data=st.data())
 def test_a_program_written_back_is_the_factor_times_it(
     transform: Transform, seed: int, data: st.DataObject
@@ -77,7 +78,7 @@ def steep(program: Program, Z: np.ndarray) -> np.ndarray:
         return ~(np.ptp(values, axis=0) < 1e-8 * np.abs(values[0]))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(part=parts(), seed=st.integers(0, 1000))
 def test_the_words_of_a_part_are_its_values(part: DerivedColumn, seed: int) -> None:
     X = rows(seed)
@@ -87,7 +88,7 @@ def test_the_words_of_a_part_are_its_values(part: DerivedColumn, seed: int) -> N
     assert operators <= {"mul", "div", "sqrt", "add"}
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(transform=transforms(), seed=st.integers(0, 1000), weighted=st.booleans())
 def test_squared_errors_in_a_view_are_those_of_y(
     transform: Transform, seed: int, weighted: bool

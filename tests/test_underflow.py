@@ -7,9 +7,10 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from engine_helpers import Policy, evaluator
+from examples import examples
 from oracle.evaluate import FORMULAS, evaluate, evaluate_strictly
 from strategies import programs
 from symseek import (
@@ -86,7 +87,7 @@ def check(program: Program, X: np.ndarray) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(programs(LIBRARY, max_length=12))
 def test_underflow_is_numpys(program: Program) -> None:
     for rows in (TABLE[:1], TABLE[:9], TABLE):

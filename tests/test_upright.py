@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from strategies import programs
 from symseek.algebra.upright import upright
 from symseek.model import full_library
@@ -56,7 +57,7 @@ NAMES = ["1/2", "-1/2", "2*pi/3", "-pi", "3", "-1", "1", "1/(4*pi)", "-3/(8*pi)"
 NAMES += ["1/sqrt(2*pi)", "pi**2", "-1/pi**2", "0.75", "-2/(3*sqrt(pi))", "1e-07"]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.data())
 def test_the_text_has_the_values_of_the_names(data):
     operators = ["add", "sub", "mul", "div", "reciprocal", "neg", "pow", "sin", "square"]

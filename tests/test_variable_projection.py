@@ -10,10 +10,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from engine_helpers import evaluator
+from examples import examples
 from oracle.variable_projection import Projected
 from symseek import FitConfig, FitStatus, Library, Program, Programs
 from symseek.engines.interface import Evaluator
@@ -97,7 +98,7 @@ def test_a_fit_ends_where_the_plain_one_does(text: str) -> None:
         np.testing.assert_allclose(found.programs.constants[row], constants, rtol=1e-3)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.sampled_from(sorted(FAMILIES)), st.data())
 def test_it_is_never_worse_and_leaves_nothing_that_linear_constants_could_explain(
     text: str, data: st.DataObject
@@ -161,7 +162,7 @@ def test_each_measurement_is_a_step_and_more_of_them_are_never_worse(text: str) 
     same(*(case.on.fit(starts, config(m, 1)) for m in ("least_squares", "projected")))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(with_constants(GENTLE, max_length=12), st.sampled_from([20, 300, MANY]), st.integers(0, 1))
 def test_without_linear_constants_it_is_least_squares(
     inner: Program, rows: int, restarts: int
@@ -174,7 +175,7 @@ def test_without_linear_constants_it_is_least_squares(
     same(plain, projected)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(sums_of_terms(furthest=1e3), st.sampled_from([20, 300, MANY]))
 def test_with_linear_constants_alone_it_is_least_squares(
     program: tuple[list[str], Programs], rows: int

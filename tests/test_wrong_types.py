@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import symseek
+from examples import examples
 from symseek import (
     InputError,
     Length,
@@ -193,7 +194,7 @@ def test_a_row_or_target_of_a_wrong_type_gets_one_sentence(
         refused(lambda value: estimator.predict(X, value), value)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.sampled_from([name for name in CALLS if not name.startswith("Search")]),
     st.recursive(

@@ -128,9 +128,11 @@ def real_expression(expression: Expr | float) -> Expr:
     try:
         whole = sympy.sympify(expression, strict=True)  # otherwise it would run what is text
     except (sympy.SympifyError, TypeError):
+        whole = None
+    if isinstance(whole, sympy.Tuple) or whole is None:
         raise InputError(
             f"SymPy cannot make an expression of {shown(expression)}; text is for `parse`"
-        ) from None
+        )
     # SymPy leaves open whether a part is real, as in Abs(exp(x)) = exp(re(x)); here all parts are.
     for part in (sympy.re, sympy.conjugate):
         whole = whole.replace(part, lambda inside: inside)

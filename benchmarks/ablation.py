@@ -42,7 +42,8 @@ from symseek.lab import problems
 from symseek.lab.problems import Box, Problem, Uniform
 from symseek.lab.srbench.grading import form
 from symseek.lab.srbench.protocol import NAMES, Split
-from symseek.regression.regression import _UNSIMPLIFIED, Regression
+from symseek.regression.regression import Regression
+from symseek.regression.search_plan import _UNSIMPLIFIED
 from symseek.settings import Settings
 from symseek.structure.proposals import Proposals
 
@@ -313,9 +314,9 @@ def without_evolution(regression: Regression) -> Proposals:
     """What structure proposes to a search that does not evolve; a user's settings have no such."""
     return Proposals(
         regression.library,
-        regression.train.scaled(regression.scales),
-        regression._longest * _UNSIMPLIFIED,
-        partial(regression._search_some_rows, seed=regression.settings.seed),
+        regression.rows.train.scaled(regression.rows.scales),
+        regression.plan.longest * _UNSIMPLIFIED,
+        partial(regression.plan._on_some_rows, seed=regression.settings.seed),
     )
 
 

@@ -5,8 +5,8 @@
 
 The same fit without settings but for the budget, with all rows searched (`sample_rows=None`), on a
 law in four of the columns with one per cent of noise. Printed are the formulas tried, the seconds
-of the search, with its start, and with the telling, and the formula that was picked. A first fit on
-a GPU compiles its kernels within its budget; with `--warm` a fit that is not counted does so.
+of the search, with its start, and with the postprocessing, and the formula that was picked. A first
+fit on a GPU compiles its kernels within its budget; with `--warm` another comes before it.
 """
 
 from __future__ import annotations

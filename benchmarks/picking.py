@@ -296,10 +296,9 @@ def production(rule: str) -> Costs:
     """What a fit does with this rule."""
 
     def costs(front: list[Row], table: Table) -> list[float]:
-        telling = table.regression.telling
-        library = telling.full
-        formulas = [telling.formula(Program.from_preorder(row.program, library)) for row in front]
-        picked = telling.pick(formulas, rule)[0].row
+        steps = table.regression.postprocessing
+        programs = [Program.from_preorder(row.program, steps.full) for row in front]
+        picked = steps.pick([steps.formula(each) for each in programs], rule).row
         return [float(row != picked) for row in range(len(front))]
 
     return costs

@@ -146,7 +146,7 @@ def measure(path: Path, law: str, seconds: float) -> dict[str, float | bool | No
         return result
 
     regression = Regression(data.X, data.y, data.features, Settings(max_seconds=seconds))
-    scales, scale = regression.scales.inputs, regression.scales.target
+    scales, scale = regression.rows.scales.inputs, regression.rows.scales.target
     StepContext.grade = graded  # type: ignore[method-assign, assignment]
 
     def first() -> None:

@@ -236,8 +236,8 @@ def test_a_warm_start_with_another_network_works() -> None:
 def test_a_warm_start_after_validation_rows_have_changed_is_not_a_continuation() -> None:
     model = regressor(warm_start=True, validation=0.25).fit(X, Y + NOISE)
     last = model._regressions[0]
-    assert last.validation is not None
-    changed = np.where(np.isin(Y + NOISE, last.validation.y), Y + NOISE + 1.0, Y + NOISE)
+    assert last.rows.validation is not None
+    changed = np.where(np.isin(Y + NOISE, last.rows.validation.y), Y + NOISE + 1.0, Y + NOISE)
     model.fit(X, changed)
     assert model._regressions[0] is not last
 

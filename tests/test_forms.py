@@ -25,6 +25,7 @@ from symseek.export import latex_table, to_latex
 from symseek.model import Formula, Model, full_library
 from symseek.programs import Program
 from symseek.regression.regression import Regression
+from symseek.selection.ranking import contenders
 from symseek.settings import Settings
 from symseek.tokens import Library
 
@@ -265,7 +266,7 @@ def test_show_prints_the_other_forms(folder: Path, capsys: Capture) -> None:
 # Numbers that are neat in one way to write a formula only
 
 
-def telling(X: np.ndarray, y: np.ndarray, names: list[str]) -> Regression:
+def short_fit(X: np.ndarray, y: np.ndarray, names: list[str]) -> Regression:
     return Regression(X, y, names, Settings(scale=False, structure=False, max_expressions=500))
 
 
@@ -275,10 +276,10 @@ def test_a_neat_number_is_found_in_the_other_form(noise):
     X = rng.uniform(1, 9, (80, 3))
     mass, height, speed = X.T
     y = (9.81 * mass * height + mass * speed**2 / 2) * (1 + noise * rng.normal(size=80))
-    regression = telling(X, np.round(y, 2), ["mass", "height", "speed"])
+    regression = short_fit(X, np.round(y, 2), ["mass", "height", "speed"])
     start = Program.parse("9.8*mass*(height + 0.051*speed**2)", regression.full)
-    (fitted,) = regression.telling.refitted([start], regression.train)
-    found = regression.telling.formula(regression.telling.neat(fitted))
+    (fitted,) = regression.postprocessing.refit([start], regression.rows.train)
+    found = regression.postprocessing.formula(regression.postprocessing.neat(fitted))
     assert "1/2*" in found.text
     assert found.complexity == start.complexity
 
@@ -286,13 +287,15 @@ def test_a_neat_number_is_found_in_the_other_form(noise):
 def test_few_formulas_are_made_neat_and_what_was_proposed_first():
     rng = np.random.default_rng(0)
     X = rng.uniform(0, 3, (60, 2))
-    regression = telling(X, np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=60), ["a", "b"])
+    regression = short_fit(X, np.sin(X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=60), ["a", "b"])
     texts = [f"{1 + k / 1e4}*sin({1 - k / 1e4}*a) + 1.01*b + 0.01" for k in range(100)]
     *others, law = (Program.parse(text, regression.full) for text in texts)
     others += [Program.parse(f"a*b + {each}(a)", regression.full) for each in ("sin", "exp")]
     short = Program.parse("sin(a) + b", regression.full)
     law = Program.parse("1.01*(sin(0.99*a) + b) + 0.01", regression.full)  # as good, and longer
-    kept = regression.telling.contenders([short, *others, law], [law])
+    rows, measure = regression.rows.judged, regression.measure
+    graded = [Formula.graded(each, rows, measure.reward) for each in (short, *others, law)]
+    kept = contenders(graded, [law], measure)
     assert {short, law} <= set(kept)
     assert not set(others[-2:]) & set(kept)  # longer and worse, with no number to make neat
     assert 300 < sum(map(len, kept)) <= 600
@@ -320,15 +323,15 @@ def test_few_formulas_are_made_neat_and_what_was_proposed_first():
 )
 def test_neat_numbers_are_found_with_brackets_divided_by_their_constant(start, law, expected):
     X = np.random.default_rng(0).uniform(0.5, 9.0, (80, 2))
-    regression = telling(X, np.round(law(*X.T), 6), ["x", "y"])
-    told, program = regression.telling, Program.parse(start, regression.full)
-    (fitted,) = told.refitted([program], regression.train)
-    assert told.formula(told.neat(told.simple(fitted))).text == expected
+    regression = short_fit(X, np.round(law(*X.T), 6), ["x", "y"])
+    steps, program = regression.postprocessing, Program.parse(start, regression.full)
+    (fitted,) = steps.refit([program], regression.rows.train)
+    assert steps.formula(steps.neat(steps.simplified(fitted))).text == expected
 
 
 def test_a_mean_of_counts_is_no_fraction():
     y = np.array([3.0, 14, 15, 9, 26, 22] * 3)
-    regression = telling(np.arange(18.0)[:, None], y, ["t"])
+    regression = short_fit(np.arange(18.0)[:, None], y, ["t"])
     assert regression.model().formulas[0].text == "14.8333"
 
 
@@ -337,12 +340,13 @@ def test_a_mean_of_counts_is_no_fraction():
 
 def reduced(X: np.ndarray, y: np.ndarray, names: list[str], start: str) -> Formula:
     """The formula that is picked of what is made of one."""
-    regression = telling(X, y, names)
-    told, train = regression.telling, regression.train
-    fitted = told.refitted([Program.parse(start, regression.full)], train)
-    programs = told.refitted(told.tightened([told.simple(each) for each in fitted]), train)
-    front = told.front([told.formula(told.simple(each)) for each in programs])
-    return front[told.pick(front, "mdl")[0].row]
+    regression = short_fit(X, y, names)
+    steps, train = regression.postprocessing, regression.rows.train
+    fitted = steps.refit([Program.parse(start, regression.full)], train)
+    simple = [steps.simplified(each) for each in fitted]
+    programs = steps.refit(steps.refit.tightened(simple, train), train)
+    front = steps.front([steps.formula(steps.simplified(each)) for each in programs])
+    return front[steps.pick(front, "mdl").row]
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01])

@@ -136,8 +136,8 @@ def test_a_very_long_guess_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) ->
     regression = Regression(X, Y, ["a", "b"], Settings(guesses=(text,), max_length=1000, **SMALL))
     (guess,) = guesses.guessed(
         [text],
-        *(regression.full, regression.library, X, regression.scales),
+        *(regression.full, regression.library, X, regression.rows.scales),
         longest=1000,
     )
-    expected = Program.parse(text, regression.full).evaluate(X) / regression.scales.target
-    assert np.allclose(guess.evaluate(X / regression.scales.inputs), expected)
+    expected = Program.parse(text, regression.full).evaluate(X) / regression.rows.scales.target
+    assert np.allclose(guess.evaluate(X / regression.rows.scales.inputs), expected)

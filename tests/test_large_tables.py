@@ -21,7 +21,7 @@ from symseek.files.tables import read_table
 from symseek.loop import Stopped
 from symseek.model import Accuracy, full_library
 from symseek.programs import Program
-from symseek.regression import regression
+from symseek.regression import regression, search_plan
 from symseek.regression.all_rows import AllRows
 from symseek.regression.regression import Regression
 from symseek.rewards import reward_named
@@ -53,8 +53,8 @@ def proposals_of(found: Regression) -> Proposals:
 @pytest.fixture
 def small_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of more than 300 rows count as large."""
-    monkeypatch.setattr(regression, "MOST_ROWS", 300)
-    monkeypatch.setattr(regression, "_JUDGED", 300)
+    monkeypatch.setattr(search_plan, "MOST_ROWS", 300)
+    monkeypatch.setattr("symseek.regression.rows._JUDGED", 300)
 
 
 # --- what structure sees
@@ -81,8 +81,8 @@ def test_a_table_of_moderate_size_is_seen_whole() -> None:
     X = np.random.default_rng(0).uniform(1, 3, (2_000, 4))
     found = fit(X, X[:, 0] * X[:, 1])
     assert len(proposals_of(found).data.y) == 2_000
-    assert found.telling.train is found.train
-    assert found.telling.every is None
+    assert found.rows.judged is found.rows.train
+    assert found.postprocessing.all_rows is None
 
 
 def test_a_sample_shows_the_same_structure_as_all_rows(small_sample: None) -> None:
@@ -139,7 +139,9 @@ def test_a_formula_is_graded_on_all_rows(small_sample: None) -> None:
     found = fit(X, y)
     found.run()
     for each in found.model().formulas:
-        assert each.r2 == pytest.approx(Accuracy.of(each.program, found.train, found.reward).r2)
+        assert each.r2 == pytest.approx(
+            Accuracy.of(each.program, found.rows.train, found.problem.reward).r2
+        )
 
 
 def test_a_formula_that_fails_in_one_row_outside_the_sample_is_not_exact(
@@ -164,7 +166,7 @@ def test_the_search_leaves_seconds_for_what_comes_after_it() -> None:
     assert found.search.config.max_seconds == pytest.approx(95, abs=0.01)
 
 
-@pytest.mark.parametrize("part", ["merged", "_guessed"])
+@pytest.mark.parametrize("part", ["merged", "guessed"])
 def test_what_comes_before_the_search_counts_as_time(
     part: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,9 +230,9 @@ def test_a_large_table_is_not_copied() -> None:
     y = X[:, 0] * X[:, 1]
     settings = {"max_expressions": 200, "structure": False, "random_state": 0}
     found = SymbolicRegressor(**settings).fit(X, y)
-    assert np.shares_memory(found._regressions[0].train.X, X)
+    assert np.shares_memory(found._regressions[0].rows.train.X, X)
     for table in (X, np.asfortranarray(X)):
-        assert np.shares_memory(Regression(table, y, ["a", "b", "c"]).train.X, table)
+        assert np.shares_memory(Regression(table, y, ["a", "b", "c"]).rows.train.X, table)
 
 
 def test_parquet_is_read_into_one_array_whatever_its_groups(tmp_path: Path) -> None:

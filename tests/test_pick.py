@@ -11,7 +11,8 @@ from symseek import FitConfig, Program, Programs, fit_constants
 from symseek.arrays import Floats
 from symseek.model import Model
 from symseek.regression.regression import Regression
-from symseek.selection.pick import chosen, squared_gain
+from symseek.selection.held_out import squared_gain
+from symseek.selection.pick import chosen
 from symseek.settings import Settings
 
 
@@ -25,13 +26,13 @@ def picked(
     """The pick from a front of these formulas, simplest first, their numbers fitted."""
     X = X.reshape(len(y), -1)
     regression = Regression(X, y, names, Settings())
-    telling = regression.telling
-    programs = [Program.parse(each, telling.full) for each in front]
+    steps = regression.postprocessing
+    programs = [Program.parse(each, steps.full) for each in front]
     config = FitConfig("least_squares", restarts=0, max_steps=300, rescue=False)
     formulas = []
     for program in programs:
         (fitted,) = fit_constants(Programs.from_list([program]), X, y, config).programs
-        formulas.append(telling.formula(fitted))
+        formulas.append(steps.formula(fitted))
     model = Model("y", regression.full.variables, tuple(formulas), 0, rule)
     return regression.repicked(model, rule)
 
@@ -293,12 +294,12 @@ def test_of_one_complexity_the_formula_with_fewer_numbers_is_on_the_front() -> N
     """Puromycin: a hyperbola has one number more than the law of Michaelis and Menten."""
     x = np.repeat([0.02, 0.06, 0.11, 0.22, 0.56, 1.1], 2)
     y = numbers("76 47 97 107 123 139 159 152 191 201 207 200")
-    telling = Regression(x[:, None], y, ["x"], Settings()).telling
+    steps = Regression(x[:, None], y, ["x"], Settings()).postprocessing
     law, hyperbola = "212.684*x/(x + 0.0641213)", "221.67 - 19.8829/(x + 0.104666)"
-    formulas = [telling.formula(Program.parse(each, telling.full)) for each in (hyperbola, law)]
+    formulas = [steps.formula(Program.parse(each, steps.full)) for each in (hyperbola, law)]
     assert formulas[0].complexity == formulas[1].complexity
     assert formulas[0].nrmse < formulas[1].nrmse
-    assert [each.text for each in telling.front(formulas)] == [formulas[1].text]
+    assert [each.text for each in steps.front(formulas)] == [formulas[1].text]
 
 
 # --- the reason is told
@@ -319,10 +320,10 @@ def test_the_same_pick_with_any_number_of_threads() -> None:
     choices = set()
     for threads in (1, 2):
         regression = Regression(x[:, None], y, ["x"], Settings(threads=threads))
-        telling = regression.telling
+        steps = regression.postprocessing
         texts = ["2.0*x", "2.0*x + 0.8/(12.1 - x)", "2.1*x - 0.5"]
-        formulas = [telling.formula(Program.parse(each, telling.full)) for each in texts]
-        choices.add(telling.pick(formulas, "auto")[0])
+        formulas = [steps.formula(Program.parse(each, steps.full)) for each in texts]
+        choices.add(steps.pick(formulas, "auto"))
     assert len(choices) == 1
 
 

@@ -167,10 +167,10 @@ def test_without_structure_it_is_the_search_on_the_rows(whole: Regression) -> No
     assert found.search.proposals is None
     plain = Search(
         found.library,
-        found.searched.X,
-        found.searched.y,
+        found.rows.searched.X,
+        found.rows.searched.y,
         found.search.config,
-        weights=found.searched.weights,
+        weights=found.rows.searched.weights,
         constraints=paper_constraints(low=4, high=30, constants=found.search.config.max_constants),
     )
     plain.consider(simple_programs(found.library))

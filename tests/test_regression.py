@@ -84,14 +84,14 @@ def test_ordinary_columns_are_left_alone() -> None:
 
 def test_units_may_be_kept() -> None:
     plain = regression(X * 1e6, 1e9 * Y, scale=False)
-    assert plain.scales.inputs.tolist() == [1.0, 1.0]
-    assert np.array_equal(plain.searched.X, plain.train.X)
+    assert plain.rows.scales.inputs.tolist() == [1.0, 1.0]
+    assert np.array_equal(plain.rows.searched.X, plain.rows.train.X)
 
 
 def test_a_reward_in_the_targets_own_units_keeps_them() -> None:
     found = regression(X * 1e6, 1e9 * Y, reward="inverse_mae", max_expressions=1_000)
-    assert found.scales.target == 1.0
-    assert found.scales.inputs.tolist() == [1e6, 1e6]
+    assert found.rows.scales.target == 1.0
+    assert found.rows.scales.inputs.tolist() == [1e6, 1e6]
 
 
 def test_without_constants_nothing_is_scaled() -> None:
@@ -186,7 +186,7 @@ def test_a_sample_is_searched_and_all_rows_are_fitted() -> None:
     many = DRAW.uniform(0.5, 2, (5_000, 2))
     law = 2.4871 * many[:, 0] * many[:, 1] + 0.1 * DRAW.normal(size=5_000)
     search = regression(many, law, sample_rows=40, max_expressions=3_000)
-    assert search.searched.X.shape == (40, 2)
+    assert search.rows.searched.X.shape == (40, 2)
     found = search.model()
     table = np.column_stack([many[:, 0] * many[:, 1]])
     (slope,) = np.linalg.lstsq(table, law, rcond=None)[0]
@@ -199,12 +199,12 @@ def test_a_sample_is_drawn_by_the_seed() -> None:
     many = DRAW.uniform(0.5, 2, (500, 2))
     y = many.sum(axis=1)
     first, again, other = (
-        Regression(many, y, "ab", Settings(sample_rows=20, seed=seed)).searched.X
+        Regression(many, y, "ab", Settings(sample_rows=20, seed=seed)).rows.searched.X
         for seed in (0, 0, 1)
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
-    assert Regression(many, y, "ab", Settings(sample_rows=None)).searched.X.shape == (500, 2)
+    assert Regression(many, y, "ab", Settings(sample_rows=None)).rows.searched.X.shape == (500, 2)
 
 
 def test_a_sample_whose_target_is_constant_is_told() -> None:
@@ -216,15 +216,15 @@ def test_a_sample_whose_target_is_constant_is_told() -> None:
 
 def test_rows_kept_aside_are_not_learnt_from() -> None:
     search = regression(X, Y + 0.1 * NOISE, validation=0.25)
-    assert search.validation is not None
-    assert (len(search.train.y), len(search.validation.y)) == (45, 15)
-    together = np.vstack([search.train.X, search.validation.X])
+    assert search.rows.validation is not None
+    assert (len(search.rows.train.y), len(search.rows.validation.y)) == (45, 15)
+    together = np.vstack([search.rows.train.X, search.rows.validation.X])
     assert np.array_equal(np.unique(together, axis=0), np.unique(X, axis=0))
     found = search.model()
     assert found.rule == "validation"
     for each in found.formulas:
-        errors = each.program.evaluate(search.validation.X) - search.validation.y
-        score = 1 - (errors**2).mean() / search.validation.y.var()
+        errors = each.program.evaluate(search.rows.validation.X) - search.rows.validation.y
+        score = 1 - (errors**2).mean() / search.rows.validation.y.var()
         assert each.validation_r2 == pytest.approx(score)
 
 
@@ -250,7 +250,7 @@ def test_weights_say_what_counts() -> None:
 
 
 def test_rows_of_no_weight_need_no_value_in_large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("symseek.regression.regression._MERGED", 10)
+    monkeypatch.setattr("symseek.regression.rows._MERGED", 10)
     table = np.vstack([X, [[-1.0, 1.0]]])
     law = np.append(np.log(X[:, 0]), 99.0)
     found = model(table, law, weights=np.append(np.ones(60), 0.0), max_expressions=20_000)
@@ -321,11 +321,11 @@ def test_numbers_stay_fitted_where_nothing_is_decided(why: str) -> None:
     )
     slope = float(x @ (law + left) / (x @ x))
     line = Program.parse(f"{slope!r}*a", search.full)
-    assert search.telling.neat(line) == line
+    assert search.postprocessing.neat(line) == line
     if why != "another number":
         noise = 0.02 * np.random.default_rng(0).normal(size=400)
         other = Regression(x[:, None], law + noise, "a")
-        assert str(other.telling.neat(line)) == "0.5*a"
+        assert str(other.postprocessing.neat(line)) == "0.5*a"
 
 
 def test_too_few_rows_are_refused() -> None:
@@ -422,17 +422,18 @@ def test_no_formula_is_longer_than_asked_for(length: int) -> None:
 @pytest.mark.parametrize("enough", [20_000, 30])
 def test_terms_that_hardly_matter_are_left_out(enough: int, monkeypatch: Any) -> None:
     """Some of the rows show it as well."""
-    monkeypatch.setattr("symseek.regression.telling._ENOUGH", enough)
+    monkeypatch.setattr("symseek.regression.refitting._ENOUGH", enough)
     search = Regression(X, 3.0 * X[:, 0] + X[:, 1] ** 2, "ab")
     names = search.library
     fitted = [
         Program.parse("2.9999999*a + b**2 + 1e-9*sin(a)", names),
         Program.parse("3.0000001*(a + 1e-10) + (b + 1e-11*a)**2", names),
     ]
-    short = search.telling.tightened([search.telling.simple(each) for each in fitted])
+    steps, rows = search.postprocessing, search.rows.searched
+    short = steps.refit.tightened([steps.simplified(each) for each in fitted], rows)
     refitted = [
         infix(each, [short_number(value) for value in each.constants])
-        for each in search.telling.refitted(short, search.searched)
+        for each in steps.refit(short, rows)
     ]
     assert "3*a + b**2" in refitted
 

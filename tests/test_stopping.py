@@ -52,7 +52,7 @@ class Ticking:
 def test_a_pattern_is_searched_for_however_many_expressions_it_takes() -> None:
     found = regression(CURVE, max_expressions=None, max_seconds=60.0, method="dsr")
     found.run(lambda now: now.expressions > 5_000)
-    assert found.search.state.begun > 0  # it has begun anew
+    assert found.search.state.restarted_at > 0  # it has begun anew
     later = replace(found.search.state, expressions=50_000_000)
     found.search.state = later
     assert found.finished is None
@@ -94,7 +94,7 @@ def test_without_patience_a_search_neither_ends_nor_begins_anew() -> None:
     for y in (CURVE, NOISE):
         found = regression(y, patience=None, max_expressions=20_000)
         assert found.run().stopped is Stopped.BUDGET
-        assert found.search.state.begun == 0
+        assert found.search.state.restarted_at == 0
 
 
 def test_an_exact_formula_ends_a_search_without_budgets() -> None:
@@ -138,12 +138,12 @@ def test_a_search_that_began_anew_is_repeated_by_its_count(
     result = timed.run()
     assert result.stopped is Stopped.TIME
     assert result.repeated_by is not None
-    assert timed.search.state.begun > 0
+    assert timed.search.state.restarted_at > 0
     monkeypatch.undo()
     settings = replace(timed.settings, max_seconds=None, max_expressions=result.repeated_by)
     again = Regression(LINE[:, None], CURVE, ["x0"], settings)
     assert again.run().expressions == result.expressions
-    assert again.search.state.begun == timed.search.state.begun
+    assert again.search.state.restarted_at == timed.search.state.restarted_at
     assert again.search.state.weights.tobytes() == timed.search.state.weights.tobytes()
     assert again.search.front == timed.search.front
     assert again.model() == timed.model()

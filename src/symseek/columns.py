@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from symseek.errors import InputError
 
-__all__ = ["Layout"]
+__all__ = ["Column", "Layout", "Role"]
+
+Role: TypeAlias = Literal["input", "target", "weights", "left out"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    >>> Column("height [m]", unit="m").role
+    'input'
+    """
+
+    name: str
+    role: Role = "input"  # what a search takes it for
+    kind: Literal["number", "text"] = "number"  # what its cells have
+    unit: str = ""  # as the table has it; empty where it has none
+    scale: float = 1.0  # what the values are divided by while a formula is searched for
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ class _PlainDisplay:
     def __init__(self, regression: Regression, out: TextIO) -> None:
         self.regression = regression
         self.out = out
-        self.due = 0.0 if regression.train.X.size > _LARGE else time.monotonic() + _LINE
+        self.due = 0.0 if regression.rows.train.X.size > _LARGE else time.monotonic() + _LINE
 
     def __call__(self, now: HowFar) -> None:
         if time.monotonic() < self.due:

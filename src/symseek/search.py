@@ -22,7 +22,7 @@ from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constra
 from symseek.data import Data
 from symseek.engines.interface import Engine, Sample, engine_named
 from symseek.errors import InputError, unknown_name
-from symseek.evaluation import Graded, Grader, ScoreFunction, data_grader, score_grader
+from symseek.evaluation import Graded, Grader, ScoreFunction, score_grader
 from symseek.evolution import Evolution, Evolver, Population, merged, part
 from symseek.front import Front
 from symseek.loop import (
@@ -44,6 +44,7 @@ from symseek.programs import Program, Programs
 from symseek.racing import Racer, Racing
 from symseek.rewards import ErrorReward, Reward, reward_named
 from symseek.start import first_weights
+from symseek.target import Target
 from symseek.tokens import Library
 
 PERFECT = 1 - 1e-12  # a reward that only rounding keeps from 1
@@ -183,6 +184,7 @@ class Search(IterativeSearch):
         *,
         reward: str | Reward | Callable[..., NDArray[np.floating]] = "inverse_nrmse",
         weights: ArrayLike | None = None,
+        target: Target | None = None,
         mapping: Mapping | None = None,
         score: ScoreFunction | None = None,
         deterministic: bool = True,
@@ -202,6 +204,7 @@ class Search(IterativeSearch):
         self.seed = seed = check_seed(seed)
         self.engine = engine_named(engine, threads)
         self.data: Data | None = None
+        self.rows: Data | None = None  # with the values that a formula is to have
         self.mapping = mapping  # from the programs that are written to those that are graded
         self.perfect = math.inf  # the reward of an exact fit
         self.grader: Grader
@@ -212,7 +215,8 @@ class Search(IterativeSearch):
             raise InputError("a search needs data X and y, or a score of programs")
         else:
             columns = (library if mapping is None else mapping.library).variables
-            self._grade_on(Data.checked(X, y, columns, weights), reward_named(reward))
+            data = Data.checked(X, y, columns, weights)
+            self._grade_on(data, reward_named(reward), target or Target())
         if constraints is None:
             constraints = paper_constraints(constants=config.max_constants)
         self.rules = ConstraintSet(library, constraints)
@@ -220,8 +224,8 @@ class Search(IterativeSearch):
         self.evolver = None
         if config.evolution is not None:
             # What is missing is known of graded programs, and only written ones can be joined.
-            data = None if mapping is not None else self.data
-            self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, data)
+            rows = None if mapping is not None else self.rows
+            self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, rows)
             self.margin = max(config.batch_size, config.evolution.pairs)
         self.ending = ending  # asked between iterations
         self.proposals = proposals  # programs that others propose, in every iteration
@@ -235,13 +239,16 @@ class Search(IterativeSearch):
             objective=config.objective.start(),
         )
 
-    def _grade_on(self, data: Data, reward: Reward) -> None:
+    def _grade_on(self, data: Data, reward: Reward, target: Target) -> None:
         """Grade programs on data, in full and in races."""
         config = self.config
-        given = self.library, data, reward, self.engine, config.constants, config.underflow_invalid
-        self.data, self.judged_by = data, reward
-        self.grader = data_grader(*given, mapping=self.mapping)
-        self.racer = Racer.on(config.racing, *given, self.mapping, self.seed, self.grader)
+        how = reward, self.engine, config.constants, config.underflow_invalid, self.mapping
+        self.data, self.rows = data, target.rows(data)
+        self.judged_by = reward if type(target) is Target else (reward, target)
+        self.grader = target.grader(self.library, data, *how)
+        if self.rows is not None:
+            fitted = self.library, self.rows, *how
+            self.racer = Racer.on(config.racing, *fitted, self.seed, self.grader)
         if isinstance(reward, ErrorReward):  # each is 1 where there is no error
             self.perfect = PERFECT
 

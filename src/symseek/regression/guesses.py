@@ -1,4 +1,4 @@
-"""Formulas that the user guesses, as programs that a search begins with.
+"""What a search begins with: the formulas that the user guesses, and the simplest of all.
 
 A guess is a formula of the user's columns in the user's units. Its numbers are where the fit of the
 constants begins, so that only its form has to be right.
@@ -7,6 +7,7 @@ constants begins, so that only its form has to be right.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +19,15 @@ from symseek.errors import InputError, shown
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
-__all__ = ["guessed"]
+__all__ = ["guessed", "simple_programs"]
 
 # A guess may be this many times too long before it is simplified. That takes a time that grows as
 # the cube of its length, so long ones are taken as they are, unless they need to be shortened.
 _SHORTENED = 4
 _SIMPLIFIED = 120  # tokens, in any case
 _AT_MOST = 240  # tokens
+
+_FEW_SHORT = 400  # pairs of variables, for which every operator is tried
 
 
 def guessed(
@@ -66,7 +69,7 @@ def guessed(
                 " it, or raise `max_length`"
             )
         programs.append(program)
-    return Programs.from_list(list(dict.fromkeys(programs)))
+    return Programs.from_list(list(dict.fromkeys(programs)), library)
 
 
 def _rescaled(
@@ -86,3 +89,32 @@ def _rescaled(
     else:
         here = rescaled(guess, full, rows, units, 1 / scales.target)
     return Program.parse(here.infix(), library)
+
+
+def simple_programs(library: Library) -> Programs:
+    """The formulas too short for the search to write: x, c*x and c*x + c for every variable.
+
+    Where there are no constants, x*y does not come of c*x*y: every operator of variables is there.
+
+    >>> [str(each) for each in simple_programs(Library(["add", "mul", "const"], ["x"]))]
+    ['x', '1.0*x', '1.0*x + 1.0']
+    >>> [str(each) for each in simple_programs(Library(["sub", "sin"], ["x", "y"]))]
+    ['x', 'y', 'sin(x)', 'sin(y)', 'x - x', 'x - y', 'y - x', 'y - y']
+    """
+    names, constant = set(library.names), library.constant_id
+    found = []
+    for variable in library.variable_ids:
+        found.append([variable])
+        if constant is not None and "mul" in names:
+            found.append([library.index("mul"), constant, variable])
+            if "add" in names:
+                found.append([library.index("add"), *found[-1], constant])
+    if constant is None:
+        found += [
+            [operator, *arguments]
+            for arity in (1, 2)
+            if len(library.variable_ids) ** arity <= _FEW_SHORT
+            for operator in np.flatnonzero(library.arity == arity).tolist()
+            for arguments in product(library.variable_ids, repeat=arity)
+        ]
+    return Programs.from_list([Program(library, tuple(tokens)) for tokens in found])

@@ -13,17 +13,20 @@ from dataclasses import replace
 import numpy as np
 
 from symseek.arrays import Floats
+from symseek.data import Data, Scales
 from symseek.front import Front
 from symseek.loop import Iteration, Result, Stopped
+from symseek.model import Formula
 from symseek.programs import Programs
 
-__all__ = ["CONTINUE_AFTER", "found_by", "merged_front", "merged_result"]
+__all__ = ["CONTINUE_AFTER", "counted", "found_by", "merged_front", "merged_result"]
 
 CONTINUE_AFTER = (Stopped.BUDGET, Stopped.TIME, Stopped.EARLY)
 """Ends of a search after which the next seed has its turn."""
 
 _SAME = 0.1  # of what a formula leaves: one that differs by less has the same values
 _ROUNDING = 1e-9  # of the spread
+_LOOKED_AT = 2_000  # rows on which formulas are compared
 
 
 def merged_front(fronts: Sequence[Front]) -> Front:
@@ -81,6 +84,25 @@ def _joined(histories: Sequence[Sequence[Iteration]]) -> list[Iteration]:
                 )
             joined.append(now)
     return joined
+
+
+def counted(
+    formulas: list[Formula], fronts: Sequence[Front], data: Data, scales: Scales
+) -> list[Formula]:
+    """The formulas with how many fronts came to each, if there are several fronts."""
+    fronts = [front for front in fronts if len(front)]
+    if len(fronts) < 2:
+        return formulas
+    X, spread = data.X[:: -(-len(data.y) // _LOOKED_AT)], data.spread
+    scaled, unit = X / scales.inputs, scales.target / spread
+    with np.errstate(all="ignore"):
+        values = np.array([each.program.evaluate(X) for each in formulas]) / spread
+        found = [
+            np.array([each.program.evaluate(scaled) for each in front]) * unit for front in fronts
+        ]
+    counts = found_by(values, np.array([each.nrmse for each in formulas]), found)
+    pairs = zip(formulas, counts, strict=True)
+    return [replace(each, seeds=(count, len(fronts))) for each, count in pairs]
 
 
 def found_by(values: Floats, errors: Floats, fronts: Sequence[Floats]) -> list[int]:

@@ -170,8 +170,8 @@ class Live:
     def _error(self, program: Program) -> float | None:
         """The NRMSE of a program of the search; None if it has none."""
         if program not in self._errors:
-            data = self._regression.searched
-            nrmse = Accuracy.of(program, data, self._regression.reward).nrmse
+            data = self._regression.rows.searched
+            nrmse = Accuracy.of(program, data, self._regression.problem.reward).nrmse
             self._errors[program] = nrmse if math.isfinite(nrmse) else None
         return self._errors[program]
 

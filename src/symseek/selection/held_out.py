@@ -24,12 +24,23 @@ from symseek.evaluation import fit_constants
 from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, reward_named
 
-__all__ = ["FOLDS", "blocks", "folds", "held_out_losses", "rows_follow_each_other"]
+__all__ = [
+    "FOLDS",
+    "blocks",
+    "folds",
+    "held_out_losses",
+    "logarithmic_gain",
+    "next_to_nothing",
+    "pays",
+    "rows_follow_each_other",
+    "squared_gain",
+]
 
 Folds = NDArray[np.intp]
 
 FOLDS = 10  # at most
 _ALIKE = 3.0  # standard errors of noise, by which neighbouring rows are alike in rows that follow
+_NEXT_TO_NOTHING = 10.0  # times smaller, the squared errors of held-out rows
 _REFIT = FitConfig("least_squares", restarts=0, max_steps=50, rescue=False)
 
 
@@ -121,3 +132,41 @@ def held_out_losses(
     with np.errstate(all="ignore"):
         losses = reward.row_losses(errors)
     return np.where(np.isfinite(losses), losses, np.inf)
+
+
+def pays(losses: Floats, others: Floats, groups: NDArray[np.intp], wanted: float) -> bool:
+    """Whether others are smaller by so many standard errors, or next to nothing.
+
+    However small they are, a few rows give few standard errors.
+    """
+    return next_to_nothing(losses, others) or squared_gain(losses, others, groups) > wanted
+
+
+def next_to_nothing(losses: Floats, others: Floats) -> bool:
+    """Whether others are much smaller, in sum and in the middle: one row alone decides neither."""
+    pairs = (losses.sum(), others.sum()), (np.median(losses), np.median(others))
+    return all(other * _NEXT_TO_NOTHING < loss for loss, other in pairs)
+
+
+def squared_gain(losses: Floats, others: Floats, groups: NDArray[np.intp]) -> float:
+    """The mean of the differences of losses [N] over its standard error; rows of a group as one.
+
+    >>> squared_gain(np.array([2.0, 3.0, 4.0]), np.ones(3), np.arange(3)).__round__(3)
+    3.464
+    """
+    return _over_its_error(np.bincount(groups, losses - others).astype(np.float64))
+
+
+def logarithmic_gain(losses: Floats, others: Floats, fold: NDArray[np.intp]) -> float:
+    """The same of the logarithms of the folds' losses, which one bad fold does not decide."""
+    pair = [np.log(np.bincount(fold, each)) for each in (losses, others)]
+    return _over_its_error(pair[0] - pair[1])
+
+
+def _over_its_error(differences: Floats) -> float:
+    largest = float(np.abs(differences).max(initial=0.0))
+    if 0 < largest < math.inf:  # whose squares may overflow
+        differences = np.ldexp(differences, -math.frexp(largest)[1])
+    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    mean = float(differences.mean())
+    return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0

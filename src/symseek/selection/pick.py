@@ -22,22 +22,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arrays import Floats
+from symseek.data import Data
 from symseek.engines.interface import Engine
+from symseek.model import Accuracy, Formula
 from symseek.programs import Program
 from symseek.rewards import ErrorReward
+from symseek.selection import rules
 from symseek.selection.gaps import Gap, Lines, find_gap, parts
-from symseek.selection.held_out import blocks, folds, held_out_losses, rows_follow_each_other
+from symseek.selection.held_out import (
+    blocks,
+    folds,
+    held_out_losses,
+    logarithmic_gain,
+    next_to_nothing,
+    pays,
+    rows_follow_each_other,
+    squared_gain,
+)
 from symseek.selection.measure import Measure, fitted_numbers
 from symseek.selection.residual_tests import f_test, worst_signs
 
-__all__ = ["Choice", "chosen"]
+__all__ = ["Choice", "chosen", "pick"]
 
 _WAVES = ("sin", "cos", "tan")
 _MOST = 2_000  # rows that formulas are refitted on
@@ -57,7 +69,6 @@ _FEWEST_PERIODS, _MANY_PERIODS = 4, 8  # of a wave, where rows follow each other
 _FEWEST_PHASES = 10  # different ones, where they are too far apart to show a wave
 _FEWEST_HELD_OUT = 12  # rows, for held-out ones to shorten the pick at all
 _ROWS_TO_BE_SURE = 5  # for each number: with fewer, a formula fits what it does not describe
-_NEXT_TO_NOTHING = 10.0  # times smaller, the squared errors of held-out rows
 _FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
 
 
@@ -67,6 +78,48 @@ class Choice:
 
     row: int
     because: str = ""
+    rule: str = "auto"  # that picked it
+
+
+def pick(
+    formulas: Sequence[Formula],
+    rule: str,
+    measure: Measure,
+    held_out: Data | None = None,
+    tested: bool = True,
+    threads: int = 1,
+    engine: str | Engine = "native",
+) -> Choice:
+    """The row of a front that a rule picks; "auto" is validation where rows were held out.
+
+    The tests of "auto" take a while, and are left out where the pick is not to be `tested`.
+    """
+    if rule == "auto" and held_out is not None:
+        rule = "validation"
+    programs = [each.program for each in formulas]
+    errors = [measure.error_above_digits(measure.of(each)) for each in formulas]
+    if rule == "accuracy":
+        choice = Choice(rules.accuracy(errors))
+    elif rule == "validation":
+        assert held_out is not None
+        choice = Choice(_best_validated(programs, held_out, measure))
+    elif rule == "auto" and tested:
+        choice = chosen(programs, errors, measure, threads, engine)
+    else:
+        choice = Choice(measure.shortest(programs, errors))
+    return replace(choice, rule=rule)
+
+
+def _best_validated(programs: Sequence[Program], held_out: Data, measure: Measure) -> int:
+    reward = measure.reward
+    if not isinstance(reward, ErrorReward):  # no row has an error of its own
+        rewards = [Accuracy.of(each, held_out, reward).reward for each in programs]
+        return rules.accuracy([-each for each in rewards])
+    with np.errstate(all="ignore"):
+        errors = np.array([each.evaluate(held_out.X) - held_out.y for each in programs])
+    losses = held_out.weights * reward.row_losses(errors)
+    rounding = np.array([measure.last_bits * held_out.spread])
+    return rules.validation(losses, float(reward.row_losses(rounding)[0]))
 
 
 def chosen(
@@ -234,7 +287,7 @@ class _Tests:
             phases = [wave.evaluate(self.data.X) for wave in waves]
         phases = [each for each in phases if np.isfinite(each).all()]
         pair = self._losses[smooth], self._losses[row]
-        if not (_next_to_nothing(*pair) or self._gains(smooth, row, phases, tried)):
+        if not (next_to_nothing(*pair) or self._gains(smooth, row, phases, tried)):
             return False
         return all(self._shows(phase, smooth, row) for phase in phases)
 
@@ -261,7 +314,7 @@ class _Tests:
         if fold.max() < 2 or (apart and len(np.unique(phase)) < _FEWEST_PHASES):
             return False  # any few values lie on some wave
         without, with_it = self._held_out([self.programs[smooth], self.programs[row]], fold)
-        return _pays(without, with_it, fold, _WAVE_PAYS)
+        return pays(without, with_it, fold, _WAVE_PAYS)
 
     # --- poles
 
@@ -363,44 +416,6 @@ def _shared(wanted: float, tried: int) -> float:
     (2.0, 2.93)
     """
     return math.sqrt(wanted**2 + 2 * math.log(max(tried, 1)))
-
-
-def _pays(losses: Floats, others: Floats, groups: NDArray[np.intp], wanted: float) -> bool:
-    """Whether others are smaller by so many standard errors, or next to nothing.
-
-    However small they are, a few rows give few standard errors.
-    """
-    return _next_to_nothing(losses, others) or squared_gain(losses, others, groups) > wanted
-
-
-def _next_to_nothing(losses: Floats, others: Floats) -> bool:
-    """Whether others are much smaller, in sum and in the middle: one row alone decides neither."""
-    pairs = (losses.sum(), others.sum()), (np.median(losses), np.median(others))
-    return all(other * _NEXT_TO_NOTHING < loss for loss, other in pairs)
-
-
-def squared_gain(losses: Floats, others: Floats, groups: NDArray[np.intp]) -> float:
-    """The mean of the differences of losses [N] over its standard error; rows of a group as one.
-
-    >>> squared_gain(np.array([2.0, 3.0, 4.0]), np.ones(3), np.arange(3)).__round__(3)
-    3.464
-    """
-    return _over_its_error(np.bincount(groups, losses - others).astype(np.float64))
-
-
-def logarithmic_gain(losses: Floats, others: Floats, fold: NDArray[np.intp]) -> float:
-    """The same of the logarithms of the folds' losses, which one bad fold does not decide."""
-    pair = [np.log(np.bincount(fold, each)) for each in (losses, others)]
-    return _over_its_error(pair[0] - pair[1])
-
-
-def _over_its_error(differences: Floats) -> float:
-    largest = float(np.abs(differences).max(initial=0.0))
-    if 0 < largest < math.inf:  # whose squares may overflow
-        differences = np.ldexp(differences, -math.frexp(largest)[1])
-    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
-    mean = float(differences.mean())
-    return mean / error if error > 0 else math.copysign(math.inf, mean) if mean else 0.0
 
 
 def _cycles(phase: Floats) -> bool:

@@ -20,7 +20,6 @@ from symseek.files.contents import Contents
 from symseek.files.limits import MOST_TABLE
 from symseek.files.schema import Most, Name, check
 from symseek.files.tables import TrainingTable, column_error, training_table
-from symseek.regression.guesses import guessed
 from symseek.regression.regression import Regression
 from symseek.runs.folder import FitRequest
 from symseek.settings import Settings
@@ -231,10 +230,9 @@ def _searched(
 def _usable(guesses: Iterable[str], regression: Regression) -> tuple[str, ...]:
     """The formulas that the search can begin with."""
     usable, wrong = [], None
-    about = regression.full, regression.library, regression.train.X, regression.scales
     for guess in guesses:
         try:
-            guessed([guess], *about, regression.longest)
+            regression.guessed([guess])
             usable.append(guess)
         except InputError as error:
             wrong = wrong or error

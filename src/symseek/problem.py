@@ -1,0 +1,68 @@
+"""The problem: the rows of a table, what its columns are, and what makes a formula good.
+
+This is what a fit is asked. How it is searched for is in `Settings`, what is found in `Model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from numpy.typing import ArrayLike
+
+from symseek.columns import Column, Role
+from symseek.constraints import Constraint, Custom
+from symseek.data import Data, Scales
+from symseek.rewards import Reward
+from symseek.target import Target
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is asked for.
+
+    >>> from symseek.rewards import reward_named
+    >>> reward = reward_named("r2")
+    >>> problem = Problem.of([[1.0], [2.0], [3.0]], [2.0, 4.0, 6.0], ["t"], "height", reward)
+    >>> [(column.name, column.role) for column in problem.columns]
+    [('t', 'input'), ('height', 'target')]
+    """
+
+    columns: tuple[Column, ...]  # the inputs in the order of the data, then the target
+    data: Data  # with the weights of the rows
+    reward: Reward  # what is maximised
+    constraints: tuple[Constraint | Custom, ...] = ()  # beside those of every search
+    target: Target = field(default_factory=Target)  # what the values of a formula are to meet
+
+    @classmethod
+    def of(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        inputs: Sequence[str | Column],
+        target: str | Column,
+        reward: Reward,
+        weights: ArrayLike | None = None,
+        constraints: Collection[Constraint | Custom] = (),
+    ) -> Problem:
+        """The problem of arrays, checked; columns are records, or names."""
+        columns = *(_column(each, "input") for each in inputs), _column(target, "target")
+        data = Data.checked(X, y, [each.name for each in columns[:-1]], weights)
+        return cls(columns, data, reward, tuple(constraints))
+
+    @property
+    def output(self) -> Column:
+        """The column of the target."""
+        return self.columns[-1]
+
+    def scaled(self, scales: Scales) -> Problem:
+        """The problem with what a search divides each column by."""
+        by = *scales.inputs.tolist(), scales.target
+        pairs = zip(self.columns, by, strict=True)
+        return replace(self, columns=tuple(replace(each, scale=scale) for each, scale in pairs))
+
+
+def _column(given: str | Column, role: Role) -> Column:
+    return replace(given, role=role) if isinstance(given, Column) else Column(str(given), role)

@@ -1,0 +1,156 @@
+"""From the programs of a search to formulas in the user's units, the best of them ranked.
+
+    programs ──> simplified ──> tightened and refitted ──> contenders ──> the user's units
+                                                                                │
+    picked <── ranked <── all rows <── ranked <── neat numbers <────────────────┘
+
+Each step is a method here or a class of its own beside. Of a large table all this is done on a
+sample, and what is left in the end is fitted to all rows and graded on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+
+from symseek.algebra.simplify import rescaled, simplified
+from symseek.engines.choice import NATIVE
+from symseek.engines.interface import Engine
+from symseek.model import Accuracy, Formula
+from symseek.programs import Program
+from symseek.regression.all_rows import AllRows
+from symseek.regression.neat_numbers import NeatNumbers
+from symseek.regression.refitting import Refitting
+from symseek.regression.rows import Rows
+from symseek.selection.measure import Measure
+from symseek.selection.pick import Choice, pick
+from symseek.selection.ranking import contenders, ranked
+from symseek.settings import Settings
+from symseek.tokens import Library
+
+__all__ = ["Postprocessing"]
+
+_LINE = 5  # tokens of c*x + c, which is always tried
+
+
+class Postprocessing:
+    """The steps after a search.
+
+    Args:
+        full: the library of the formulas.
+        rows: of the table.
+        measure: of errors on the rows that formulas are chosen by, with the search's library.
+        settings: of the fit.
+        longest: tokens of a formula at most.
+        engine: where to compute.
+    """
+
+    def __init__(
+        self,
+        full: Library,
+        rows: Rows,
+        measure: Measure,
+        settings: Settings,
+        longest: int,
+        engine: str | Engine,
+    ) -> None:
+        self.full, self.rows, self.measure = full, rows, measure
+        self.constants, self.threads = settings.constants, settings.threads
+        self.longest = longest
+        # A sample of a large table is too small for a device to pay.
+        self.engine = engine if rows.whole else NATIVE
+        self.scaled = rows.judged.scaled(rows.scales)
+        self.refit = Refitting(full, measure, self.constants, self.engine, self.threads)
+        self.neat = NeatNumbers(full, measure, self.constants)
+        given = rows.train, rows.validation, measure.reward, engine, self.threads
+        self.all_rows = None if rows.whole else AllRows(*given)
+        # A search that is watched is asked about the same programs again and again.
+        units = rows.scales.inputs.tolist(), rows.scales.target
+        self.simplified = cache(partial(simplified, library=full, X=self.scaled.X))
+        self.in_units = cache(
+            partial(rescaled, library=full, X=rows.judged.X, inputs=units[0], output=units[1])
+        )
+        self._formulas: dict[Program, Formula] = {}
+
+    def preview(self, found: Sequence[Program]) -> list[Formula]:
+        """The front while a search goes on, its numbers as they are."""
+        programs = [self.simplified(each) for each in found]
+        programs = self._with_number(self._short_enough(programs))
+        return self.front([self.formula(self.in_units(each)) for each in programs])
+
+    def formulas(self, found: Sequence[Program], proposed: Sequence[Program]) -> list[Formula]:
+        """The front of a search that has ended, and of what was proposed to it."""
+        programs = [self.simplified(each) for each in found]
+        proposed = [self.simplified(each) for each in proposed]
+        if programs:
+            programs = self._short_enough(self._refitted(programs, proposed))
+        if programs:
+            graded = [Formula.graded(each, self.scaled, self.measure.reward) for each in programs]
+            programs = contenders(graded, proposed, self.measure)
+        programs = [self.neat(self.in_units(each)) for each in self._with_number(programs)]
+        formulas = self.front([self.formula(each) for each in programs])
+        return self.front([self.on_all_rows(each) for each in formulas])
+
+    def front(self, formulas: Sequence[Formula]) -> list[Formula]:
+        """The formulas that nothing simpler matches, simplest first."""
+        return ranked(formulas, self.measure)
+
+    def pick(self, formulas: Sequence[Formula], rule: str, final: bool = True) -> Choice:
+        """The row of a front that a rule picks; tests that take a while are for what is `final`."""
+        held_out, tested = self.rows.held_out, final and self.constants
+        return pick(formulas, rule, self.measure, held_out, tested, self.threads, self.engine)
+
+    def _refitted(self, programs: list[Program], proposed: list[Program]) -> list[Program]:
+        """Programs without addends that hardly matter, fitted to the rows to choose by.
+
+        How short the proposed ones are shows once their numbers are neat, so all stay as well.
+        """
+        tightened = self.refit.tightened([*programs, *proposed], self.rows.searched)
+        return self.refit(list(dict.fromkeys([*tightened, *proposed])), self.scaled)
+
+    def _short_enough(self, programs: Sequence[Program]) -> list[Program]:
+        return [each for each in programs if len(each) <= max(self.longest, _LINE)]
+
+    def _with_number(self, programs: list[Program]) -> list[Program]:
+        """The programs, and before them the simplest formula of all, in the units of the search."""
+        if programs and not self.constants:
+            return programs
+        value = self.measure.number / self.rows.scales.target
+        return [Program(self.full, (self.full.index("const"),), (value,)), *programs]
+
+    def formula(self, program: Program) -> Formula:
+        """A program in the user's units with its accuracy and its text."""
+        if program not in self._formulas:
+            rows, reward = self.rows, self.measure.reward
+            found = Formula.graded(program, rows.judged, reward)
+            validated = None
+            if rows.held_out is not None:
+                validated = Accuracy.of(program, rows.held_out, reward).r2
+            self._formulas[program] = replace(
+                found,
+                text=found.written(),
+                validation_r2=validated,
+                exact=self.measure.exact(program),
+            )
+        return self._formulas[program]
+
+    def on_all_rows(self, formula: Formula) -> Formula:
+        """The formula with its accuracy and its numbers on all rows.
+
+        Nothing changes where the table is no larger than what it was chosen on.
+        """
+        every = self.all_rows
+        if every is None:
+            return formula
+        program = formula.program if formula.exact else every.fitted(formula.program)
+        found, validated = every.accuracy(program)
+        formula = replace(
+            formula, program=program, reward=found.reward, nrmse=found.nrmse, r2=found.r2
+        )
+        return replace(
+            formula,
+            text=formula.written(),
+            validation_r2=None if validated is None else validated.r2,
+            exact=formula.exact and every.exact(program, len(self.measure.library)),
+        )

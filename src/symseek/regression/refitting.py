@@ -1,0 +1,79 @@
+"""Constants fitted to the last digit, and addends left out that hardly matter."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from symseek.algebra.simplify import reductions, structural_exponents
+from symseek.constants import FitConfig
+from symseek.data import Data
+from symseek.engines.interface import Engine
+from symseek.evaluation import fit_constants
+from symseek.model import Formula
+from symseek.programs import Program, Programs
+from symseek.selection.measure import Measure
+from symseek.selection.ranking import ranked
+from symseek.tokens import Library
+
+__all__ = ["Refitting"]
+
+_ROUNDS = 4  # of leaving out addends, one from each formula at a time
+_ENOUGH = 20_000  # rows to see by whether an addend matters
+_FIT = FitConfig("least_squares", restarts=0, rescue=False)
+
+
+@dataclass(frozen=True)
+class Refitting:
+    """Fits the constants of programs to rows, as they are scaled."""
+
+    full: Library  # of the formulas
+    measure: Measure  # with the library of the search
+    constants: bool  # whether numbers are fitted
+    engine: str | Engine
+    threads: int
+
+    def __call__(self, programs: Sequence[Program], data: Data) -> list[Program]:
+        """The programs with their constants fitted; those undefined on some row go.
+
+        Exponents stay: sqrt(x)*x, written x**1.5, is not to become x**1.497. So do all numbers
+        where the search had none to fit.
+        """
+        if not self.constants:
+            return [each for each in programs if np.isfinite(each.evaluate(data.X)).all()]
+        batch = Programs.from_list(list(programs))
+        fitted = fit_constants(
+            batch,
+            data.X,
+            data.y,
+            _FIT,
+            fixed=None if "pow" in self.measure.library.names else structural_exponents(batch),
+            reward=self.measure.reward,
+            weights=data.weights,
+            threads=self.threads,
+            engine=self.engine,
+        )
+        return list(fitted.programs[np.flatnonzero(fitted.ok)])
+
+    def tightened(self, programs: Sequence[Program], data: Data) -> list[Program]:
+        """The programs and shorter ones: an addend that hardly matters is left out.
+
+        Fits like to keep a term times 1e-9, which the law does not have.
+        """
+        known, rows = dict.fromkeys(programs), data.sampled(_ENOUGH, seed=0)
+        for _ in range(_ROUNDS):
+            fitted = self(list(known), rows)
+            graded = [Formula.graded(each, rows, self.measure.reward) for each in fitted]
+            kept = [each.program for each in ranked(graded, self.measure)]
+            shorter = [
+                reduced
+                for each in kept
+                for reduced in reductions(each, self.full)
+                if reduced not in known
+            ]
+            if not shorter:
+                break
+            known = dict.fromkeys([*kept, *shorter])
+        return list(known)

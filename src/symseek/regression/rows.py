@@ -1,0 +1,74 @@
+"""The rows of a table by what they are for, from those that train to those that a search sees.
+
+A large table is in memory once: what looks at programs again and again does so on a sample of it,
+and only the formulas that are left in the end see every row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from symseek.data import Data, Scales
+from symseek.problem import Problem
+from symseek.rewards import ErrorReward, Reward
+from symseek.settings import Settings
+
+__all__ = ["Rows"]
+
+_JUDGED = 10_000  # rows by which formulas are chosen; what is chosen is graded on all
+_MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a problem, in the user's units but for those that are `searched`."""
+
+    train: Data
+    validation: Data | None
+    judged: Data  # of those to train on, the ones that formulas are chosen by
+    held_out: Data | None  # of those to validate on
+    sampled: Data  # of those to train on, the ones that a search sees
+    scales: Scales  # from the user's units to those of the search
+
+    @classmethod
+    def of(cls, problem: Problem, settings: Settings) -> Rows:
+        """Divide the rows; a table that no formula can be found in is refused."""
+        data = problem.data
+        data = data.merged() if len(data.y) <= _MERGED else data.counted()
+        data.refuse_few_rows()
+        data.refuse_extreme_target()
+        data.refuse_constant_target("there is no formula to find, and the normalised error")
+        train, validation = data.split(settings.validation, settings.seed)
+        train.refuse_constant_target("the normalised error of the rows to train on")
+        judged = train.spanning(_JUDGED, 0)
+        rows = cls(
+            train,
+            validation,
+            judged,
+            None if validation is None else validation.spanning(_JUDGED, 0),
+            train.sampled(settings.sample_rows, settings.seed),
+            _scales(judged, problem.reward, settings),
+        )
+        rows.searched.refuse_constant_target("the normalised error of the rows sampled")
+        return rows
+
+    @cached_property
+    def searched(self) -> Data:
+        """The rows that a search sees, in its units."""
+        return self.sampled.scaled(self.scales)
+
+    @property
+    def whole(self) -> bool:
+        """Whether formulas are chosen by all rows to train on."""
+        return self.judged is self.train
+
+
+def _scales(data: Data, reward: Reward, settings: Settings) -> Scales:
+    # Without constants a formula has nothing to turn the units of x*y into those of y with.
+    if not (settings.scale and settings.constants):
+        return Scales.none(data.X.shape[1])
+    scales = Scales.of(data.X, data.y)
+    # A reward in the target's own units means those of the user.
+    free = isinstance(reward, ErrorReward) and reward.needs_spread
+    return scales if free else replace(scales, target=1.0)

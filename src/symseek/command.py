@@ -17,7 +17,6 @@ from symseek.cli.options import (
     INTERRUPTED,
     Commands,
     Parser,
-    in_command_line_terms,
     parse_seeds,
     say,
 )
@@ -107,10 +106,10 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         return command(options)
     except InputError as error:
-        say(in_command_line_terms(str(error), options.parser, commands.choices))
+        say(error, options.parser)
         return BAD_INPUT
     except MemoryError:
-        say(in_command_line_terms(str(OUT_OF_MEMORY), options.parser, commands.choices))
+        say(OUT_OF_MEMORY, options.parser)
         return BAD_INPUT
     except KeyboardInterrupt:
         say("stopped by Ctrl-C")

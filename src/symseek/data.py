@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from symseek.arguments import real_array
 from symseek.arrays import Floats
-from symseek.errors import InputError
+from symseek.errors import InputError, Setting
 
 __all__ = ["FEWEST_ROWS", "LARGEST", "Data", "Scales"]
 
@@ -56,20 +56,25 @@ class Data:
         if inputs.ndim == 1 and len(variables) == 1:
             inputs = inputs[:, None]
         if inputs.ndim != 2:
-            raise InputError(f"X has shape {inputs.shape}; it must have rows and columns")
+            text = f"X has shape {inputs.shape}; it must have rows and columns"
+            raise InputError(text, field="X", value=inputs.shape)
         rows, columns = inputs.shape
         if rows == 0 or columns == 0:
             raise InputError(
-                f"X has {rows} rows and {columns} columns; it needs at least one of each"
+                f"X has {rows} rows and {columns} columns; it needs at least one of each",
+                field="X",
+                value=inputs.shape,
             )
         if columns != len(variables):
             raise InputError(
                 f"X has {columns} columns but the library has {len(variables)} input variables"
-                f" ({', '.join(variables)})"
+                f" ({', '.join(variables)})",
+                field="X",
+                value=columns,
             )
         target = _vector(y, "y", rows)
-        _refuse_non_finite(inputs, [f"column {name!r} of X" for name in variables])
-        _refuse_non_finite(target[:, None], ["y"])
+        _refuse_non_finite(inputs, variables)
+        _refuse_non_finite(target[:, None])
         return cls(inputs, target, _row_weights(weights, rows))
 
     @cached_property
@@ -115,8 +120,9 @@ class Data:
         count = round(share * rows)
         if count < 2 or rows - count < FEWEST_ROWS:
             raise InputError(
-                f"`validation` is {share}, which is {count} of {rows} rows; it must be at"
-                f" least 2 of them, and leave {FEWEST_ROWS}"
+                Setting("validation"),
+                f" is {share}, which is {count} of {rows} rows; it must be at least 2 of them, and"
+                f" leave {FEWEST_ROWS}",
             )
         order = np.random.default_rng([seed, 1]).permutation(rows)
         return self.rows(np.sort(order[count:])), self.rows(np.sort(order[:count]))
@@ -189,7 +195,9 @@ class Data:
         if largest > LARGEST or 0.0 < largest < 1.0 / LARGEST:
             raise InputError(
                 f"y reaches {largest:g}, and squares of such numbers are lost; give it in other"
-                " units"
+                " units",
+                field="y",
+                value=largest,
             )
 
     def refuse_constant_target(self, why: str) -> None:
@@ -197,7 +205,9 @@ class Data:
         if self.y.min() == self.y.max() or not self.spread > 0:
             raise InputError(
                 f"y is constant ({self.y[0]:g} in every row), so {why} is undefined;"
-                " give a target that varies"
+                " give a target that varies",
+                field="y",
+                value=float(self.y[0]),
             )
 
 
@@ -262,21 +272,28 @@ def _vector(values: ArrayLike, what: str, rows: int) -> Floats:
     if vector.ndim == 2 and vector.shape[1] == 1:
         vector = vector[:, 0]
     if vector.ndim != 1:
-        raise InputError(f"{what} has shape {vector.shape}; it must be one value for each row")
+        text = f"{what} has shape {vector.shape}; it must be one value for each row"
+        raise InputError(text, field=what, value=vector.shape)
     if len(vector) != rows:
-        raise InputError(f"X has {rows} rows but {what} has {len(vector)} values")
+        text = f"X has {rows} rows but {what} has {len(vector)} values"
+        raise InputError(text, field=what, value=len(vector))
     return np.ascontiguousarray(vector)
 
 
-def _refuse_non_finite(table: Floats, names: Sequence[str]) -> None:
+def _refuse_non_finite(table: Floats, names: Sequence[str] = ()) -> None:
+    """Refuse what is no finite number, in columns of these names or else in y."""
     for start in range(0, len(table), _BLOCK):
         bad = ~np.isfinite(table[start : start + _BLOCK])
         if not bad.any():
             continue
         row, column = (int(each) for each in np.argwhere(bad)[0] + (start, 0))
         raise InputError(
-            f"{names[column]} has {table[row, column]} in row {row};"
-            " remove or replace rows with missing or infinite values"
+            f"column {names[column]!r} of X" if names else "y",
+            f" has {table[row, column]} in row {row};"
+            " remove or replace rows with missing or infinite values",
+            field=names[column] if names else "y",
+            kind="column" if names else "argument",
+            value=float(table[row, column]),
         )
 
 
@@ -285,7 +302,8 @@ def _row_weights(weights: ArrayLike | None, rows: int) -> Floats:
         return np.ones(rows)
     vector = _vector(weights, "weights", rows)
     if not np.isfinite(vector).all() or (vector < 0).any() or not vector.sum() > 0:
-        raise InputError("weights must be finite, not negative, and not all zero")
+        text = "weights must be finite, not negative, and not all zero"
+        raise InputError(text, field="weights")
     return np.asarray(vector * (rows / vector.sum()))
 
 

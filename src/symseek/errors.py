@@ -22,6 +22,7 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -37,6 +38,7 @@ __all__ = [
     "Setting",
     "Text",
     "Wording",
+    "in_python",
     "name_shown",
     "printable",
     "sentence",
@@ -53,6 +55,8 @@ _SEARCHED = 2_000  # names among which the nearest is found at once
 QUOTED = 40
 """The most characters of someone's input that a message repeats in one place; no message has two
 such places and more."""
+
+_PARTS, _LONGEST = 100, 100_000  # of a sentence that was written, and characters of a part
 
 _NAME = 80  # characters of a name: of a column, say, which is told from others by it
 _SENTENCE = 1_000  # characters; what to do comes last, so the middle is left out
@@ -84,6 +88,17 @@ Named: TypeAlias = "Setting | Action | PurePath"
 Part: TypeAlias = "str | Setting | Action | PurePath"
 Wording: TypeAlias = Callable[[Named], str]  # what a front end calls it
 
+
+def in_python(part: Named) -> str:
+    """What is shown in Python.
+
+    >>> in_python(Setting("seed")), in_python(PurePath("a.csv")), in_python(PurePath("my a.csv"))
+    ('`seed`', 'a.csv', "'my a.csv'")
+    """
+    text = str(part)
+    return repr(text) if isinstance(part, PurePath) and " " in text else text
+
+
 Kind = Literal["setting", "column", "row", "file", "argument"]
 _Error = TypeVar("_Error", bound="InputError")
 
@@ -98,12 +113,29 @@ class Text:
     def __init__(self, *parts: Part | Text | InputError) -> None:
         self.parts = _flat(parts)
 
-    def worded(self, wording: Wording = str) -> str:
+    def worded(self, wording: Wording = in_python) -> str:
         """The sentence, with the front end's words."""
         return _worded(self.parts, wording)
 
     def __str__(self) -> str:
         return self.worded()
+
+    def to_json(self) -> list[Any]:
+        """Plain data for JSON.
+
+        >>> Text("see ", Setting("seed")).to_json()
+        ['see ', {'setting': 'seed'}]
+        """
+        return [
+            each if isinstance(each, str) else {_kind(each): _name(each)} for each in self.parts
+        ]
+
+    @classmethod
+    def from_json(cls, written: Any) -> Text:
+        """Read what `to_json` wrote; anything else, or what is too long, is refused."""
+        if not isinstance(written, list) or len(written) > _PARTS:
+            raise InputError(f"a sentence is {shown(written)}, which is no list of its parts")
+        return cls(*map(_read_part, written))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Text) and self.parts == other.parts
@@ -141,27 +173,29 @@ class InputError(ValueError):
                 if isinstance(inner, InputError):
                     self.__dict__.update(inner.__dict__)
             return
-        self.field = field.name if isinstance(field, Setting) else str(field)
+        self.field = _name(field)
         self.kind = kind or _kind(field)
         self.value, self.wanted = value, wanted
 
-    def worded(self, wording: Wording = str) -> str:
+    def worded(self, wording: Wording = in_python) -> str:
         """The sentence, with the front end's words."""
         return _worded(self.args, wording)
 
     def renamed(self: _Error, names: Mapping[str, str]) -> _Error:
-        """The same error about settings of other names.
+        """The same error about settings and files of other names.
 
         >>> print(InputError("give ", Setting("seed")).renamed({"seed": "random_state"}))
         give `random_state`
         """
-        parts = (
-            Setting(names.get(each.name, each.name)) if isinstance(each, Setting) else each
-            for each in self.args
-        )
-        error = type(self)(*parts)
-        error.__dict__.update(self.__dict__)
-        if self.kind == "setting" and self.field is not None:
+
+        def renamed(part: Part) -> Part:
+            if isinstance(part, (str, Action)):
+                return part
+            return type(part)(names.get(_name(part), _name(part)))
+
+        error = copy(self)
+        error.args = tuple(map(renamed, self.args))
+        if self.kind in ("setting", "file") and self.field is not None:
             error.field = names.get(self.field, self.field)
         return error
 
@@ -175,10 +209,28 @@ class InputError(ValueError):
         return type(self), self.args, state
 
 
-def _kind(field: object) -> Kind:
-    if isinstance(field, Setting):
-        return "setting"
-    return "file" if isinstance(field, PurePath) else "argument"
+_KINDS: dict[str, type[Setting | Action | PurePath]] = {
+    "setting": Setting,
+    "action": Action,
+    "file": PurePath,
+}
+
+
+def _kind(part: object) -> Any:
+    return next((kind for kind, of in _KINDS.items() if isinstance(part, of)), "argument")
+
+
+def _name(part: str | Named) -> str:
+    return part.name if isinstance(part, (Setting, Action)) else str(part)
+
+
+def _read_part(written: Any) -> Part:
+    kind, text = "text", written
+    if isinstance(written, dict) and len(written) == 1:
+        ((kind, text),) = written.items()
+    if not isinstance(text, str) or len(text) > _LONGEST or kind not in ("text", *_KINDS):
+        raise InputError(f"a part of a sentence is {shown(written)}")
+    return _KINDS[kind](text) if kind in _KINDS else text
 
 
 def _flat(parts: Iterable[Part | Text | InputError]) -> tuple[Part, ...]:

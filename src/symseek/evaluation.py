@@ -20,7 +20,7 @@ from symseek.arrays import Floats
 from symseek.constants import FitConfig, FitStatus, search_constants, with_fixed, with_room
 from symseek.data import Data
 from symseek.engines.interface import Engine, Errors, Evaluator, engine_named
-from symseek.errors import InputError
+from symseek.errors import InputError, Setting
 from symseek.mapping import Mapping, check_evaluable, mapped
 from symseek.programs import Programs
 from symseek.rewards import (
@@ -177,12 +177,12 @@ def fit_constants(
     (array([[ 2.5,  1.2, -3. ]]), ['converged'])
     """
     if not isinstance(programs, Programs):
-        raise refused("`programs`", programs, "of the type Programs")
+        raise refused(Setting("programs"), programs, "of the type Programs")
     library = programs.library
     if library.constant_id is None:
         raise InputError("the library has no 'const' token, so there are no constants to fit")
     if not isinstance(config, FitConfig | None):
-        raise refused("`config`", config, "of the type FitConfig")
+        raise refused(Setting("config"), config, "of the type FitConfig")
     data = Data.checked(X, y, library.variables, weights)
     made = engine_named(engine, threads)
     fixed = np.zeros(programs.constants.shape, dtype=bool) if fixed is None else fixed

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from symseek.arguments import whole
 from symseek.columns import Layout
 from symseek.data import Data
-from symseek.errors import InputError, printable, shown, unknown_name
+from symseek.errors import InputError, Setting, printable, shown, unknown_name
 from symseek.files.schema import Most, Name, Number, Text, Within, Word, read
 from symseek.operators.table import ALIASES
 from symseek.programs import Program
@@ -174,7 +174,7 @@ class Model:
         """A row of the table, or the picked one."""
         if row is None:
             return self.best
-        number = whole("`row`", row, "a whole number, or None for the picked formula")
+        number = whole(Setting("row"), row, "a whole number, or None for the picked formula")
         if not 0 <= number < len(self.formulas):
             raise InputError(
                 f"there is no row {shown(number)}; the front has rows 0 to {len(self.formulas) - 1}"

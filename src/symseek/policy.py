@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arguments import wholes
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError, Setting, unknown_name
 
 __all__ = ["FORMULAS_HIDDEN", "STARTS", "AdamState", "PolicyConfig", "PolicyWeights"]
 
@@ -44,7 +44,9 @@ class PolicyConfig:
         if self.start == "formulas" and self.hidden < FORMULAS_HIDDEN:
             raise InputError(
                 f"the policy has {self.hidden} hidden units, and start='formulas' needs at least"
-                f" {FORMULAS_HIDDEN}; raise `hidden` or use start='uniform'"
+                f" {FORMULAS_HIDDEN}; raise ",
+                Setting("hidden"),
+                " or use start='uniform'",
             )
 
 

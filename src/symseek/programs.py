@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.arguments import items, real_array, refused
-from symseek.errors import InputError, printable
+from symseek.errors import InputError, Setting, printable
 from symseek.notation import parse, printing, sympy_forms
 from symseek.operators.record import ARGUMENTS, read_formulas_with
 from symseek.tokens import EMPTY, OPERATORS, Library, TokenKind
@@ -441,7 +441,7 @@ def _checked_library(library: Any) -> Library:
 
 
 def _each_of(values: Any, kind: type[Value], what: str) -> list[Value]:
-    listed = items(f"`{what}`", values, f"a list of {kind.__name__}")
+    listed = items(Setting(what), values, f"a list of {kind.__name__}")
     for each in listed:
         if not isinstance(each, kind):
             raise refused(f"one of the {what}", each, f"of type {kind.__name__}")

@@ -21,7 +21,7 @@ from symseek.constants import FitConfig
 from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constraints
 from symseek.data import Data
 from symseek.engines.interface import Engine, Sample, engine_named
-from symseek.errors import InputError, unknown_name
+from symseek.errors import InputError, Setting, unknown_name
 from symseek.evaluation import Graded, Grader, ScoreFunction, score_grader
 from symseek.evolution import Evolution, Evolver, Population, merged, part
 from symseek.front import Front
@@ -431,8 +431,8 @@ class Search(IterativeSearch):
     def sample(self, batch: int, iteration: int | None = None) -> Sample:
         """Programs that the policy writes as it is now, as it would in some iteration."""
         turn = self.state.iteration if iteration is None else iteration
-        batch = whole("`batch`", batch, "a whole number of 1 or more", 1, 2**31 - 1)
-        turn = whole("`iteration`", turn, "a whole number of 0 or more", 0, 2**63 - 1)
+        batch = whole(Setting("batch"), batch, "a whole number of 1 or more", 1, 2**31 - 1)
+        turn = whole(Setting("iteration"), turn, "a whole number of 0 or more", 0, 2**63 - 1)
         return self.policy.sample(self.state.weights, self.seed, turn, batch)
 
     def consider(self, programs: Programs) -> Graded:
@@ -469,9 +469,11 @@ class Search(IterativeSearch):
     def raise_budget(self, expressions: int | None, seconds: float | None) -> None:
         """Allow so many more expressions and seconds; None for no limit."""
         if expressions is not None:
-            expressions = whole("`expressions`", expressions, "a whole number of 0 or more", 0)
+            expressions = whole(
+                Setting("expressions"), expressions, "a whole number of 0 or more", 0
+            )
         if seconds is not None:
-            seconds = number("`seconds`", seconds, "a number of 0 or more", 0)
+            seconds = number(Setting("seconds"), seconds, "a number of 0 or more", 0)
         self.config = replace(
             self.config,
             max_expressions=None if expressions is None else self.state.expressions + expressions,

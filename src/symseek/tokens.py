@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arguments import items
-from symseek.errors import InputError, shown, unknown_name
+from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.operators.record import ARGUMENTS, MAX_ARITY, OPERATORS, Forms, Token, TokenKind
 from symseek.operators.table import ALIASES, RESERVED
 
@@ -93,7 +93,7 @@ class Library:
 
     def __init__(self, names: Iterable[str | float | Token], variables: Sequence[str] = ()) -> None:
         names = items("the library", names, "a list of names, numbers and Tokens")
-        variables = items("`variables`", variables, "a list of names")
+        variables = items(Setting("variables"), variables, "a list of names")
         chosen = [_token(name) for name in names]
         columns = [_variable_token(name, i) for i, name in enumerate(variables)]
         groups = {kind: [token for token in chosen if token.kind is kind] for kind in TokenKind}
@@ -102,7 +102,9 @@ class Library:
         )
         if groups[TokenKind.VARIABLE]:
             name = groups[TokenKind.VARIABLE][0].name
-            raise InputError(f"variable {name!r} is among the operators; list it in `variables`")
+            raise InputError(
+                f"variable {name!r} is among the operators; list it in ", Setting("variables")
+            )
         self._set_tokens((*operators, *columns, *numbers, *constants))
 
     def _set_tokens(self, tokens: tuple[Token, ...]) -> None:

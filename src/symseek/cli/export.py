@@ -16,7 +16,7 @@ from symseek.cli.options import (
     say,
     write_text,
 )
-from symseek.errors import InputError, shown, unknown_name
+from symseek.errors import InputError, Setting, shown, unknown_name
 
 if TYPE_CHECKING:
     from symseek.model import Model
@@ -62,7 +62,7 @@ def _export(options: argparse.Namespace) -> int:
     if options.to not in (*TARGETS, "latex-table"):
         raise unknown_name("target", options.to, [*TARGETS, "latex-table"])
     if options.cells and options.to != "excel":
-        raise InputError("`cells` are for the target 'excel'; leave them out")
+        raise InputError(Setting("cells"), " are for the target 'excel'; leave them out")
     model = read_model(options)
     if options.to == "latex-table":
         if options.row is not None:

@@ -17,7 +17,6 @@ from symseek.cli.options import (
     Parser,
     add_max_table_size,
     ended_by_signals,
-    in_command_line_terms,
     names,
     new_command,
     say,
@@ -143,7 +142,7 @@ def _fit(options: argparse.Namespace) -> int:
     folder = options.folder or new_folder(data)
     with RunFolder.create(folder, request, options.overwrite) as run:
         for note in table.notes:
-            say(in_command_line_terms(note, options.parser))
+            say(note, options.parser)
         return search(run, regression, table, options)
 
 

@@ -7,7 +7,6 @@ import os
 import sys
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,14 +14,14 @@ from symseek.cli.options import (
     FAILED,
     INTERRUPTED,
     Parser,
-    in_command_line_terms,
     positive,
     say,
     shell_words,
     show,
+    wording_of,
 )
 from symseek.cli.settings import given_settings
-from symseek.errors import InputError
+from symseek.errors import Action, InputError, Setting
 
 if TYPE_CHECKING:
     from symseek.many.folder import ManyFolder, Workers
@@ -118,8 +117,10 @@ def resume_many(options: argparse.Namespace) -> int:
     if given:
         name = min(given)
         raise InputError(
-            f"`{name}` cannot be changed for many fits that have begun; `fit` the tables with it"
-            " into another folder"
+            Setting(name),
+            " cannot be changed for many fits that have begun; ",
+            Action("fit"),
+            " the tables with it into another folder",
         )
     folder = ManyFolder.open(options.run)
     most = options.max_table_size
@@ -134,7 +135,7 @@ def show_many(path: Path) -> int:
     from symseek.many.summary import summary_text
 
     folder = ManyFolder.open(path)
-    show(summary_text(folder.lines(), folder.noun))
+    show(summary_text(folder.lines(wording_of(None)), folder.noun))
     return 0
 
 
@@ -181,33 +182,28 @@ def _run(folder: ManyFolder, options: argparse.Namespace, workers: Workers) -> i
     """Do the fits, write the summary, print it, and return the exit code."""
     if not options.quiet:
         say(f"the runs go to {folder.path}")
-    told = not options.quiet, partial(_in_words, options=options)
+    wording = wording_of(options.parser)
     try:
-        outcome, lines = folder.fit(workers, not options.no_report, *told)
+        outcome, lines = folder.fit(workers, not options.no_report, not options.quiet, wording)
     except InputError:  # of the cluster, say: what is done is done
-        _summarise(folder, folder.lines(), options)
+        _summarise(folder, folder.lines(wording))
         _say_how_to_continue(folder)
         raise
-    _summarise(folder, lines, options)
+    _summarise(folder, lines)
     if outcome.interrupted:
         _say_how_to_continue(folder)
         return INTERRUPTED
     return FAILED if any(line.error for line in lines) else 0
 
 
-def _summarise(folder: ManyFolder, lines: list[Line], options: argparse.Namespace) -> None:
+def _summarise(folder: ManyFolder, lines: list[Line]) -> None:
     """Write the summary, and print it."""
     from symseek.many.summary import summary_text
 
-    lines = [replace(line, error=_in_words(line.error, options)) for line in lines]
     files = folder.write_summary(lines)
     show(summary_text(lines, folder.noun))
     show(f"\nsummary: {', '.join(str(path) for path in reversed(files))}")
     sys.stdout.flush()
-
-
-def _in_words(error: str, options: argparse.Namespace) -> str:
-    return in_command_line_terms(error, options.parser, ("fit", "resume"))
 
 
 def _say_how_to_continue(folder: ManyFolder) -> None:

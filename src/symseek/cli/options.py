@@ -16,7 +16,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-from symseek.errors import QUOTED, InputError, printable, sentence, shown, suggestion
+from symseek.errors import (
+    QUOTED,
+    Action,
+    InputError,
+    Named,
+    Setting,
+    Text,
+    Wording,
+    in_python,
+    printable,
+    sentence,
+    shown,
+    suggestion,
+)
 
 if TYPE_CHECKING:
     from symseek.model import Model
@@ -33,7 +46,6 @@ __all__ = [
     "add_workers",
     "check_writable",
     "ended_by_signals",
-    "in_command_line_terms",
     "names",
     "natural",
     "new_command",
@@ -45,6 +57,7 @@ __all__ = [
     "shell_words",
     "show",
     "whole",
+    "wording_of",
     "write_text",
 ]
 
@@ -122,22 +135,23 @@ def new_command(commands: Commands, name: str, text: str, **more: Any) -> Parser
     return parser
 
 
-def in_command_line_terms(message: str, parser: Parser, commands: Iterable[str] = ()) -> str:
-    """The message of an `InputError`, its parameters and actions as options and commands.
+def wording_of(parser: Parser | None) -> Wording:
+    """What the settings are called in the words of a command: its options.
 
     >>> fit = Parser("symseek fit")
     >>> _ = fit.add_argument("--out", dest="folder")
-    >>> in_command_line_terms("choose another `folder`, or `resume` it", fit, ["fit", "resume"])
+    >>> text = Text("choose another ", Setting("folder"), ", or ", Action("resume"), " it")
+    >>> text.worded(wording_of(fit))
     'choose another --out, or `symseek resume` it'
     """
 
-    def replaced(match: re.Match[str]) -> str:
-        name = match[1]
-        if name in commands:
-            return f"`symseek {name}`"
-        return parser.option_of(name) or match[0]
+    def wording(part: Named) -> str:
+        if isinstance(part, Action):
+            return f"`symseek {part.name}`"
+        option = parser.option_of(part.name) if parser and isinstance(part, Setting) else None
+        return option or in_python(part)
 
-    return re.sub(r"`(\w+)`", replaced, message)
+    return wording
 
 
 # --- options
@@ -327,7 +341,7 @@ def read_model(options: argparse.Namespace) -> Model:
 
     model, unfinished = RunFolder.open(options.run).model_so_far()
     if unfinished is not None:
-        say(re.sub(r"`(\w+)`", r"`symseek \1`", unfinished))
+        say(unfinished)
     return model
 
 
@@ -353,8 +367,10 @@ def _shell_word(word: str) -> str:
     return f"$'{''.join(written)}'"
 
 
-def say(text: str) -> None:
-    """A line for the person at the terminal, apart from the output."""
+def say(text: str | Text | InputError, parser: Parser | None = None) -> None:
+    """A line for the person at the terminal, in the words of a command; apart from the output."""
+    if not isinstance(text, str):
+        text = text.worded(wording_of(parser))
     print(f"symseek: {sentence(text)}", file=sys.stderr, flush=True)
 
 
@@ -379,7 +395,8 @@ def check_writable(path: Path | None, overwrite: bool = True) -> None:
         raise InputError(f"cannot write {str(path)!r}: it is a folder; name a file in it")
     if path.is_file() and not overwrite:
         raise InputError(
-            f"the file {str(path)!r} exists; name another, or write over it with `overwrite`"
+            f"the file {str(path)!r} exists; name another, or write over it with ",
+            Setting("overwrite"),
         )
     if not path.parent.is_dir():
         raise InputError(f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}")

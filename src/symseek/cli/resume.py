@@ -11,7 +11,7 @@ from symseek.cli.fit import add_no_report, search
 from symseek.cli.fit_many import add_many, holds_many, refuse_many, resume_many
 from symseek.cli.options import Commands, add_max_table_size, ended_by_signals, new_command, say
 from symseek.cli.settings import add_settings, given_settings
-from symseek.errors import InputError
+from symseek.errors import InputError, Setting, Text
 
 if TYPE_CHECKING:
     from symseek.regression.regression import Regression
@@ -83,13 +83,11 @@ def _refuse_finished(run: RunFolder, regression: Regression) -> None:
     if reason is None or not run.complete:
         return
     larger = {
-        Stopped.BUDGET: "`max_expressions`",
-        Stopped.TIME: "`max_seconds`",
-        Stopped.EARLY: "`patience`",
-    }
-    advice = (
-        f"give a larger {larger[reason]}, or none, to continue"
-        if reason in larger
-        else "there is nothing better to find"
-    )
-    raise InputError(f"the run {str(run.path)!r} is finished: {reason.value}; {advice}")
+        Stopped.BUDGET: Setting("max_expressions"),
+        Stopped.TIME: Setting("max_seconds"),
+        Stopped.EARLY: Setting("patience"),
+    }.get(reason)
+    advice = Text("there is nothing better to find")
+    if larger is not None:
+        advice = Text("give a larger ", larger, ", or none, to continue")
+    raise InputError("the run ", run.path, f" is finished: {reason.value}; ", advice, field=larger)

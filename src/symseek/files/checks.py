@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 from symseek.data import FEWEST_ROWS, LARGEST
-from symseek.errors import InputError, name_shown
+from symseek.errors import InputError, Part, Setting, name_shown
 from symseek.files.source import Source
 
 __all__ = [
     "is_date",
     "nameless",
     "not_a_number",
+    "of_column",
     "refuse_bad_weights",
     "refuse_constant",
     "refuse_few_rows",
@@ -34,10 +35,20 @@ _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 _GROUPED = re.compile(r"\s*[+-]?[\d.]*,[\d.,]*\s*", re.ASCII)
 
 
+def of_column(source: Source, name: str, *parts: Part, value: object = None) -> InputError:
+    """The error about a column, which the sentence begins with."""
+    what = f"column {name_shown(name, quoted=True)} of "
+    return InputError(what, source.path, *parts, field=name, kind="column", value=value)
+
+
 def nameless(source: Source, column: int) -> InputError:
     return InputError(
-        f"column {column + 1} has no name in {source.header} of {source.path}; name it, or choose"
-        " among the others with `features`"
+        f"column {column + 1} has no name in {source.header} of ",
+        source.path,
+        "; name it, or choose among the others with ",
+        Setting("features"),
+        field="",
+        kind="column",
     )
 
 
@@ -72,48 +83,54 @@ def refuse_non_finite(source: Source, name: str, values: Floats, rows: NDArray[n
     if gone.any():
         count = int(gone.sum())
         many = "a missing value" if count == 1 else f"{count} missing values, the first"
-        raise InputError(
-            f"column {name_shown(name, quoted=True)} of {source.path} has {many} in"
-            f" {source.where(int(gone.argmax()))}; drop such rows with `drop_missing`, or fill"
-            " them in"
+        raise of_column(
+            source,
+            name,
+            f" has {many} in {source.where(int(gone.argmax()))}; drop such rows with ",
+            Setting("drop_missing"),
+            ", or fill them in",
         )
     large = np.abs(column) > LARGEST
     if not large.any():
         return
     row = int(large.argmax())
     where = source.where(int(rows[row]))
-    what = f"column {name_shown(name, quoted=True)} of {source.path} has {column[row]:g} in {where}"
-    if np.isinf(column[row]):
-        raise InputError(
-            f"{what}; replace infinite values, or leave their cells empty and set `drop_missing`"
-        )
-    raise InputError(f"{what}, and squares overflow beyond {LARGEST:g}; rescale the column")
+    value = float(column[row])
+    what = f" has {value:g} in {where}"
+    if np.isinf(value):
+        advice = "; replace infinite values, or leave their cells empty and set "
+        raise of_column(source, name, what + advice, Setting("drop_missing"), value=value)
+    advice = f", and squares overflow beyond {LARGEST:g}; rescale the column"
+    raise of_column(source, name, what + advice, value=value)
 
 
 def refuse_few_rows(source: Source, rows: int) -> None:
     if rows < FEWEST_ROWS:
         many = "one row" if rows == 1 else f"{rows} rows"
         raise InputError(
-            f"{source.path} has only {many}; a search needs at least {FEWEST_ROWS}, so add some"
+            source.path, f" has only {many}; a search needs at least {FEWEST_ROWS}, so add some"
         )
 
 
 def refuse_constant(source: Source, target: str, y: Floats) -> None:
     if y.min() == y.max():
         raise InputError(
-            f"the target {name_shown(target, quoted=True)} of {source.path} is {y[0]:g} in every"
-            " row; choose one that varies"
+            f"the target {name_shown(target, quoted=True)} of ",
+            source.path,
+            f" is {y[0]:g} in every row; choose one that varies",
+            field=target,
+            kind="column",
+            value=float(y[0]),
         )
 
 
 def refuse_bad_weights(source: Source, name: str, weights: Floats, rows: NDArray[np.intp]) -> None:
-    what = f"column {name_shown(name, quoted=True)} of {source.path}"
     negative = weights < 0
     if negative.any():
         row = int(negative.argmax())
-        raise InputError(
-            f"{what} has the weight {weights[row]:g} in {source.where(int(rows[row]))}; make"
-            " weights zero or more"
-        )
+        text = f" has the weight {weights[row]:g} in {source.where(int(rows[row]))}; make"
+        value = float(weights[row])
+        raise of_column(source, name, f"{text} weights zero or more", value=value)
     if not weights.any():
-        raise InputError(f"{what} has the weight 0 in every row; make some positive")
+        text = " has the weight 0 in every row; make some positive"
+        raise of_column(source, name, text, value=0.0)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TextIO
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.errors import InputError
+from symseek.errors import InputError, Setting
 from symseek.files.cells import BOOLEANS, MISSING, is_number, value_of
 from symseek.files.heading import DELIMITERS, Heading
 from symseek.files.limits import MOST_TABLE, NUMBER, TEXT, refuse_large
@@ -89,8 +89,13 @@ class Delimited:
             return None
         value = "tab" if other[0] == "\t" else other[0]
         return InputError(
-            f"{self.path} has only one column when split at {_called(used)}, and its"
-            f" name contains {_called(other[0])}; give `delimiter` as {value!r}"
+            self.path,
+            f" has only one column when split at {_called(used)}, and its name contains"
+            f" {_called(other[0])}; give ",
+            Setting("delimiter"),
+            f" as {value!r}",
+            field=Setting("delimiter"),
+            value=used,
         )
 
     def portions(self) -> Iterator[list[tuple[int, list[str]]]]:
@@ -202,13 +207,16 @@ class Delimited:
             raise error
         if "\n" in record[-1]:
             raise InputError(
-                f"line {line} of {self.path} opens a quotation mark that is never closed; close it"
+                f"line {line} of ",
+                self.path,
+                " opens a quotation mark that is never closed; close it",
             )
         fields = "one field" if len(record) == 1 else f"{len(record)} fields"
         raise InputError(
-            f"line {line} of {self.path} has {fields} and the header has"
-            f" {len(self.names)}; make them agree, and put text with"
-            f" {_called(self.heading.delimiter)} between quotation marks"
+            f"line {line} of ",
+            self.path,
+            f" has {fields} and the header has {len(self.names)}; make them agree, and put text"
+            f" with {_called(self.heading.delimiter)} between quotation marks",
         )
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from symseek.errors import InputError, shown
+from symseek.errors import InputError, Setting, shown
 from symseek.files.cells import MISSING, is_number, is_thousands, is_unit
 from symseek.files.limits import MOST_TABLE
 from symseek.files.lines import BLANKS, first_lines, is_comment, records, uncommented
@@ -66,7 +66,7 @@ class Heading:
             delimiter = _likely_delimiter(path, lines)
         every = list(records(path, lines, delimiter))
         if not every:
-            raise InputError(f"{path} is empty; give a table with a line of column names")
+            raise InputError(path, " is empty; give a table with a line of column names")
         (line, header), rows = every[0], every[1:]
         if not whole:
             rows = rows[:-1]  # the last may go on after the sample
@@ -74,8 +74,9 @@ class Heading:
         decimal = "." if delimiter == "," else _likely_decimal(row for _, row in rows)
         if all(is_number(name, decimal) for name in header):
             raise InputError(
-                f"line {line} of {path} has numbers where the column names should be; put a line"
-                " of names first"
+                f"line {line} of ",
+                path,
+                " has numbers where the column names should be; put a line of names first",
             )
         notes = ["read commas in numbers as decimal signs"] if decimal == "," else []
         if commented:
@@ -110,8 +111,9 @@ def as_delimiter(text: str) -> str:
     plain = len(delimiter) == 1 and delimiter.isascii() and not delimiter.isalnum()
     if not plain or delimiter in "\r\n\"'+-.#":
         raise InputError(
-            f"`delimiter` must be one character such as ',' or ';', or 'tab', or ' ' for blanks,"
-            f" not {shown(text)}"
+            Setting("delimiter"),
+            " must be one character such as ',' or ';', or 'tab', or ' ' for blanks, not"
+            f" {shown(text)}",
         )
     return delimiter
 

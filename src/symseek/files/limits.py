@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from symseek.errors import InputError
+from symseek.errors import InputError, Setting
 
 __all__ = [
     "MOST_TABLE",
@@ -43,9 +43,10 @@ def refuse_large(path: Path, size: int, most: int) -> None:
     """
     if size > most:
         raise TooLarge(
-            f"{path} takes more than {size_text(most)} when it is read, which is the limit for"
-            " compressed tables; if that is right and there is memory for it, raise"
-            " `max_table_size`"
+            path,
+            f" takes more than {size_text(most)} when it is read, which is the limit for"
+            " compressed tables; if that is right and there is memory for it, raise ",
+            Setting("max_table_size"),
         )
 
 
@@ -85,8 +86,9 @@ class _Counted(io.RawIOBase):
         refuse_large(self._path, self._size, self._most)
         if self._line > LONGEST_LINE:
             raise TooLarge(
-                f"{self._path} has a line of more than {LONGEST_LINE >> 20} MiB; give a table with"
-                " a line for each row"
+                self._path,
+                f" has a line of more than {LONGEST_LINE >> 20} MiB; give a table with a line for"
+                " each row",
             )
         return len(part)
 

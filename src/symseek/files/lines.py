@@ -62,10 +62,10 @@ def _binary(path: Path, most: int = MOST_TABLE) -> Iterator[BinaryIO]:
     except UnicodeDecodeError:
         raise _undecodable(path) from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise InputError(f"{path} is damaged ({error}); compress the table again") from None
+        raise InputError(path, f" is damaged ({error}); compress the table again") from None
     except OSError as error:
         reason = error.strerror or str(error)
-        raise InputError(f"{path} cannot be read ({reason}); check the file") from None
+        raise InputError(path, f" cannot be read ({reason}); check the file") from None
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def _undecodable(path: Path) -> InputError:
             except UnicodeDecodeError:
                 break
             line += 1
-    return InputError(f"line {line} of {path} is not UTF-8 text; save the table as UTF-8")
+    return InputError(f"line {line} of ", path, " is not UTF-8 text; save the table as UTF-8")
 
 
 def first_lines(path: Path, most: int = MOST_TABLE) -> tuple[list[str], bool]:
@@ -96,9 +96,9 @@ def first_lines(path: Path, most: int = MOST_TABLE) -> tuple[list[str], bool]:
     with _binary(path, most) as file:
         start = file.read(SAMPLE)
         if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError(f"{path} is UTF-16 text; save the table as UTF-8")
+            raise InputError(path, " is UTF-16 text; save the table as UTF-8")
         if b"\0" in start:
-            raise InputError(f"{path} is not a text file; save the table as CSV")
+            raise InputError(path, " is not a text file; save the table as CSV")
         start += file.readline()
         lines = list(io.StringIO(start.decode("utf-8-sig"), newline=""))
         return lines, not file.read(1)
@@ -160,8 +160,9 @@ def records(path: Path, text: Iterable[str], delimiter: str) -> Iterator[tuple[i
             between = True
     except csv.Error as error:
         raise InputError(
-            f"line {start} of {path} cannot be split into columns ({error}); check its quotation"
-            " marks"
+            f"line {start} of ",
+            path,
+            f" cannot be split into columns ({error}); check its quotation marks",
         ) from None
 
 

@@ -159,7 +159,7 @@ def _file(path: Path, texts_once: bool = False) -> Iterator[Any]:
         from pyarrow.parquet import ParquetFile, read_schema
     except ImportError:
         raise InputError(
-            f"reading {path} needs pyarrow; run: pip install pyarrow, or save the table as CSV"
+            "reading ", path, " needs pyarrow; run: pip install pyarrow, or save the table as CSV"
         ) from None
     try:
         with path.open("rb") as file:
@@ -172,9 +172,9 @@ def _file(path: Path, texts_once: bool = False) -> Iterator[Any]:
         if any(os.strerror(each) in str(error) for each in (errno.EAGAIN, errno.ENOMEM)):
             raise MemoryError(str(error)) from None  # no thread can be started, for instance
         if isinstance(error, PermissionError):
-            raise InputError(f"{path} cannot be read ({error.strerror}); check the file") from None
+            raise InputError(path, f" cannot be read ({error.strerror}); check the file") from None
         reason = " ".join(str(error).split()).rstrip(".")
-        raise InputError(f"{path} is not a whole Parquet file ({reason}); save it again") from None
+        raise InputError(path, f" is not a whole Parquet file ({reason}); save it again") from None
 
 
 def _numbers(file: Any, group: int, name: str) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from symseek.arrays import Floats
-from symseek.errors import name_shown
+from symseek.errors import Setting, Text, name_shown
 from symseek.files.naming import Hint, hint
 
 __all__ = ["left_out_note", "roles", "with_followed", "with_reasons"]
@@ -83,20 +83,20 @@ def with_reasons(left_out: Mapping[str, str]) -> str:
     return ", ".join(listed[:_LISTED] + more)
 
 
-def left_out_note(left_out: Mapping[str, str]) -> tuple[str, ...]:
+def left_out_note(left_out: Mapping[str, str]) -> tuple[Text, ...]:
     """The sentence about the columns that were left out, if there are any.
 
-    >>> left_out_note({"Subject": "an identifier"})
-    ('left out: Subject (an identifier); take it with `features` or `all_columns`',)
+    >>> print(*left_out_note({"Subject": "an identifier"}))
+    left out: Subject (an identifier); take it with `features` or `all_columns`
     """
     if not left_out:
         return ()
     named = [name for name in left_out if name]
     them = "it" if len(named) == 1 else "them"
+    advice = Text(f"; take {them} with ", Setting("features"), " or ", Setting("all_columns"))
     if set(left_out.values()) <= {"text", "dates"}:
-        return (f"left out: {with_reasons(left_out)}; turn {them} into numbers to use {them}",)
-    advice = f"; take {them} with `features` or `all_columns`" if named else ""
-    return (f"left out: {with_reasons(left_out)}{advice}",)
+        advice = Text(f"; turn {them} into numbers to use {them}")
+    return (Text(f"left out: {with_reasons(left_out)}", *([advice] if named else [])),)
 
 
 def with_followed(

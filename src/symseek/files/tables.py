@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 from symseek.columns import Layout
-from symseek.errors import InputError, name_shown, suggestion
+from symseek.errors import InputError, Part, Setting, Text, name_shown, suggestion
 from symseek.files.checks import (
     nameless,
     not_a_number,
+    of_column,
     refuse_bad_weights,
     refuse_constant,
     refuse_few_rows,
@@ -76,7 +77,9 @@ class TrainingTable:
     target: str
     path: Path
     layout: Layout  # where the features are in the file
-    notes: tuple[str, ...] = ()  # what was done that the user may not expect, a sentence each
+    notes: tuple[
+        str | Text, ...
+    ] = ()  # what was done that the user may not expect, a sentence each
     left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
 
 
@@ -221,10 +224,11 @@ def _without_text(
         try:
             return _values(source, [*left, *beside], optional=left), texts
         except _TextColumn as error:
-            if error.name not in left or (known and error.name):
+            name = error.field or ""
+            if name not in left or (known and name):
                 raise
-            found = text_columns(source, [error.name] if known else left, [error.name])
-            if error.name not in found or not set(left) - set(found):
+            found = text_columns(source, [name] if known else left, [name])
+            if name not in found or not set(left) - set(found):
                 raise
             texts |= found
 
@@ -270,12 +274,12 @@ def read_all(
     return open_table(Path(path), delimiter, max_table_size).frame()
 
 
-def column_error(source: Source, at: int) -> InputError | None:
+def column_error(source: Source, at: int, drop_missing: bool = False) -> InputError | None:
     """What is wrong with one column, if a search is to use it."""
     name = source.names[at]
     try:
         _refuse_name(source, name)
-        _whole_rows(source, [name], _values(source, [name], optional=[name]), drop_missing=False)
+        _whole_rows(source, [name], _values(source, [name], optional=[name]), drop_missing)
     except InputError as error:
         return error
     return None
@@ -291,12 +295,15 @@ def open_table(
         suffixes.pop()
     elif suffixes and suffixes[-1] in PARQUET:
         if delimiter is not None:
-            raise InputError(f"`delimiter` is for text tables; leave it out to read {path}")
+            raise InputError(
+                Setting("delimiter"), " is for text tables; leave it out to read ", path
+            )
         return Parquet.open(path, max_table_size)
     if not suffixes or suffixes[-1] not in TEXT:
         raise InputError(
-            f"{path} does not have the name of a table that can be read"
-            f" ({', '.join((*TEXT, *PARQUET))}); save it as CSV or Parquet"
+            path,
+            " does not have the name of a table that can be read"
+            f" ({', '.join((*TEXT, *PARQUET))}); save it as CSV or Parquet",
         )
     if delimiter is not None:
         return Delimited.open(path, as_delimiter(delimiter), max_table_size)
@@ -310,23 +317,23 @@ def _refuse_other_than_file(path: Path) -> None:
         raise _no_such_file(path) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} cannot be read ({reason}); check the path") from None
+        raise InputError(path, f" cannot be read ({reason}); check the path") from None
     if stat.S_ISDIR(mode):
         tables = _tables_in(path)
-        such = f", such as {path / tables[0]}" if tables else ""
-        raise InputError(f"{path} is a folder; give a file in it{such}")
+        such: list[Part] = [", such as ", path / tables[0]] if tables else []
+        raise InputError(path, " is a folder; give a file in it", *such)
     if not stat.S_ISREG(mode):
-        raise InputError(f"{path} is not a plain file; save the table to one")
+        raise InputError(path, " is not a plain file; save the table to one")
 
 
 def _no_such_file(path: Path) -> InputError:
     if not path.parent.is_dir():
-        return InputError(f"there is no folder {path.parent}; check the path")
+        return InputError("there is no folder ", path.parent, "; check the path", field=path)
     if path.is_symlink():
-        return InputError(f"{path} is a link to a file that is not there; check the link")
+        return InputError(path, " is a link to a file that is not there; check the link")
     tables = [str(path.parent / name) for name in _tables_in(path.parent)]
     hint = suggestion(str(path), tables) if tables else "check the path"
-    return InputError(f"there is no file {path}; {hint}")
+    return InputError("there is no file ", path, f"; {hint}", field=path)
 
 
 def _tables_in(folder: Path) -> list[str]:
@@ -356,7 +363,10 @@ def _feature_names(
     for name, role in zip(beside, ("the target", "the weights"), strict=False):
         if name in names:
             raise InputError(
-                f"column {_named(name)} is {role} and a feature; leave it out of `features`"
+                f"column {_named(name)} is {role} and a feature; leave it out of ",
+                Setting("features"),
+                field=Setting("features"),
+                value=name,
             )
     _refuse_names(source, names, beside)
     return names
@@ -366,8 +376,13 @@ def _refuse_beside(source: Source, beside: Sequence[str]) -> None:
     target, *weights = beside
     if weights == [target]:
         raise InputError(
-            f"column {_named(target)} is both `target` and `weights`; give another column of"
-            " weights"
+            f"column {_named(target)} is both ",
+            Setting("target"),
+            " and ",
+            Setting("weights"),
+            "; give another column of weights",
+            field=Setting("weights"),
+            value=target,
         )
     _columns(source, beside)
 
@@ -384,13 +399,15 @@ def _refuse_number(source: Source, names: Sequence[str], beside: Sequence[str]) 
     if not names:
         if error := source.misread():
             raise error
-        raise InputError(
-            f"{source.path} has no column beside {_named(beside[0])} to predict it from; add one"
-        )
+        text = f" has no column beside {_named(beside[0])} to predict it from; add one"
+        raise InputError(source.path, text, field=Setting("features"))
     if len(names) > MOST_COLUMNS:
         raise InputError(
-            f"{source.path} has {len(names)} feature columns, more than {MOST_COLUMNS}; choose"
-            " some with `features`"
+            source.path,
+            f" has {len(names)} feature columns, more than {MOST_COLUMNS}; choose some with ",
+            Setting("features"),
+            field=Setting("features"),
+            value=len(names),
         )
 
 
@@ -401,9 +418,10 @@ def _named(name: str) -> str:
 def _checked_features(source: Source, features: Sequence[str]) -> tuple[str, ...]:
     """The features that the caller names."""
     if isinstance(features, str):
-        raise InputError(f"give the features as a list, such as [{_named(features)}], not one text")
+        text = f"give the features as a list, such as [{_named(features)}], not one text"
+        raise InputError(text, field=Setting("features"), value=features)
     if not features:
-        raise InputError("`features` names no column; name at least one")
+        raise InputError(Setting("features"), " names no column; name at least one")
     return tuple(_bare(source, name) for name in features)
 
 
@@ -420,8 +438,11 @@ def _refuse_name(source: Source, name: str) -> None:
         raise nameless(source, len(source.names) - 1 - source.names[::-1].index(""))
     if name in RESERVED:
         raise InputError(
-            f"column {name!r} in {source.header} of {source.path} is named like an operator;"
-            f" rename it, for instance to {name + '_'!r}"
+            f"column {name!r} in {source.header} of ",
+            source.path,
+            f" is named like an operator; rename it, for instance to {name + '_'!r}",
+            field=name,
+            kind="column",
         )
 
 
@@ -434,15 +455,20 @@ def _columns(source: Source, names: Sequence[str]) -> list[int]:
         others = [*map(_named, missing[1:_LISTED]), *["..."] * (len(missing) > _LISTED)]
         also = f" (nor {', '.join(others)})" if others else ""
         hint = suggestion(missing[0], [_in_a_list(name) for name in source.names if name])
-        raise InputError(f"{source.path} has no column {_named(missing[0])}{also}; {hint}")
+        text = f" has no column {_named(missing[0])}{also}; {hint}"
+        raise InputError(source.path, text, field=missing[0], kind="column", wanted=hint)
     asked, found = Counter(names), Counter(source.names)
     for name in names:
         if asked[name] > 1 and found[name] == 1:
-            raise InputError(f"feature {_named(name)} is given twice; give it once")
+            text = f"feature {_named(name)} is given twice; give it once"
+            raise InputError(text, field=Setting("features"), value=name)
         if found[name] > 1:
             raise InputError(
-                f"{source.path} has {found[name]} columns named {_named(name)} in"
-                f" {source.header}; rename them so that they differ"
+                source.path,
+                f" has {found[name]} columns named {_named(name)} in {source.header}; rename them"
+                " so that they differ",
+                field=name,
+                kind="column",
             )
     return [source.names.index(name) for name in names]
 
@@ -453,11 +479,7 @@ def _in_a_list(name: str) -> str:
 
 
 class _TextColumn(InputError):
-    """A column has a cell that is no number."""
-
-    def __init__(self, message: str, name: str) -> None:
-        super().__init__(message)
-        self.name = name
+    """A column has a cell that is no number; the field is its name."""
 
 
 def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) -> Floats:
@@ -466,11 +488,12 @@ def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) 
     def cell_error(column: int, where: str, value: object) -> InputError:
         name = source.names[column]
         if not name:
-            return _TextColumn(str(nameless(source, column)), name)
+            return _TextColumn(nameless(source, column))
         wrong, advice = not_a_number(where, value)
+        parts: list[Part] = [f" has {wrong}; {advice}"]
         if name in optional:
-            advice += ", or leave the column out with `features`"
-        return _TextColumn(f"column {_named(name)} of {source.path} has {wrong}; {advice}", name)
+            parts += [", or leave the column out with ", Setting("features")]
+        return _TextColumn(of_column(source, name, *parts, value=value))
 
     columns = _columns(source, names)
     values = source.floats(columns, cell_error)
@@ -507,4 +530,4 @@ def _taken(values: Floats, rows: NDArray[np.intp]) -> Floats:
 def no_rows(source: Source, what: str = "column names but no rows") -> InputError:
     """The sentence about a table without a row that can be used."""
     why = " beside the lines that begin with #, which are comments" if source.comments else ""
-    return InputError(f"{source.path} has {what}{why}; add some")
+    return InputError(source.path, f" has {what}{why}; add some")

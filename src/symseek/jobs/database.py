@@ -129,20 +129,20 @@ class Database:
             return self.damaged(why)
         if "disk is full" in why:
             return StoreError(
-                f"the disk is full: the store {name} cannot grow; make room and run again, what"
-                " it holds is safe",
+                f"the disk is full: the store {name} cannot grow",
+                "; make room and run again, what it holds is safe",
                 temporary=True,
             )
         if "locked" in why:
             return StoreError(
-                f"the store {name} is locked by another program; close that and run again, what"
-                " it holds is safe",
+                f"the store {name} is locked by another program",
+                "; close that and run again, what it holds is safe",
                 temporary=True,
             )
         if "readonly" in why or "unable to open" in why:
             return StoreError(
-                f"the store {name} cannot be opened for writing ({why}); allow that for the file"
-                " and its folder"
+                f"the store {name} cannot be opened for writing ({why})",
+                "; allow that for the file and its folder",
             )
         return StoreError(f"the store {name} cannot be used: {why}")
 
@@ -152,7 +152,7 @@ class Database:
         if self.path is None:
             return
         if self.path.is_dir():
-            raise StoreError(f"the store {str(self.path)!r} is a folder; name a file in it")
+            raise StoreError(f"the store {str(self.path)!r} is a folder", "; name a file in it")
         if read_only and not self.path.exists():
             raise StoreError(f"there is no store {str(self.path)!r}")
         if not self.path.parent.is_dir():
@@ -229,7 +229,8 @@ class Database:
             found, version = (str(about.get(name))[:20] for name in ("format", "symseek"))
             raise StoreError(
                 f"the store {str(self.path)!r} has format {found}, by symseek {version}, and this"
-                f" version reads format {FORMAT}; use that version, or name a new store"
+                f" version reads format {FORMAT}",
+                "; use that version, or name a new store",
             )
 
     def _refuse_damage(self) -> None:
@@ -240,14 +241,14 @@ class Database:
 
     def _not_a_store(self, what: str) -> StoreError:
         return StoreError(
-            f"{str(self.path)!r} is not a store of runs but {what}; name another file"
+            f"{str(self.path)!r} is not a store of runs but {what}", "; name another file"
         )
 
     def damaged(self, why: str) -> StoreError:
         """The error that says so (the caller raises it)."""
         return StoreError(
-            f"the store {str(self.path)!r} is damaged ({' '.join(why.split())}); put a copy in its"
-            " place, or name a new file to run everything again"
+            f"the store {str(self.path)!r} is damaged ({' '.join(why.split())})",
+            "; put a copy in its place, or name a new file to run everything again",
         )
 
 

@@ -25,8 +25,9 @@ _PATIENCE = 10.0  # seconds to wait while another process writes
 class StoreError(InputError):
     """The store cannot be used: one sentence says why, and what to do."""
 
-    def __init__(self, sentence: str, temporary: bool = False) -> None:
-        super().__init__(sentence)
+    def __init__(self, reason: str, *advice: str, temporary: bool = False) -> None:
+        super().__init__(reason, *advice)
+        self.reason = reason
         self.temporary = temporary  # whether it may pass: a full disk, a locked file
 
 
@@ -50,8 +51,8 @@ def refuse_planted(path: Path, shared: bool = False) -> None:
             found, why = True, error.strerror or str(error)
         if found:
             raise StoreError(
-                f"cannot use {str(file)!r}: {why}; symseek made no such thing, so remove it, or"
-                " choose another place"
+                f"cannot use {str(file)!r}: {why}",
+                "; symseek made no such thing, so remove it, or choose another place",
             )
 
 
@@ -75,7 +76,8 @@ def copy_database(path: Path, folder: Path) -> Path:
             return copy
         if time.monotonic() > deadline:
             raise StoreError(
-                f"the store {str(path)!r} is being written all the time; try again later",
+                f"the store {str(path)!r} is being written all the time",
+                "; try again later",
                 temporary=True,
             )
 

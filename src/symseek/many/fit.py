@@ -21,7 +21,7 @@ from symseek.jobs.perform import report
 from symseek.jobs.record import Record, Snapshot
 from symseek.jobs.spec import Spec
 from symseek.loop import Iteration, Stopped
-from symseek.many.line import record_of
+from symseek.many.line import failed, record_of
 from symseek.regression.regression import Regression
 from symseek.runs.folder import FitRequest, RunFolder, holds_run
 from symseek.runs.lock import holder
@@ -65,7 +65,7 @@ def execute(spec: Spec) -> Record:
     try:
         return _fit(spec)
     except InputError as error:
-        return Record(spec, "failed", error=" ".join(str(error).split()))
+        return failed(spec, error)
     except MemoryError:
         return Record(spec, "failed", error="there is not enough memory; fit fewer at a time")
 

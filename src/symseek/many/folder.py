@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from symseek.arguments import whole
-from symseek.errors import InputError, shown
+from symseek.errors import Action, InputError, Setting, Text, Wording, in_python, shown
 from symseek.files.atomic import leftovers
 from symseek.files.regular import is_there, read_regular, write_regular
 from symseek.files.schema import Most, Name, parse_json, read
@@ -44,7 +44,13 @@ FORMAT = 1
 FITS, STORE = "fits.json", "fits.sqlite"
 _STORED = (STORE, *(f"{STORE}{end}" for end in SIDES))
 _OWN = (FITS, *_STORED, "summary.csv", "summary.html")
-_ANEW = "`fit` the tables again with `overwrite`, or into another `folder`"
+_ANEW = Text(
+    Action("fit"),
+    " the tables again with ",
+    Setting("overwrite"),
+    ", or into another ",
+    Setting("folder"),
+)
 _MOST_BYTES = 1 << 28
 
 
@@ -81,7 +87,9 @@ class Workers:
             for name, value in (("jobs", jobs), ("threads", threads)):
                 if value is not None:
                     raise InputError(
-                        f"leave out `{name}`: on a cluster every processor does one fit at a time"
+                        "leave out ",
+                        Setting(name),
+                        ": on a cluster every processor does one fit at a time",
                     )
             return cls(None, cluster)
         if jobs is None:
@@ -133,7 +141,8 @@ class ManyFolder:
             return folder.of(())
         if FITS not in found:
             raise InputError(
-                f"{str(path)!r} holds something else than many fits; choose another `folder`"
+                f"{str(path)!r} holds something else than many fits; choose another ",
+                Setting("folder"),
             )
         if overwrite:
             remove_parts(path)
@@ -143,8 +152,12 @@ class ManyFolder:
         before = ManyFolder.open(path)
         if _asked(before) != _asked(folder):
             raise InputError(
-                f"the folder {str(path)!r} holds fits with other columns or settings; choose"
-                " another with `folder`, or write over them with `overwrite`"
+                "the folder ",
+                path,
+                " holds fits with other columns or settings; choose another with ",
+                Setting("folder"),
+                ", or write over them with ",
+                Setting("overwrite"),
             )
         remove_parts(path)
         return replace(folder, tables=before.tables)
@@ -181,7 +194,7 @@ class ManyFolder:
             raise InputError(f"cannot read {str(file)!r}: {error.strerror or error}") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reason = str(error).rstrip(".")
-            raise InputError(f"{str(file)!r} is damaged ({reason}); {_ANEW}") from None
+            raise InputError(file, f" is damaged ({reason}); ", _ANEW) from None
 
     @classmethod
     def _read(cls, path: Path, written: Any) -> ManyFolder:
@@ -215,12 +228,12 @@ class ManyFolder:
         workers: Workers,
         report: bool = True,
         show: bool = False,
-        in_words: Callable[[str], str] = str,
+        wording: Wording = in_python,
     ) -> tuple[Outcome, list[Line]]:
         """Do every fit that is not done yet; returns how it ended, and a line for each table.
 
         `report` says whether each run gets a report.html, `show` whether progress is shown;
-        what it says of errors is put `in_words` of the caller.
+        errors have the `wording` of the caller.
         """
         specs = self.specs(workers, report)
         names = {table.folder: table.name for table in self.tables}
@@ -229,20 +242,20 @@ class ManyFolder:
             _keep_done(store, specs)
             listener = Listener()
             if show:
-                progress = ManyProgress(names, store, specs, in_words=in_words)
+                progress = ManyProgress(names, store, specs, wording=wording)
                 listener = stack.enter_context(progress)
             who = workers.jobs, workers.cluster
             outcome = run(specs, store, EXECUTE, *who, listener, retry_failed=True)
-            return outcome, self._lines(store, specs)
+            return outcome, self._lines(store, specs, wording)
 
-    def lines(self) -> list[Line]:
+    def lines(self, wording: Wording = in_python) -> list[Line]:
         """A line for each table, as far as the fits have come."""
         if not (self.path / STORE).exists():
             return [
                 Line(each.name, each.folder, error=each.error or UNDONE) for each in self.tables
             ]
         with self._store(read_only=True) as store:
-            return self._lines(store, self.specs(Workers()))
+            return self._lines(store, self.specs(Workers()), wording)
 
     @contextmanager
     def _store(self, read_only: bool = False) -> Iterator[Store]:
@@ -253,9 +266,9 @@ class ManyFolder:
         except StoreError as error:
             if error.temporary:
                 raise
-            raise InputError(f"{str(error).partition(';')[0]}; {_ANEW}") from None
+            raise InputError(error.reason, "; ", _ANEW) from None
 
-    def _lines(self, store: Store, specs: list[Spec]) -> list[Line]:
+    def _lines(self, store: Store, specs: list[Spec], wording: Wording) -> list[Line]:
         """A line for each table, found by the content that the table had when it was listed."""
         every = store.records()
         records = {_matter(each.spec): each for each in every}
@@ -267,18 +280,16 @@ class ManyFolder:
                 continue
             spec = next(remaining)
             found = records.get(_matter(spec)) if table.stamp else unstamped.get(_place(spec))
-            line = Line.of(table, found)
+            line = Line.of(table, found, self._by_name(table, wording))
             if not line.error:
                 line = replace(line, note=table.note())
-            lines.append(self._by_name(table, line))
+            lines.append(line)
         return lines
 
-    def _by_name(self, table: Table, line: Line) -> Line:
-        """The line, with the name of a table for the file that it was written to."""
-        if not table.here:
-            return line
-        file = os.path.abspath(self.path / table.data)
-        return replace(line, error=line.error.replace(file, table.name))
+    def _by_name(self, table: Table, wording: Wording) -> Wording:
+        """The wording, with the name of a table for the file that it was written to."""
+        file = Path(os.path.abspath(self.path / table.data))
+        return lambda part: table.name if table.here and part == file else wording(part)
 
     def write_summary(self, lines: list[Line]) -> list[Path]:
         """Write summary.csv and summary.html."""
@@ -329,8 +340,10 @@ def nothing_left(path: Path) -> Iterator[None]:
 
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(
-        f"cannot write to the folder {str(path)!r}: {error.strerror or error}; choose another with"
-        " `folder`"
+        "cannot write to the folder ",
+        path,
+        f": {error.strerror or error}; choose another with ",
+        Setting("folder"),
     )
 
 

@@ -19,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from symseek.errors import InputError, name_shown, suggestion
+from symseek.errors import InputError, Setting, name_shown, suggestion
 from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.delimited import Delimited
 from symseek.files.heading import tidy
@@ -97,7 +97,7 @@ def split_file(
 
 def _column(source: Delimited | Parquet, by: str) -> int:
     """The place of the column that names the groups."""
-    name = tidy(by)
+    name, setting = tidy(by), Setting("by")
     count, quoted = source.names.count(name), name_shown(name, quoted=True)
     if count == 1:
         return source.names.index(name)
@@ -105,8 +105,10 @@ def _column(source: Delimited | Parquet, by: str) -> int:
         raise error
     if not count:
         hint = suggestion(name, [each for each in source.names if each])
-        raise InputError(f"{source.path} has no column {quoted} for `by`; {hint}")
-    raise InputError(f"{source.path} has {count} columns named {quoted}; rename them, for `by`")
+        text = f" has no column {quoted} for "
+        raise InputError(source.path, text, setting, f"; {hint}", field=setting, value=name)
+    text = f" has {count} columns named {quoted}; rename them, for "
+    raise InputError(source.path, text, setting, field=setting, value=name)
 
 
 def _grouped(
@@ -121,7 +123,11 @@ def _grouped(
             if not drop_missing:
                 raise InputError(
                     f"column {source.names[at]!r} of {source.path} has no value in {where}; drop"
-                    " such rows with `drop_missing`, or fill them in"
+                    " such rows with ",
+                    Setting("drop_missing"),
+                    ", or fill them in",
+                    field=Setting("by"),
+                    value=source.names[at],
                 )
             dropped.append(where)
             continue
@@ -168,8 +174,9 @@ def split_rows(
                 part, digest = groups.setdefault(group, new)
                 if len(groups) > MOST_GROUPS:
                     raise InputError(
-                        f"`by` gives more than {MOST_GROUPS:,} groups; choose a column with fewer"
-                        " values"
+                        Setting("by"),
+                        f" gives more than {MOST_GROUPS:,} groups; choose a column with fewer"
+                        " values",
                     )
                 content = _text(records)
                 digest.update(content)

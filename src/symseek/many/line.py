@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek.errors import InputError, Text, Wording, in_python
 from symseek.files.tables import TrainingTable
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
@@ -19,7 +20,7 @@ from symseek.many.tables import Table
 from symseek.model import Model
 from symseek.programs import Program
 
-__all__ = ["UNDONE", "Line", "Picture", "record_of"]
+__all__ = ["UNDONE", "Line", "Picture", "error_of", "failed", "record_of"]
 
 UNDONE = "not fitted yet"
 """The error of a table whose turn has not come."""
@@ -64,13 +65,14 @@ class Line:
         return self.error == UNDONE
 
     @classmethod
-    def of(cls, table: Table, record: Record | None) -> Line:
+    def of(cls, table: Table, record: Record | None, wording: Wording = in_python) -> Line:
         """The line of a record that `record_of` made, or of one that is not there."""
         if record is None:
             return cls(table.name, table.folder, error=UNDONE)
         if record.status == "failed":
             seconds = record.wall or 0.0
-            return cls(table.name, table.folder, seconds=seconds, error=record.last_line)
+            error = error_of(record).worded(wording)
+            return cls(table.name, table.folder, seconds=seconds, error=error)
         known = record.curve
         return cls(
             table.name,
@@ -88,6 +90,20 @@ class Line:
                 _points(known, "x", "y"), _points(known, "line_x", "line_y"), _text(known, "label")
             ),
         )
+
+
+def failed(spec: Spec, error: InputError) -> Record:
+    """What is kept of a fit that its input made impossible."""
+    text = " ".join(str(error).split())
+    return Record(spec, "failed", error=text, curve={"error": Text(error).to_json()})
+
+
+def error_of(record: Record) -> Text:
+    """What was wrong, of a record that failed; that of another error has its last line."""
+    try:
+        return Text.from_json(record.curve["error"])
+    except (InputError, KeyError):
+        return Text(record.last_line)
 
 
 def record_of(spec: Spec, table: TrainingTable, model: Model, result: Result) -> Record:

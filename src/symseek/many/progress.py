@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from symseek.errors import printable
+from symseek.errors import Wording, in_python, printable
 from symseek.jobs.progress import Progress
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.jobs.store import Store
+from symseek.many.line import error_of
 from symseek.text import clock, counted, shortened
 
 if TYPE_CHECKING:
@@ -45,10 +46,10 @@ class ManyProgress(Progress):
         store: Store,
         specs: Iterable[Spec] = (),
         out: TextIO | None = None,
-        in_words: Callable[[str], str] = str,
+        wording: Wording = in_python,
     ) -> None:
         super().__init__(store, specs, out)
-        self.in_words = in_words  # of the caller, for what is wrong with a table
+        self.wording = wording  # of the caller, for what is wrong with a table
         self.names = names  # of the tables, by folder
         self.last: deque[tuple[str, str]] = deque(maxlen=_LAST)
 
@@ -71,7 +72,7 @@ class ManyProgress(Progress):
             self.say(f"{self.share()}  {name}: {formula}{fit}, in {took}{self.time_left()}")
 
     def show_failed(self, record: Record) -> None:
-        why = printable(self.in_words(record.last_line))
+        why = error_of(record).worded(self.wording)
         self.say(f"{self.share()}  {self.name(record.spec)} failed: {why}", style="red")
 
     def lost(self, spec: Spec, why: str) -> None:

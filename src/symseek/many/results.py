@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from symseek.arguments import flag, items, real_array, refuse_text, refused
-from symseek.errors import InputError, shown, unknown_name
+from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.files.cells import is_number
 from symseek.files.limits import MOST_TABLE
 from symseek.many.folder import ManyFolder, Workers, nothing_left
@@ -189,22 +189,22 @@ def fit_many(
     names = {"target": target, "by": by, "weights": weights, "delimiter": delimiter}
     for name, value in names.items():
         if not isinstance(value, str | None):
-            raise refused(f"`{name}`", value, "text, or None")
+            raise refused(Setting(name), value, "text, or None")
     switches = {"drop_missing": drop_missing, "overwrite": overwrite, "verbose": verbose}
     for name, switch in {**switches, "report": report is None or report}.items():
-        flag(f"`{name}`", switch)
+        flag(Setting(name), switch)
     if not isinstance(folder, str | os.PathLike | None):
-        raise refused("`folder`", folder, "the name of a folder, or None")
+        raise refused(Setting("folder"), folder, "the name of a folder, or None")
     columns = None
     if features is not None:
-        columns = tuple(map(str, items("`features`", features, "a list of names")))
+        columns = tuple(map(str, items(Setting("features"), features, "a list of names")))
     chosen = _settings(settings, random_state)
     Workers.chosen(1, jobs, cluster, n_jobs)
     in_memory, read = _read(tables)
     if in_memory:
         target = target or "y"
     elif target is None:
-        raise InputError("`target` names no column; name the one to find formulas for")
+        raise InputError(Setting("target"), " names no column; name the one to find formulas for")
     given = None if in_memory or by is not None else delimiter
     request = FitRequest(Path(), target, columns, weights, given, chosen, drop_missing)
     request = replace(request, max_table_size=max_table_size)
@@ -306,14 +306,18 @@ def _listed(
     request = many.request
     if many.noun == "table":
         if by is not None:
-            raise InputError("`by` is for one long table; leave it out")
+            raise InputError(Setting("by"), " is for one long table; leave it out")
         return list(_written(read, many))
     if by is not None and by in (request.target, request.weights, *(request.features or ())):
-        raise InputError(f"column {by!r} is for `by`, and cannot be anything else; choose another")
+        raise InputError(
+            f"column {by!r} is for ", Setting("by"), ", and cannot be anything else; choose another"
+        )
     if not isinstance(read, list):
         if by is None:
             raise InputError(
-                "a DataFrame is one long table; say with `by` which rows belong together"
+                "a DataFrame is one long table; say with ",
+                Setting("by"),
+                " which rows belong together",
             )
         return _groups_of(read, by, many, drop_missing)
     files, notes = files_named(read)
@@ -322,7 +326,9 @@ def _listed(
     if by is None:
         return file_tables(files, many.tables)
     if len(files) > 1:
-        raise InputError(f"`by` is for one long table, and {len(files)} are given; give one")
+        raise InputError(
+            Setting("by"), f" is for one long table, and {len(files)} are given; give one"
+        )
     given = delimiter, drop_missing, request.max_table_size
     return split_file(files[0], by, many.path, many.known, *given).tables
 
@@ -338,7 +344,9 @@ def _groups_of(frame: Any, by: str, many: ManyFolder, drop_missing: bool) -> lis
             " frame.add_prefix('x')"
         )
     if frame[by].isna().any() and not drop_missing:
-        raise InputError(f"column {by!r} has missing values; set `drop_missing`, or fill them in")
+        raise InputError(
+            f"column {by!r} has missing values; set ", Setting("drop_missing"), ", or fill them in"
+        )
     _refuse_text(frame[names], many.request)
 
     def rows() -> Iterator[tuple[str, Sequence[object]]]:

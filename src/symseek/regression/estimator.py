@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from symseek.arguments import real_array, refuse_text, refused, whole
 from symseek.engines.choice import NATIVE, described
-from symseek.errors import InputError, sentence, suggestion, unknown_name
+from symseek.errors import InputError, Setting, sentence, suggestion, unknown_name
 from symseek.files.roles import roles, with_followed, with_reasons
 from symseek.loop import Result, Stopped
 from symseek.model import Model
@@ -185,8 +185,10 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         PARAMETERS["pick"].check(self.pick)
         if not hasattr(self, "_regressions"):
             raise InputError(
-                f"`pick` was {self._pick!r} when this model was saved, without the data to pick"
-                " anew; set it back, fit again, or choose a formula with `row`"
+                Setting("pick"),
+                f" was {self._pick!r} when this model was saved, without the data to pick anew;"
+                " set it back, fit again, or choose a formula with ",
+                Setting("row"),
             )
         pairs = zip(self._regressions, self._models, strict=True)
         return [regression.repicked(model, self.pick) for regression, model in pairs]
@@ -228,7 +230,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             f" {len(wrong)} rows, the first of them row {rows[0]}"
         )
         if self.undefined == "error":
-            raise InputError(f"{what}; leave them out, or set `undefined` to 'mean' or 'nan'")
+            raise InputError(
+                f"{what}; leave them out, or set ", Setting("undefined"), " to 'mean' or 'nan'"
+            )
         warnings.warn(
             f"{what}; they are nan or inf there, and so are scores of such predictions; set"
             " `undefined` to 'mean' for the mean of the training rows",
@@ -269,7 +273,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from symseek.report.html import report
 
         if not isinstance(path, str | PathLike):
-            raise refused("`path`", path, "the name of a file")
+            raise refused(Setting("path"), path, "the name of a file")
         check_is_fitted(self, "models_")
         if (X is None) != (y is None):
             raise InputError("give both `X` and `y`, or neither for the rows of the fit")
@@ -321,7 +325,9 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 raise unknown_name("target", target, names)
             return self.models_[names.index(target)]
         last = len(names) - 1
-        at = whole("`target`", target, f"a name, or a whole number from 0 to {last}", 0, last)
+        at = whole(
+            Setting("target"), target, f"a name, or a whole number from 0 to {last}", 0, last
+        )
         return self.models_[at]
 
     @property

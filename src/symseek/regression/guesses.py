@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from symseek.algebra.simplify import rescaled
 from symseek.algebra.writing import Writer
 from symseek.data import Scales
-from symseek.errors import InputError, shown
+from symseek.errors import InputError, Setting, shown
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
@@ -62,11 +62,15 @@ def guessed(
             if len(program) <= _SHORTENED * longest:
                 program = _rescaled(program, full, library, X, scales, longest)
         except InputError as error:
-            raise InputError(f"`guesses`: {shown(guess)} cannot be used: {error}") from None
+            text = f": {shown(guess)} cannot be used: "
+            raise InputError(Setting("guesses"), text, error, value=guess) from None
         if len(program) > longest:
             raise InputError(
-                f"`guesses`: {shown(guess)} has {len(program)} tokens, more than {longest}; shorten"
-                " it, or raise `max_length`"
+                Setting("guesses"),
+                f": {shown(guess)} has {len(program)} tokens, more than {longest}; shorten it, or"
+                " raise ",
+                Setting("max_length"),
+                value=guess,
             )
         programs.append(program)
     return Programs.from_list(list(dict.fromkeys(programs)), library)

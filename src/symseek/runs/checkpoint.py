@@ -106,8 +106,10 @@ def restore(search: Search, path: Place) -> None:
     except _ODD as error:
         what = "it is nested too deeply" if isinstance(error, RecursionError) else _sentence(error)
         raise InputError(
-            f"the checkpoint {str(path)!r}, by symseek {record['symseek']}, is not such as this"
-            f" version writes ({what}); remove it to start again"
+            "the checkpoint ",
+            Path(path),
+            f", by symseek {record['symseek']}, is not such as this version writes ({what});"
+            " remove it to start again",
         ) from None
     search.state = state
     for memory, values in zip(search.grader.memories, known, strict=True):
@@ -236,14 +238,16 @@ def _refuse_other_setup(saved: dict[str, Any], here: dict[str, str], path: Place
             parts.append(f"the {name}" + ("" if long else f" ({other} there, {here[name]} here)"))
     if parts == ["the data"]:
         raise InputError(
-            f"the data are not those of the checkpoint {str(path)!r}: they have changed since; give"
-            " those it was made with, or fit again"
+            "the data are not those of the checkpoint ",
+            Path(path),
+            ": they have changed since; give those it was made with, or fit again",
         )
     if parts:
         raise InputError(
-            f"the checkpoint {str(path)!r} is of another search, with another value of"
-            f" {', '.join(parts)}; set up the search as that one was: all but"
-            f" {', '.join(BUDGETS)} and the threads must agree"
+            "the checkpoint ",
+            Path(path),
+            f" is of another search, with another value of {', '.join(parts)}; set up the search"
+            f" as that one was: all but {', '.join(BUDGETS)} and the threads must agree",
         )
 
 
@@ -291,10 +295,10 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any], int]:
     try:
         descriptor = open_regular(path)
     except FileNotFoundError:
-        raise InputError(f"there is no checkpoint {str(path)!r}") from None
+        raise InputError("there is no checkpoint ", path) from None
     except OSError as error:
         why = error.strerror
-        raise InputError(f"the checkpoint {str(path)!r} cannot be read: {why}") from None
+        raise InputError("the checkpoint ", path, f" cannot be read: {why}") from None
     try:
         with os.fdopen(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
@@ -306,13 +310,14 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any], int]:
     # A damaged archive fails in many ways; whichever it is, there is nothing to go on with.
     except Exception:
         raise InputError(
-            f"{str(path)!r} is damaged, or not a checkpoint of symseek; remove it to start again"
+            path, " is damaged, or not a checkpoint of symseek; remove it to start again"
         ) from None
     if version[1] != FORMAT:
         raise InputError(
-            f"the checkpoint {str(path)!r}, by symseek {version[0]}, has format"
-            f" {shown(version[1])}, and this version reads format {FORMAT}; remove it to start"
-            " again"
+            "the checkpoint ",
+            Path(path),
+            f", by symseek {version[0]}, has format {shown(version[1])}, and this version reads"
+            f" format {FORMAT}; remove it to start again",
         )
     return record, arrays, size
 

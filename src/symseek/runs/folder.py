@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from symseek.errors import InputError, shown
+from symseek.errors import Action, InputError, Setting, Text, shown
 from symseek.files.atomic import leftovers
 from symseek.files.limits import MOST_TABLE
 from symseek.files.regular import is_there, read_regular, write_regular, written_at
@@ -177,8 +177,12 @@ class RunFolder:
         record = _read_json(folder, path, _MOST_SETTINGS)
         if record.get("format") != FORMAT:
             raise InputError(
-                f"the run {str(folder)!r} has format {shown(record.get('format'))}, and this"
-                f" version of symseek reads format {FORMAT}; run `fit` again"
+                "the run ",
+                folder,
+                f" has format {shown(record.get('format'))}, and this version of symseek reads"
+                f" format {FORMAT}; run ",
+                Action("fit"),
+                " again",
             )
         try:
             return cls(folder, FitRequest.from_dict(record, threads))
@@ -211,8 +215,12 @@ class RunFolder:
         before = self.request.settings
         if regression.search.config.batch_size != before.search_config().batch_size:
             raise InputError(
-                f"the run {str(self.path)!r} began with {before.max_expressions} expressions, less"
-                " than a batch, and cannot go on with more; run `fit` again"
+                "the run ",
+                self.path,
+                f" began with {before.max_expressions} expressions, less than a batch, and cannot"
+                " go on with more; run ",
+                Action("fit"),
+                " again",
             )
         for search, path in zip(regression.searches, paths, strict=True):
             if is_there(path):
@@ -233,27 +241,22 @@ class RunFolder:
         """The model that was found, or what has been found so far."""
         return self.model_so_far()[0]
 
-    def model_so_far(self) -> tuple[Model, str | None]:
+    def model_so_far(self) -> tuple[Model, Text | None]:
         """The model, and if the run has not come to its end, a sentence about that."""
         path, who = self.path / "front.json", holder(self.path)
         if not os.path.lexists(path) and os.path.lexists(self.path / "settings.json"):
-            raise InputError(
-                f"the run {str(self.path)!r} has no front yet: "
-                + (
-                    "it was stopped before its end; go on with `resume`"
-                    if who is None
-                    else f"{who} has just begun it; look again in a few seconds"
-                )
-            )
+            why = Text("it was stopped before its end; go on with ", Action("resume"))
+            if who is not None:
+                why = Text(f"{who} has just begun it; look again in a few seconds")
+            raise InputError("the run ", self.path, " has no front yet: ", why)
         record = _read_json(self.path, path, MOST_FRONT)
         far = how_far(record.pop(PROGRESS, None))
         model = Model.from_dict(record)
         if who is not None:
-            return model, f"the run {str(self.path)!r} is being searched by {who}{far}"
+            return model, Text("the run ", self.path, f" is being searched by {who}{far}")
         if far:
-            return model, (
-                f"the run {str(self.path)!r} was stopped before its end{far}; go on with `resume`"
-            )
+            text = f" was stopped before its end{far}; go on with "
+            return model, Text("the run ", self.path, text, Action("resume"))
         return model, None
 
     def finish(
@@ -327,17 +330,26 @@ def new_folder(data: Path, inside: Path = Path(), kind: str = "run") -> Path:
 def _check_replaceable(folder: Path, overwrite: bool) -> None:
     """Refuse to write over anything but a run that nobody else writes, and unless asked."""
     if not folder.is_dir():
-        raise InputError(f"{str(folder)!r} is a file; choose another place with `folder`")
+        raise InputError(folder, " is a file; choose another place with ", Setting("folder"))
     found = set(folder.iterdir()) - {*_leftovers(folder), folder / LOCK}
     if found and not overwrite:
         raise InputError(
-            f"the run folder {str(folder)!r} exists; choose another with `folder`, go on with it by"
-            " `resume`, or write over it with `overwrite`"
+            "the run folder ",
+            folder,
+            " exists; choose another with ",
+            Setting("folder"),
+            ", go on with it by ",
+            Action("resume"),
+            ", or write over it with ",
+            Setting("overwrite"),
         )
     if found and not holds_run(folder):
         raise InputError(
-            f"{str(folder)!r} is not a run folder, so `overwrite` does not write over it; choose"
-            " another place with `folder`"
+            folder,
+            " is not a run folder, so ",
+            Setting("overwrite"),
+            " does not write over it; choose another place with ",
+            Setting("folder"),
         )
 
 
@@ -370,23 +382,28 @@ def _refuse_irregular(folder: Path) -> None:
             is_there(path)
         except OSError as error:
             raise InputError(
-                f"cannot use {str(path)!r}: {error.strerror}; symseek made no such thing, so remove"
-                " it, or `fit` to another folder"
+                "cannot use ",
+                path,
+                f": {error.strerror}; symseek made no such thing, so remove it, or ",
+                Action("fit"),
+                " to another folder",
             ) from None
 
 
 def _read_json(folder: Path, path: Path, most: int) -> dict[str, Any]:
     if not folder.is_dir():
-        raise InputError(f"there is no run folder {str(folder)!r}; `fit` makes one")
+        raise InputError("there is no run folder ", folder, "; ", Action("fit"), " makes one")
     try:
         record = parse_json(read_regular(path, most))
     except FileNotFoundError:
         raise InputError(
-            f"{str(folder)!r} is not a run folder: it has no {path.name}; name a folder that"
-            " `fit` made"
+            folder,
+            f" is not a run folder: it has no {path.name}; name a folder that ",
+            Action("fit"),
+            " made",
         ) from None
     except OSError as error:
-        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+        raise InputError("cannot read ", path, f": {error.strerror or error}") from None
     except ValueError as error:
         raise _damaged(path, error) from None
     if not isinstance(record, dict):
@@ -396,14 +413,16 @@ def _read_json(folder: Path, path: Path, most: int) -> dict[str, Any]:
 
 def _unwritable(folder: Path, error: OSError) -> InputError:
     return InputError(
-        f"cannot write to the run folder {str(folder)!r}: {error.strerror or error};"
-        " choose another with `folder`"
+        "cannot write to the run folder ",
+        folder,
+        f": {error.strerror or error}; choose another with ",
+        Setting("folder"),
     )
 
 
 def _damaged(path: Path, reason: object) -> InputError:
     text = str(reason).rstrip(".")
-    return InputError(f"{str(path)!r} is damaged ({text}); run `fit` again")
+    return InputError(path, f" is damaged ({text}); run ", Action("fit"), " again")
 
 
 def _table(model: Model) -> str:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from symseek.errors import InputError
+from symseek.errors import Action, InputError
 from symseek.files.regular import open_alone, open_regular
 
 __all__ = ["LOCK", "FolderLock", "Holder", "held_error", "holder"]
@@ -130,8 +130,11 @@ def holder(folder: Path) -> Holder | None:
 def held_error(folder: Path, who: Holder) -> InputError:
     """The refusal to write a folder that someone writes."""
     return InputError(
-        f"the run folder {str(folder)!r} is being written by {who}; wait until it has ended, stop"
-        " it, or `fit` to another folder"
+        "the run folder ",
+        folder,
+        f" is being written by {who}; wait until it has ended, stop it, or ",
+        Action("fit"),
+        " to another folder",
     )
 
 

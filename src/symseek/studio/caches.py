@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
+from copy import copy
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
@@ -86,9 +87,9 @@ class FileCache(Generic[T]):
         try:
             value = self._read(path, *more)
         except InputError as error:
-            return partial(_refuse, str(error))
+            return partial(_refuse, error)
         return lambda: value
 
 
-def _refuse(sentence: str) -> NoReturn:
-    raise InputError(sentence)
+def _refuse(error: InputError) -> NoReturn:
+    raise copy(error)

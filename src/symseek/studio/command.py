@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from symseek.cli.options import Commands, add_max_table_size, natural, new_command, say
-from symseek.errors import InputError
+from symseek.errors import InputError, Setting
 
 __all__ = ["add_studio"]
 
@@ -73,11 +73,15 @@ def _place(options: argparse.Namespace) -> tuple[Path, str | None, str | None]:
         return _checked(options.folder or Path()), None, None
     path = Path(os.path.abspath(opened))
     if options.folder is not None and _checked(options.folder).resolve() != path.parent.resolve():
-        raise InputError(f"{str(opened)!r} is not in that `folder`; leave out one of them")
+        raise InputError(
+            f"{str(opened)!r} is not in that ", Setting("folder"), "; leave out one of them"
+        )
     if not path.exists():
         raise InputError(f"there is no file or run {str(opened)!r}; check the path")
     if path.is_dir() and not (path / "settings.json").exists():
-        raise InputError(f"{str(opened)!r} is not a run folder; to work in it, give it as `folder`")
+        raise InputError(
+            f"{str(opened)!r} is not a run folder; to work in it, give it as ", Setting("folder")
+        )
     return path.parent, *((None, path.name) if path.is_dir() else (path.name, None))
 
 

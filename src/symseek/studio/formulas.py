@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -144,7 +143,7 @@ class Formulas:
                     model, row, path, drop_missing=drop_missing, max_table_size=most
                 )
             except InputError as error:
-                raise InputError(str(error).replace(f"{folder}{os.sep}", "")) from None
+                raise error.renamed({str(path): name}) from None
         text = found.frame.to_csv(index=False)
         workspace = self.runs.workspace
         saved = workspace.save(f"{name.split('.')[0]}-predicted.csv", text.encode())

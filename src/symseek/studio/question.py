@@ -15,7 +15,7 @@ from symseek.cli.options import names as read_names
 from symseek.cli.options import shell_words
 from symseek.cli.settings import fit_words, option_words
 from symseek.engines.choice import NATIVE
-from symseek.errors import InputError, shown, unknown_name
+from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.files.contents import Contents
 from symseek.files.limits import MOST_TABLE
 from symseek.files.schema import Most, Name, check
@@ -161,11 +161,11 @@ def _plain(name: str, value: Any) -> Any:
         if isinstance(each, str):
             check(each, Annotated[str, Most(1000)], f"`{name}`")
         elif isinstance(each, (list, dict)):
-            raise InputError(f"`{name}` is {shown(value)}; give a plain value")
+            raise InputError(Setting(name), f" is {shown(value)}; give a plain value")
     if name == "operators" and any(each is None or isinstance(each, bool) for each in listed):
-        raise InputError(f"`{name}` is {shown(value)}; give a list of operators and numbers")
+        raise InputError(Setting(name), f" is {shown(value)}; give a list of operators and numbers")
     if isinstance(value, list) and (name not in _LISTS or len(value) > 1000):
-        raise InputError(f"`{name}` is {shown(value)}; give a plain value")
+        raise InputError(Setting(name), f" is {shown(value)}; give a plain value")
     return listed if isinstance(value, list) else value
 
 
@@ -218,7 +218,7 @@ def _searched(
     columns, given = (question.target, question.features, question.weights), question.features
     table = training_table(contents, *columns, question.drop_missing)
     if given is not None and read_names(",".join(map(_listed, given))) != list(given):
-        raise InputError("`features` has a name with a backquote; rename that column")
+        raise InputError(Setting("features"), " has a name with a backquote; rename that column")
     # As the search itself begins, but for what takes long and refuses nothing.
     plain = replace(settings, guesses=(), seeds=1, engine=NATIVE)
     regression = Regression(

@@ -14,7 +14,7 @@ from types import FrameType
 import uvicorn
 
 from symseek.cli.options import shell_words
-from symseek.errors import InputError
+from symseek.errors import InputError, Setting
 from symseek.studio.app import Studio
 
 __all__ = ["Server"]
@@ -95,10 +95,10 @@ def _bound(port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         found.close()
         if getattr(error, "errno", None) == errno.EADDRINUSE:
-            why = "is in use; give another with `port`, or none for a free one"
+            why = "is in use"
         else:
-            why = (
-                f"cannot be used: {getattr(error, 'strerror', None) or error}; give another `port`"
-            )
-        raise InputError(f"port {port} {why}") from None
+            why = f"cannot be used: {getattr(error, 'strerror', None) or error}"
+        field = Setting("port")
+        text = f"port {port} {why}; give another with "
+        raise InputError(text, field, ", or none for a free one", field=field, value=port) from None
     return found

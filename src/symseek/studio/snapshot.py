@@ -10,7 +10,7 @@ from typing import Any
 
 from symseek.algebra.typeset import readable, tidied
 from symseek.cli.settings import fit_command
-from symseek.errors import InputError
+from symseek.errors import Action, InputError
 from symseek.files.regular import read_regular
 from symseek.files.schema import parse_json
 from symseek.model import Formula, Model
@@ -186,7 +186,7 @@ class Runs:
             "formulas": [] if front is None else front.formulas,
         }
 
-    def told(self, error: InputError | str) -> str:
+    def told(self, error: InputError | Refused | str) -> str:
         """A sentence in the words of the command line."""
         return told(error, self.workspace.folder, "resume")
 
@@ -202,7 +202,7 @@ class Runs:
         try:
             self.request(run)
         except (InputError, Refused) as error:
-            return self.told(str(error))
+            return self.told(error)
         return None
 
     def _features(self, request: FitRequest | None, model: Model | None) -> list[str] | None:
@@ -242,12 +242,14 @@ def _read_front(path: Path) -> Front:
     try:
         record = parse_json(read_regular(path, MOST_FRONT))
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+        raise InputError(path, f" cannot be read: {error.strerror}") from None
     except ValueError as error:
-        raise InputError(f"{path} is damaged ({error}); run `fit` again") from None
+        raise InputError(path, f" is damaged ({error}); run ", Action("fit"), " again") from None
     unfinished = record.pop(UNFINISHED, None) if isinstance(record, dict) else None
     if unfinished is not None and not isinstance(unfinished, dict):
-        raise InputError(f"{path} is damaged ({UNFINISHED!r} is no object); run `fit` again")
+        raise InputError(
+            path, f" is damaged ({UNFINISHED!r} is no object); run ", Action("fit"), " again"
+        )
     return Front(Model.from_dict(record), unfinished)
 
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from symseek.cli.fit import add_fit
-from symseek.cli.options import Parser, in_command_line_terms
+from symseek.cli.options import Parser, wording_of
 from symseek.cli.resume import add_resume
-from symseek.errors import Text
+from symseek.errors import InputError, Named, Text
 
 __all__ = ["told"]
 
-_COMMANDS = ("fit", "show", "predict", "export", "resume")
 
+def told(said: BaseException | Text | str, folder: Path, command: str = "fit") -> str:
+    """What is said of an error; files in the folder are called by their names alone.
 
-def told(error: BaseException | Text | str, folder: Path, command: str = "fit") -> str:
-    """The sentence of an error; files in the folder are called by their names alone.
-
-    >>> told("/lab/a.csv has no rows; see `drop_missing`", Path("/lab"))
+    >>> from symseek.errors import Setting
+    >>> told(Text(Path("/lab/a.csv"), " has no rows; see ", Setting("drop_missing")), Path("/lab"))
     'a.csv has no rows; see --drop-missing'
     """
-    text = in_command_line_terms(str(error), _parser(command), _COMMANDS)
-    return text.replace(f"{folder}{os.sep}", "")
+    if not isinstance(said, (Text, InputError)):
+        return str(said)
+    in_words = wording_of(_parser(command))
+
+    def wording(part: Named) -> str:
+        if isinstance(part, PurePath) and folder in part.parents:
+            part = part.relative_to(folder)
+        return in_words(part)
+
+    return said.worded(wording)
 
 
 @cache

@@ -103,7 +103,9 @@ class Workspace:
             with os.scandir(self.folder) as entries:
                 yield from (each for each in entries if safe_name(each.name))
         except OSError as error:
-            raise InputError(f"the folder {self.folder} cannot be read: {error.strerror}") from None
+            raise InputError(
+                "the folder ", self.folder, f" cannot be read: {error.strerror}"
+            ) from None
 
     def _is(self, name: str, kind: Callable[[int], bool]) -> bool:
         """Whether something of that name and kind is in the folder itself, and not elsewhere."""
@@ -155,5 +157,5 @@ def _written(path: Path, data: bytes) -> bool:
     except FileExistsError:
         return False
     except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror or error}") from None
+        raise InputError(path, f" cannot be written: {error.strerror or error}") from None
     return True

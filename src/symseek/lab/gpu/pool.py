@@ -22,7 +22,7 @@ from symseek.data import Data
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.faults import DeviceFault, faults_reported
 from symseek.engines.interface import engine_named
-from symseek.errors import InputError
+from symseek.errors import InputError, Setting
 from symseek.jobs.perform import Terminated, failure, perform, resolve
 from symseek.jobs.pool import Event
 from symseek.jobs.record import Record
@@ -147,7 +147,8 @@ class GpuPool:
         except BrokenExecutor:
             raise InputError(
                 "a process that judges the runs ended, perhaps for want of memory; the runs that"
-                " finished are kept: start again, with fewer `jobs`"
+                " finished are kept: start again, with fewer ",
+                Setting("jobs"),
             ) from None
         return events
 

@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 import pytest
 
 from symseek.arguments import refused, whole
-from symseek.errors import Action, InputError, Setting, Text, unknown_name
+from symseek.errors import Action, InputError, Message, Setting, unknown_name
 from symseek.settings import Settings
 
 
@@ -35,7 +35,9 @@ def test_an_error_that_quotes_another_is_about_the_same():
 
 
 def test_a_front_end_words_settings_actions_and_paths_itself():
-    text = Text("choose ", Setting("features"), " or ", Action("resume"), " ", Path("/lab/a.csv"))
+    text = Message(
+        "choose ", Setting("features"), " or ", Action("resume"), " ", Path("/lab/a.csv")
+    )
     words = {Setting: "--features", Action: "symseek resume"}
 
     def wording(part):

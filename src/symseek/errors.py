@@ -33,10 +33,10 @@ __all__ = [
     "Action",
     "InputError",
     "Kind",
+    "Message",
     "Named",
     "Part",
     "Setting",
-    "Text",
     "Wording",
     "in_python",
     "name_shown",
@@ -103,14 +103,14 @@ Kind = Literal["setting", "column", "row", "file", "argument"]
 _Error = TypeVar("_Error", bound="InputError")
 
 
-class Text:
+class Message:
     """A sentence in parts, for each front end to word.
 
-    >>> print(Text("drop such rows with ", Setting("drop_missing")))
+    >>> print(Message("drop such rows with ", Setting("drop_missing")))
     drop such rows with `drop_missing`
     """
 
-    def __init__(self, *parts: Part | Text | InputError) -> None:
+    def __init__(self, *parts: Part | Message | InputError) -> None:
         self.parts = _flat(parts)
 
     def worded(self, wording: Wording = in_python) -> str:
@@ -123,7 +123,7 @@ class Text:
     def to_json(self) -> list[Any]:
         """Plain data for JSON.
 
-        >>> Text("see ", Setting("seed")).to_json()
+        >>> Message("see ", Setting("seed")).to_json()
         ['see ', {'setting': 'seed'}]
         """
         return [
@@ -131,14 +131,14 @@ class Text:
         ]
 
     @classmethod
-    def from_json(cls, written: Any) -> Text:
+    def from_json(cls, written: Any) -> Message:
         """Read what `to_json` wrote; anything else, or what is too long, is refused."""
         if not isinstance(written, list) or len(written) > _PARTS:
             raise InputError(f"a sentence is {shown(written)}, which is no list of its parts")
         return cls(*map(_read_part, written))
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Text) and self.parts == other.parts
+        return isinstance(other, Message) and self.parts == other.parts
 
     def __hash__(self) -> int:
         return hash(self.parts)
@@ -159,7 +159,7 @@ class InputError(ValueError):
 
     def __init__(
         self,
-        *parts: Part | Text | InputError,
+        *parts: Part | Message | InputError,
         field: str | Setting | PurePath | None = None,
         kind: Kind | None = None,
         value: Any = None,
@@ -233,11 +233,11 @@ def _read_part(written: Any) -> Part:
     return _KINDS[kind](text) if kind in _KINDS else text
 
 
-def _flat(parts: Iterable[Part | Text | InputError]) -> tuple[Part, ...]:
+def _flat(parts: Iterable[Part | Message | InputError]) -> tuple[Part, ...]:
     flat: list[Part] = []
     for each in parts:
-        if isinstance(each, (Text, InputError)):
-            flat += each.parts if isinstance(each, Text) else each.args
+        if isinstance(each, (Message, InputError)):
+            flat += each.parts if isinstance(each, Message) else each.args
         else:
             flat.append(each)
     return tuple(flat)
@@ -247,7 +247,7 @@ def _worded(parts: Iterable[Part], wording: Wording) -> str:
     return sentence("".join(each if isinstance(each, str) else wording(each) for each in parts))
 
 
-OUT_OF_MEMORY = Text(
+OUT_OF_MEMORY = Message(
     "there is not enough memory for this table; search fewer rows with ",
     Setting("sample_rows"),
     ", choose fewer columns with ",
@@ -268,7 +268,7 @@ def sentence(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Text in one line that a terminal shows as it is.
+    r"""Message in one line that a terminal shows as it is.
 
     Names of columns and files may hold codes that move the cursor, change colours or turn the
     direction of writing. They are written as in Python's texts.

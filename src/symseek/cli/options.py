@@ -20,9 +20,9 @@ from symseek.errors import (
     QUOTED,
     Action,
     InputError,
+    Message,
     Named,
     Setting,
-    Text,
     Wording,
     in_python,
     printable,
@@ -140,7 +140,7 @@ def wording_of(parser: Parser | None) -> Wording:
 
     >>> fit = Parser("symseek fit")
     >>> _ = fit.add_argument("--out", dest="folder")
-    >>> text = Text("choose another ", Setting("folder"), ", or ", Action("resume"), " it")
+    >>> text = Message("choose another ", Setting("folder"), ", or ", Action("resume"), " it")
     >>> text.worded(wording_of(fit))
     'choose another --out, or `symseek resume` it'
     """
@@ -367,7 +367,7 @@ def _shell_word(word: str) -> str:
     return f"$'{''.join(written)}'"
 
 
-def say(text: str | Text | InputError, parser: Parser | None = None) -> None:
+def say(text: str | Message | InputError, parser: Parser | None = None) -> None:
     """A line for the person at the terminal, in the words of a command; apart from the output."""
     if not isinstance(text, str):
         text = text.worded(wording_of(parser))

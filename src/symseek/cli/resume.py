@@ -11,7 +11,7 @@ from symseek.cli.fit import add_no_report, search
 from symseek.cli.fit_many import add_many, holds_many, refuse_many, resume_many
 from symseek.cli.options import Commands, add_max_table_size, ended_by_signals, new_command, say
 from symseek.cli.settings import add_settings, given_settings
-from symseek.errors import InputError, Setting, Text
+from symseek.errors import InputError, Message, Setting
 
 if TYPE_CHECKING:
     from symseek.regression.regression import Regression
@@ -87,7 +87,7 @@ def _refuse_finished(run: RunFolder, regression: Regression) -> None:
         Stopped.TIME: Setting("max_seconds"),
         Stopped.EARLY: Setting("patience"),
     }.get(reason)
-    advice = Text("there is nothing better to find")
+    advice = Message("there is nothing better to find")
     if larger is not None:
-        advice = Text("give a larger ", larger, ", or none, to continue")
+        advice = Message("give a larger ", larger, ", or none, to continue")
     raise InputError("the run ", run.path, f" is finished: {reason.value}; ", advice, field=larger)

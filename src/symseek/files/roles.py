@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from symseek.arrays import Floats
-from symseek.errors import Setting, Text, name_shown
+from symseek.errors import Message, Setting, name_shown
 from symseek.files.naming import Hint, hint
 
 __all__ = ["left_out_note", "roles", "with_followed", "with_reasons"]
@@ -83,7 +83,7 @@ def with_reasons(left_out: Mapping[str, str]) -> str:
     return ", ".join(listed[:_LISTED] + more)
 
 
-def left_out_note(left_out: Mapping[str, str]) -> tuple[Text, ...]:
+def left_out_note(left_out: Mapping[str, str]) -> tuple[Message, ...]:
     """The sentence about the columns that were left out, if there are any.
 
     >>> print(*left_out_note({"Subject": "an identifier"}))
@@ -93,10 +93,10 @@ def left_out_note(left_out: Mapping[str, str]) -> tuple[Text, ...]:
         return ()
     named = [name for name in left_out if name]
     them = "it" if len(named) == 1 else "them"
-    advice = Text(f"; take {them} with ", Setting("features"), " or ", Setting("all_columns"))
+    advice = Message(f"; take {them} with ", Setting("features"), " or ", Setting("all_columns"))
     if set(left_out.values()) <= {"text", "dates"}:
-        advice = Text(f"; turn {them} into numbers to use {them}")
-    return (Text(f"left out: {with_reasons(left_out)}", *([advice] if named else [])),)
+        advice = Message(f"; turn {them} into numbers to use {them}")
+    return (Message(f"left out: {with_reasons(left_out)}", *([advice] if named else [])),)
 
 
 def with_followed(

@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 
-from symseek.errors import InputError, shown, unknown_name
+from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.programs import Program, Programs
 
 __all__ = [
@@ -100,7 +100,9 @@ def _real(text: str) -> float:
     return value
 
 
-def read(value: Any, hint: Any, what: str, *, unknown: bool = False, missing: bool = True) -> Any:
+def read(
+    value: Any, hint: Any, what: str | Setting, *, unknown: bool = False, missing: bool = True
+) -> Any:
     """What JSON stands for, as a value of this type: lists become tuples, objects dataclasses.
 
     Fields with a default may be missing unless that is refused, `unknown` ones may not be there
@@ -119,7 +121,7 @@ def read(value: Any, hint: Any, what: str, *, unknown: bool = False, missing: bo
     return _Reader(True, unknown, missing).read(value, hint, what)
 
 
-def check(value: Any, hint: Any, what: str) -> None:
+def check(value: Any, hint: Any, what: str | Setting) -> None:
     """Refuse a value of Python that is of another type than it should be.
 
     >>> check((1, 2.5), tuple[float, ...], "the rewards")
@@ -136,7 +138,7 @@ class _Reader:
     unknown: bool
     missing: bool
 
-    def read(self, value: Any, hint: Any, what: str) -> Any:
+    def read(self, value: Any, hint: Any, what: str | Setting) -> Any:
         bound = None
         if get_origin(hint) is Annotated:
             hint, bound = get_args(hint)
@@ -163,7 +165,7 @@ class _Reader:
             return self._object(value, origin or hint, what)
         return value
 
-    def _one_of(self, value: Any, hints: tuple[Any, ...], what: str) -> Any:
+    def _one_of(self, value: Any, hints: tuple[Any, ...], what: str | Setting) -> Any:
         some = [each for each in hints if each is not type(None)]
         if value is None and len(some) < len(hints):
             return None
@@ -176,7 +178,7 @@ class _Reader:
                 pass
         raise _refused(value, what, " or ".join(map(_name, some)))
 
-    def _entries(self, value: Any, hint: Any, bound: Most | None, what: str) -> Any:
+    def _entries(self, value: Any, hint: Any, bound: Most | None, what: str | Setting) -> Any:
         origin, hints = get_origin(hint), get_args(hint)
         kinds = {tuple: (list, tuple) if self.json else (tuple,), list: (list,)}
         if not isinstance(value, kinds.get(origin, (list, tuple))):
@@ -193,7 +195,7 @@ class _Reader:
         found = [self.read(each, hint, f"entry {at} of {what}") for at, (each, hint) in pairs]
         return tuple(found) if origin is tuple else found
 
-    def _mapping(self, value: Any, hint: Any, bound: Most | None, what: str) -> Any:
+    def _mapping(self, value: Any, hint: Any, bound: Most | None, what: str | Setting) -> Any:
         if not isinstance(value, Mapping):
             raise _refused(value, what, "an object")
         _refuse_long(value, bound, what, "entries")
@@ -203,7 +205,7 @@ class _Reader:
             for name, each in value.items()
         }
 
-    def _object(self, value: Any, cls: type[Any], what: str) -> Any:
+    def _object(self, value: Any, cls: type[Any], what: str | Setting) -> Any:
         hints = _hints_of(cls) if is_dataclass(cls) else {}
         if isinstance(value, cls):
             if not isinstance(value, Program | Programs):
@@ -223,7 +225,7 @@ class _Reader:
         return cls(**{n: self.read(v, hints[n], f"{n!r} of {what}") for n, v in given.items()})
 
 
-def _plain(value: Any, hint: type[Any], bound: Within | Most | None, what: str) -> Any:
+def _plain(value: Any, hint: type[Any], bound: Within | Most | None, what: str | Setting) -> Any:
     """A number, a text or a flag."""
     fine = type(value) is hint or (hint is float and type(value) is int)
     if type(value) is int:
@@ -244,7 +246,7 @@ def _plain(value: Any, hint: type[Any], bound: Within | Most | None, what: str) 
     return value
 
 
-def _path(value: Any, what: str) -> Path:
+def _path(value: Any, what: str | Setting) -> Path:
     """A path; the bytes of its name need not be text, and are then kept as Python keeps them."""
     try:
         _plain(os.fsencode(value).decode(errors="replace"), str, Most(10_000), what)
@@ -255,20 +257,22 @@ def _path(value: Any, what: str) -> Path:
     raise _refused(value, what, "the name of a file")
 
 
-def _refuse_long(value: Any, bound: Most | None, what: str, parts: str) -> None:
+def _refuse_long(value: Any, bound: Most | None, what: str | Setting, parts: str) -> None:
     if bound is not None and len(value) > bound.length:
-        raise InputError(f"{what} has {len(value):,} {parts}; at most {bound.length:,} are read")
+        text = f" has {len(value):,} {parts}; at most {bound.length:,} are read"
+        raise InputError(what, text, field=what)
 
 
-def _check_array(value: Any, hint: Any, what: str) -> None:
+def _check_array(value: Any, hint: Any, what: str | Setting) -> None:
     (of,) = get_args(get_args(hint)[1])
     known = of is not Any and get_origin(of) is None  # else any kind of numbers will do
     if not isinstance(value, np.ndarray) or (known and value.dtype != np.dtype(of)):
         raise _refused(value, what, "an array" + (f" of {np.dtype(of)}" if known else ""))
 
 
-def _refused(value: Any, what: str, wanted: str) -> InputError:
-    return InputError(f"{what} is {shown(value)}; it must be {wanted}")
+def _refused(value: Any, what: str | Setting, wanted: str) -> InputError:
+    text = f" is {shown(value)}; it must be {wanted}"
+    return InputError(what, text, field=what, value=value, wanted=wanted)
 
 
 def _name(hint: Any) -> str:

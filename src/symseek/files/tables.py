@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 from symseek.columns import Layout
-from symseek.errors import InputError, Part, Setting, Text, name_shown, suggestion
+from symseek.errors import InputError, Message, Part, Setting, name_shown, suggestion
 from symseek.files.checks import (
     nameless,
     not_a_number,
@@ -78,7 +78,7 @@ class TrainingTable:
     path: Path
     layout: Layout  # where the features are in the file
     notes: tuple[
-        str | Text, ...
+        str | Message, ...
     ] = ()  # what was done that the user may not expect, a sentence each
     left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
 

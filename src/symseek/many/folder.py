@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from symseek.arguments import whole
-from symseek.errors import Action, InputError, Setting, Text, Wording, in_python, shown
+from symseek.errors import Action, InputError, Message, Setting, Wording, in_python, shown
 from symseek.files.atomic import leftovers
 from symseek.files.regular import is_there, read_regular, write_regular
 from symseek.files.schema import Most, Name, parse_json, read
@@ -44,7 +44,7 @@ FORMAT = 1
 FITS, STORE = "fits.json", "fits.sqlite"
 _STORED = (STORE, *(f"{STORE}{end}" for end in SIDES))
 _OWN = (FITS, *_STORED, "summary.csv", "summary.html")
-_ANEW = Text(
+_ANEW = Message(
     Action("fit"),
     " the tables again with ",
     Setting("overwrite"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.errors import InputError, Text, Wording, in_python
+from symseek.errors import InputError, Message, Wording, in_python
 from symseek.files.tables import TrainingTable
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
@@ -95,15 +95,15 @@ class Line:
 def failed(spec: Spec, error: InputError) -> Record:
     """What is kept of a fit that its input made impossible."""
     text = " ".join(str(error).split())
-    return Record(spec, "failed", error=text, curve={"error": Text(error).to_json()})
+    return Record(spec, "failed", error=text, curve={"error": Message(error).to_json()})
 
 
-def error_of(record: Record) -> Text:
+def error_of(record: Record) -> Message:
     """What was wrong, of a record that failed; that of another error has its last line."""
     try:
-        return Text.from_json(record.curve["error"])
+        return Message.from_json(record.curve["error"])
     except (InputError, KeyError):
-        return Text(record.last_line)
+        return Message(record.last_line)
 
 
 def record_of(spec: Spec, table: TrainingTable, model: Model, result: Result) -> Record:

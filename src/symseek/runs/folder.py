@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from symseek.errors import Action, InputError, Setting, Text, shown
+from symseek.errors import Action, InputError, Message, Setting, shown
 from symseek.files.atomic import leftovers
 from symseek.files.limits import MOST_TABLE
 from symseek.files.regular import is_there, read_regular, write_regular, written_at
@@ -241,22 +241,22 @@ class RunFolder:
         """The model that was found, or what has been found so far."""
         return self.model_so_far()[0]
 
-    def model_so_far(self) -> tuple[Model, Text | None]:
+    def model_so_far(self) -> tuple[Model, Message | None]:
         """The model, and if the run has not come to its end, a sentence about that."""
         path, who = self.path / "front.json", holder(self.path)
         if not os.path.lexists(path) and os.path.lexists(self.path / "settings.json"):
-            why = Text("it was stopped before its end; go on with ", Action("resume"))
+            why = Message("it was stopped before its end; go on with ", Action("resume"))
             if who is not None:
-                why = Text(f"{who} has just begun it; look again in a few seconds")
+                why = Message(f"{who} has just begun it; look again in a few seconds")
             raise InputError("the run ", self.path, " has no front yet: ", why)
         record = _read_json(self.path, path, MOST_FRONT)
         far = how_far(record.pop(PROGRESS, None))
         model = Model.from_dict(record)
         if who is not None:
-            return model, Text("the run ", self.path, f" is being searched by {who}{far}")
+            return model, Message("the run ", self.path, f" is being searched by {who}{far}")
         if far:
             text = f" was stopped before its end{far}; go on with "
-            return model, Text("the run ", self.path, text, Action("resume"))
+            return model, Message("the run ", self.path, text, Action("resume"))
         return model, None
 
     def finish(

@@ -5,7 +5,6 @@ Every complaint is the command line's own sentence, with the field of the page t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -82,7 +81,7 @@ def consider(
     try:
         contents = read()
     except InputError as error:
-        field = "delimiter" if "`delimiter`" in str(error) else None
+        field = error.field if error.kind == "setting" else None
         problems.append(_problem(field, error, folder))
     else:
         wrong = _column_problems(question, contents, folder)
@@ -94,7 +93,7 @@ def consider(
                 rows, notes = len(table.y), [told(each, folder) for each in said]
                 settings = usable
         except InputError as error:
-            field = _field(question, contents.names, str(error))
+            field = _field(question, contents.names, error)
             problems.append(_problem(field, error, folder))
     threads = option_words("threads", settings.threads) if "threads" in question.settings else []
     asked = replace(_request(question, path, settings), max_table_size=max_table_size)
@@ -146,7 +145,7 @@ def read_settings(given: Mapping[str, Any], folder: Path) -> tuple[Settings, Pro
         try:
             return Settings(**left), problems
         except InputError as error:
-            field = _culprit(left, str(error))
+            field = error.field if error.field in left else None
             problems.append(_problem(field, error, folder))
             left = {name: value for name, value in left.items() if field not in (name, None)}
 
@@ -159,7 +158,7 @@ def _plain(name: str, value: Any) -> Any:
     listed = tuple(value) if isinstance(value, list) else (value,)
     for each in listed:
         if isinstance(each, str):
-            check(each, Annotated[str, Most(1000)], f"`{name}`")
+            check(each, Annotated[str, Most(1000)], Setting(name))
         elif isinstance(each, (list, dict)):
             raise InputError(Setting(name), f" is {shown(value)}; give a plain value")
     if name == "operators" and any(each is None or isinstance(each, bool) for each in listed):
@@ -167,20 +166,6 @@ def _plain(name: str, value: Any) -> Any:
     if isinstance(value, list) and (name not in _LISTS or len(value) > 1000):
         raise InputError(Setting(name), f" is {shown(value)}; give a plain value")
     return listed if isinstance(value, list) else value
-
-
-def _culprit(given: Mapping[str, Any], message: str) -> str | None:
-    """The setting that a complaint is about."""
-    for name in re.findall(r"`(\w+)`", message):
-        if name in given:
-            return str(name)
-    for name, value in given.items():
-        try:
-            Settings(**{name: value})
-        except InputError as error:
-            if str(error) == message:
-                return name
-    return None
 
 
 # --- columns
@@ -200,9 +185,8 @@ def _column_problems(question: Question, contents: Contents, folder: Path) -> Pr
             continue
         if name in left_out or (name == "" and at == 0 and question.features is None):
             continue  # a first one without a name is looked at with the whole table
-        error = column_error(contents, at)
-        gaps = contents.columns[at].text is None and "`drop_missing`" in str(error)
-        if error is not None and not (gaps and question.drop_missing):
+        error = column_error(contents, at, question.drop_missing)
+        if error is not None:
             problems.append(_problem(role or f"column:{name}", error, folder))
     return [each for at, each in enumerate(problems) if each not in problems[:at]]
 
@@ -251,18 +235,12 @@ def _listed(name: str) -> str:
     return f"`{name}`" if "," in name or name.startswith("`") else name
 
 
-def _field(question: Question, names: Sequence[str], message: str) -> str | None:
+def _field(question: Question, names: Sequence[str], error: InputError) -> str | None:
     """The field of the page that a complaint about the whole table belongs to."""
-    for name in ("validation", "guesses"):
-        if f"`{name}`" in message:
-            return name
-    if question.weights is not None and f"column {question.weights!r}" in message:
-        return "weights"
-    if f"target {question.target!r}" in message or f"no column {question.target!r}" in message:
-        return "target"
-    if "`features`" in message or "feature" in message or "has no column" in message:
-        return "features"
-    for name in names:
-        if f"column {name!r}" in message:
-            return f"column:{name}"
-    return "target" if message.startswith("y ") else None
+    if error.kind == "setting":
+        return error.field
+    if error.kind == "column" and error.field is not None:
+        roles = {question.target: "target", question.weights: "weights"}
+        other = f"column:{error.field}" if error.field in names else "features"
+        return roles.get(error.field, other)
+    return "target" if error.field == "y" else None

@@ -8,19 +8,20 @@ from pathlib import Path, PurePath
 from symseek.cli.fit import add_fit
 from symseek.cli.options import Parser, wording_of
 from symseek.cli.resume import add_resume
-from symseek.errors import InputError, Named, Text
+from symseek.errors import InputError, Message, Named
 
 __all__ = ["told"]
 
 
-def told(said: BaseException | Text | str, folder: Path, command: str = "fit") -> str:
+def told(said: BaseException | Message | str, folder: Path, command: str = "fit") -> str:
     """What is said of an error; files in the folder are called by their names alone.
 
     >>> from symseek.errors import Setting
-    >>> told(Text(Path("/lab/a.csv"), " has no rows; see ", Setting("drop_missing")), Path("/lab"))
+    >>> text = Message(Path("/lab/a.csv"), " has no rows; see ", Setting("drop_missing"))
+    >>> told(text, Path("/lab"))
     'a.csv has no rows; see --drop-missing'
     """
-    if not isinstance(said, (Text, InputError)):
+    if not isinstance(said, (Message, InputError)):
         return str(said)
     in_words = wording_of(_parser(command))
 

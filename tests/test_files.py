@@ -161,7 +161,7 @@ def test_one_column_with_decimal_commas() -> None:
 def test_an_index_that_pandas_wrote_is_left_out() -> None:
     table = read_table(write(",x,y\n0,5,1\n1,6,2\n2,7,4\n"), "y")
     assert table.features == ("x",)
-    assert table.notes == ("left out: the column without a name (row numbers)",)
+    assert tuple(map(str, table.notes)) == ("left out: the column without a name (row numbers)",)
 
 
 def test_large_and_tiny_numbers() -> None:

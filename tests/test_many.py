@@ -26,6 +26,7 @@ import symseek
 from run_helpers import answer
 from symseek import InputError, Program
 from symseek.command import main
+from symseek.errors import Setting
 from symseek.files.tables import read_table
 from symseek.jobs.perform import Terminated, perform
 from symseek.jobs.pool import ProcessPool
@@ -38,6 +39,7 @@ from symseek.many.folder import ManyFolder, Workers
 from symseek.many.forms import Form, common_forms, form_of
 from symseek.many.groups import split_file
 from symseek.many.line import UNDONE, Line, Picture
+from symseek.many.line import failed as failed_record
 from symseek.many.progress import ManyProgress
 from symseek.many.summary import summary_csv, summary_html, summary_text
 from symseek.many.tables import file_tables, files_named, folder_names, is_safe, safe_name
@@ -619,15 +621,15 @@ def test_a_run_that_was_cut_off_is_continued_to_the_result_it_would_have_had(
 
 def test_progress_names_files_and_options(tmp_path: Path) -> None:
     spec, out = Spec("fit", "s0", 0), io.StringIO()
-    terms = {"`drop_missing`": "--drop-missing"}
+    failed = failed_record(spec, InputError(Setting("drop_missing")))
     with (
         Store() as store,
         ManyProgress(
-            {"s0": "s0.csv"}, store, [spec], out, lambda text: terms.get(text, text)
+            {"s0": "s0.csv"}, store, [spec], out, lambda part: "--drop-missing"
         ) as progress,
     ):
         progress.lost(spec, "killed")
-        progress.finished(Record(spec, "failed", error="`drop_missing`"))
+        progress.finished(failed)
     assert "s0.csv lost its process and is done again: killed" in out.getvalue()
     assert "s0.csv failed: --drop-missing" in out.getvalue()
 

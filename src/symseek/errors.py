@@ -19,6 +19,7 @@ words in a sentence.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
@@ -36,9 +37,9 @@ __all__ = [
     "Message",
     "Named",
     "Part",
+    "Quoted",
     "Setting",
     "Wording",
-    "in_python",
     "name_shown",
     "printable",
     "sentence",
@@ -84,19 +85,19 @@ class Action:
         return f"`{self.name}`"
 
 
-Named: TypeAlias = "Setting | Action | PurePath"
-Part: TypeAlias = "str | Setting | Action | PurePath"
+@dataclass(frozen=True)
+class Quoted:
+    """A file or folder, in quotation marks."""
+
+    name: str | os.PathLike[str]
+
+    def __str__(self) -> str:
+        return repr(str(self.name))
+
+
+Named: TypeAlias = "Setting | Action | Quoted | PurePath"
+Part: TypeAlias = "str | Setting | Action | Quoted | PurePath"
 Wording: TypeAlias = Callable[[Named], str]  # what a front end calls it
-
-
-def in_python(part: Named) -> str:
-    """What is shown in Python.
-
-    >>> in_python(Setting("seed")), in_python(PurePath("a.csv")), in_python(PurePath("my a.csv"))
-    ('`seed`', 'a.csv', "'my a.csv'")
-    """
-    text = str(part)
-    return repr(text) if isinstance(part, PurePath) and " " in text else text
 
 
 Kind = Literal["setting", "column", "row", "file", "argument"]
@@ -113,7 +114,7 @@ class Message:
     def __init__(self, *parts: Part | Message | InputError) -> None:
         self.parts = _flat(parts)
 
-    def worded(self, wording: Wording = in_python) -> str:
+    def worded(self, wording: Wording = str) -> str:
         """The sentence, with the front end's words."""
         return _worded(self.parts, wording)
 
@@ -160,13 +161,13 @@ class InputError(ValueError):
     def __init__(
         self,
         *parts: Part | Message | InputError,
-        field: str | Setting | PurePath | None = None,
+        field: str | Setting | Quoted | PurePath | None = None,
         kind: Kind | None = None,
         value: Any = None,
         wanted: str = "",
     ) -> None:
         super().__init__(*_flat(parts))
-        if field is None and parts and isinstance(parts[0], (Setting, PurePath)):
+        if field is None and parts and isinstance(parts[0], (Setting, Quoted, PurePath)):
             field = parts[0]
         if field is None:
             for inner in parts:
@@ -174,10 +175,10 @@ class InputError(ValueError):
                     self.__dict__.update(inner.__dict__)
             return
         self.field = _name(field)
-        self.kind = kind or _kind(field)
+        self.kind = kind or ("file" if isinstance(field, Quoted) else _kind(field))
         self.value, self.wanted = value, wanted
 
-    def worded(self, wording: Wording = in_python) -> str:
+    def worded(self, wording: Wording = str) -> str:
         """The sentence, with the front end's words."""
         return _worded(self.args, wording)
 
@@ -209,9 +210,10 @@ class InputError(ValueError):
         return type(self), self.args, state
 
 
-_KINDS: dict[str, type[Setting | Action | PurePath]] = {
+_KINDS: dict[str, type[Named]] = {
     "setting": Setting,
     "action": Action,
+    "quoted": Quoted,
     "file": PurePath,
 }
 
@@ -221,7 +223,7 @@ def _kind(part: object) -> Any:
 
 
 def _name(part: str | Named) -> str:
-    return part.name if isinstance(part, (Setting, Action)) else str(part)
+    return str(part if isinstance(part, (str, PurePath)) else part.name)
 
 
 def _read_part(written: Any) -> Part:

@@ -24,7 +24,6 @@ from symseek.errors import (
     Named,
     Setting,
     Wording,
-    in_python,
     printable,
     sentence,
     shown,
@@ -149,7 +148,7 @@ def wording_of(parser: Parser | None) -> Wording:
         if isinstance(part, Action):
             return f"`symseek {part.name}`"
         option = parser.option_of(part.name) if parser and isinstance(part, Setting) else None
-        return option or in_python(part)
+        return option or str(part)
 
     return wording
 

@@ -11,7 +11,7 @@ from symseek.cli.fit import add_no_report, search
 from symseek.cli.fit_many import add_many, holds_many, refuse_many, resume_many
 from symseek.cli.options import Commands, add_max_table_size, ended_by_signals, new_command, say
 from symseek.cli.settings import add_settings, given_settings
-from symseek.errors import InputError, Message, Setting
+from symseek.errors import InputError, Message, Quoted, Setting
 
 if TYPE_CHECKING:
     from symseek.regression.regression import Regression
@@ -90,4 +90,6 @@ def _refuse_finished(run: RunFolder, regression: Regression) -> None:
     advice = Message("there is nothing better to find")
     if larger is not None:
         advice = Message("give a larger ", larger, ", or none, to continue")
-    raise InputError("the run ", run.path, f" is finished: {reason.value}; ", advice, field=larger)
+    raise InputError(
+        "the run ", Quoted(run.path), f" is finished: {reason.value}; ", advice, field=larger
+    )

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from symseek.arguments import whole
-from symseek.errors import Action, InputError, Message, Setting, Wording, in_python, shown
+from symseek.errors import Action, InputError, Message, Quoted, Setting, Wording, shown
 from symseek.files.atomic import leftovers
 from symseek.files.regular import is_there, read_regular, write_regular
 from symseek.files.schema import Most, Name, parse_json, read
@@ -153,7 +153,7 @@ class ManyFolder:
         if _asked(before) != _asked(folder):
             raise InputError(
                 "the folder ",
-                path,
+                Quoted(path),
                 " holds fits with other columns or settings; choose another with ",
                 Setting("folder"),
                 ", or write over them with ",
@@ -194,7 +194,7 @@ class ManyFolder:
             raise InputError(f"cannot read {str(file)!r}: {error.strerror or error}") from None
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reason = str(error).rstrip(".")
-            raise InputError(file, f" is damaged ({reason}); ", _ANEW) from None
+            raise InputError(Quoted(file), f" is damaged ({reason}); ", _ANEW) from None
 
     @classmethod
     def _read(cls, path: Path, written: Any) -> ManyFolder:
@@ -228,7 +228,7 @@ class ManyFolder:
         workers: Workers,
         report: bool = True,
         show: bool = False,
-        wording: Wording = in_python,
+        wording: Wording = str,
     ) -> tuple[Outcome, list[Line]]:
         """Do every fit that is not done yet; returns how it ended, and a line for each table.
 
@@ -248,7 +248,7 @@ class ManyFolder:
             outcome = run(specs, store, EXECUTE, *who, listener, retry_failed=True)
             return outcome, self._lines(store, specs, wording)
 
-    def lines(self, wording: Wording = in_python) -> list[Line]:
+    def lines(self, wording: Wording = str) -> list[Line]:
         """A line for each table, as far as the fits have come."""
         if not (self.path / STORE).exists():
             return [
@@ -341,7 +341,7 @@ def nothing_left(path: Path) -> Iterator[None]:
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(
         "cannot write to the folder ",
-        path,
+        Quoted(path),
         f": {error.strerror or error}; choose another with ",
         Setting("folder"),
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.errors import InputError, Message, Wording, in_python
+from symseek.errors import InputError, Message, Wording
 from symseek.files.tables import TrainingTable
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
@@ -65,7 +65,7 @@ class Line:
         return self.error == UNDONE
 
     @classmethod
-    def of(cls, table: Table, record: Record | None, wording: Wording = in_python) -> Line:
+    def of(cls, table: Table, record: Record | None, wording: Wording = str) -> Line:
         """The line of a record that `record_of` made, or of one that is not there."""
         if record is None:
             return cls(table.name, table.folder, error=UNDONE)

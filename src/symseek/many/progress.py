@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TextIO
 
-from symseek.errors import Wording, in_python, printable
+from symseek.errors import Wording, printable
 from symseek.jobs.progress import Progress
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
@@ -46,7 +46,7 @@ class ManyProgress(Progress):
         store: Store,
         specs: Iterable[Spec] = (),
         out: TextIO | None = None,
-        wording: Wording = in_python,
+        wording: Wording = str,
     ) -> None:
         super().__init__(store, specs, out)
         self.wording = wording  # of the caller, for what is wrong with a table

@@ -29,7 +29,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from symseek.data import Data
-from symseek.errors import InputError, shown
+from symseek.errors import InputError, Quoted, shown
 from symseek.evaluation import Graded
 from symseek.evolution import Population
 from symseek.files.regular import open_regular, write_regular
@@ -107,7 +107,7 @@ def restore(search: Search, path: Place) -> None:
         what = "it is nested too deeply" if isinstance(error, RecursionError) else _sentence(error)
         raise InputError(
             "the checkpoint ",
-            Path(path),
+            Quoted(path),
             f", by symseek {record['symseek']}, is not such as this version writes ({what});"
             " remove it to start again",
         ) from None
@@ -239,13 +239,13 @@ def _refuse_other_setup(saved: dict[str, Any], here: dict[str, str], path: Place
     if parts == ["the data"]:
         raise InputError(
             "the data are not those of the checkpoint ",
-            Path(path),
+            Quoted(path),
             ": they have changed since; give those it was made with, or fit again",
         )
     if parts:
         raise InputError(
             "the checkpoint ",
-            Path(path),
+            Quoted(path),
             f" is of another search, with another value of {', '.join(parts)}; set up the search"
             f" as that one was: all but {', '.join(BUDGETS)} and the threads must agree",
         )
@@ -295,10 +295,10 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any], int]:
     try:
         descriptor = open_regular(path)
     except FileNotFoundError:
-        raise InputError("there is no checkpoint ", path) from None
+        raise InputError("there is no checkpoint ", Quoted(path)) from None
     except OSError as error:
         why = error.strerror
-        raise InputError("the checkpoint ", path, f" cannot be read: {why}") from None
+        raise InputError("the checkpoint ", Quoted(path), f" cannot be read: {why}") from None
     try:
         with os.fdopen(descriptor, "rb") as file:
             size = os.fstat(descriptor).st_size
@@ -310,12 +310,12 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any], int]:
     # A damaged archive fails in many ways; whichever it is, there is nothing to go on with.
     except Exception:
         raise InputError(
-            path, " is damaged, or not a checkpoint of symseek; remove it to start again"
+            Quoted(path), " is damaged, or not a checkpoint of symseek; remove it to start again"
         ) from None
     if version[1] != FORMAT:
         raise InputError(
             "the checkpoint ",
-            Path(path),
+            Quoted(path),
             f", by symseek {version[0]}, has format {shown(version[1])}, and this version reads"
             f" format {FORMAT}; remove it to start again",
         )

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from symseek.errors import Action, InputError, Message, Setting, shown
+from symseek.errors import Action, InputError, Message, Quoted, Setting, shown
 from symseek.files.atomic import leftovers
 from symseek.files.limits import MOST_TABLE
 from symseek.files.regular import is_there, read_regular, write_regular, written_at
@@ -178,7 +178,7 @@ class RunFolder:
         if record.get("format") != FORMAT:
             raise InputError(
                 "the run ",
-                folder,
+                Quoted(folder),
                 f" has format {shown(record.get('format'))}, and this version of symseek reads"
                 f" format {FORMAT}; run ",
                 Action("fit"),
@@ -216,7 +216,7 @@ class RunFolder:
         if regression.search.config.batch_size != before.search_config().batch_size:
             raise InputError(
                 "the run ",
-                self.path,
+                Quoted(self.path),
                 f" began with {before.max_expressions} expressions, less than a batch, and cannot"
                 " go on with more; run ",
                 Action("fit"),
@@ -248,15 +248,17 @@ class RunFolder:
             why = Message("it was stopped before its end; go on with ", Action("resume"))
             if who is not None:
                 why = Message(f"{who} has just begun it; look again in a few seconds")
-            raise InputError("the run ", self.path, " has no front yet: ", why)
+            raise InputError("the run ", Quoted(self.path), " has no front yet: ", why)
         record = _read_json(self.path, path, MOST_FRONT)
         far = how_far(record.pop(PROGRESS, None))
         model = Model.from_dict(record)
         if who is not None:
-            return model, Message("the run ", self.path, f" is being searched by {who}{far}")
+            return model, Message(
+                "the run ", Quoted(self.path), f" is being searched by {who}{far}"
+            )
         if far:
             text = f" was stopped before its end{far}; go on with "
-            return model, Message("the run ", self.path, text, Action("resume"))
+            return model, Message("the run ", Quoted(self.path), text, Action("resume"))
         return model, None
 
     def finish(
@@ -330,12 +332,14 @@ def new_folder(data: Path, inside: Path = Path(), kind: str = "run") -> Path:
 def _check_replaceable(folder: Path, overwrite: bool) -> None:
     """Refuse to write over anything but a run that nobody else writes, and unless asked."""
     if not folder.is_dir():
-        raise InputError(folder, " is a file; choose another place with ", Setting("folder"))
+        raise InputError(
+            Quoted(folder), " is a file; choose another place with ", Setting("folder")
+        )
     found = set(folder.iterdir()) - {*_leftovers(folder), folder / LOCK}
     if found and not overwrite:
         raise InputError(
             "the run folder ",
-            folder,
+            Quoted(folder),
             " exists; choose another with ",
             Setting("folder"),
             ", go on with it by ",
@@ -345,7 +349,7 @@ def _check_replaceable(folder: Path, overwrite: bool) -> None:
         )
     if found and not holds_run(folder):
         raise InputError(
-            folder,
+            Quoted(folder),
             " is not a run folder, so ",
             Setting("overwrite"),
             " does not write over it; choose another place with ",
@@ -383,7 +387,7 @@ def _refuse_irregular(folder: Path) -> None:
         except OSError as error:
             raise InputError(
                 "cannot use ",
-                path,
+                Quoted(path),
                 f": {error.strerror}; symseek made no such thing, so remove it, or ",
                 Action("fit"),
                 " to another folder",
@@ -392,18 +396,20 @@ def _refuse_irregular(folder: Path) -> None:
 
 def _read_json(folder: Path, path: Path, most: int) -> dict[str, Any]:
     if not folder.is_dir():
-        raise InputError("there is no run folder ", folder, "; ", Action("fit"), " makes one")
+        raise InputError(
+            "there is no run folder ", Quoted(folder), "; ", Action("fit"), " makes one"
+        )
     try:
         record = parse_json(read_regular(path, most))
     except FileNotFoundError:
         raise InputError(
-            folder,
+            Quoted(folder),
             f" is not a run folder: it has no {path.name}; name a folder that ",
             Action("fit"),
             " made",
         ) from None
     except OSError as error:
-        raise InputError("cannot read ", path, f": {error.strerror or error}") from None
+        raise InputError("cannot read ", Quoted(path), f": {error.strerror or error}") from None
     except ValueError as error:
         raise _damaged(path, error) from None
     if not isinstance(record, dict):
@@ -414,7 +420,7 @@ def _read_json(folder: Path, path: Path, most: int) -> dict[str, Any]:
 def _unwritable(folder: Path, error: OSError) -> InputError:
     return InputError(
         "cannot write to the run folder ",
-        folder,
+        Quoted(folder),
         f": {error.strerror or error}; choose another with ",
         Setting("folder"),
     )
@@ -422,7 +428,7 @@ def _unwritable(folder: Path, error: OSError) -> InputError:
 
 def _damaged(path: Path, reason: object) -> InputError:
     text = str(reason).rstrip(".")
-    return InputError(path, f" is damaged ({text}); run ", Action("fit"), " again")
+    return InputError(Quoted(path), f" is damaged ({text}); run ", Action("fit"), " again")
 
 
 def _table(model: Model) -> str:

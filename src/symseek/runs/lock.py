@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from symseek.errors import Action, InputError
+from symseek.errors import Action, InputError, Quoted
 from symseek.files.regular import open_alone, open_regular
 
 __all__ = ["LOCK", "FolderLock", "Holder", "held_error", "holder"]
@@ -131,7 +131,7 @@ def held_error(folder: Path, who: Holder) -> InputError:
     """The refusal to write a folder that someone writes."""
     return InputError(
         "the run folder ",
-        folder,
+        Quoted(folder),
         f" is being written by {who}; wait until it has ended, stop it, or ",
         Action("fit"),
         " to another folder",

@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 from symseek.cli.fit import add_fit
 from symseek.cli.options import Parser, wording_of
 from symseek.cli.resume import add_resume
-from symseek.errors import InputError, Message, Named
+from symseek.errors import InputError, Message, Named, Quoted
 
 __all__ = ["told"]
 
@@ -26,8 +26,10 @@ def told(said: BaseException | Message | str, folder: Path, command: str = "fit"
     in_words = wording_of(_parser(command))
 
     def wording(part: Named) -> str:
-        if isinstance(part, PurePath) and folder in part.parents:
-            part = part.relative_to(folder)
+        if isinstance(part, (Quoted, PurePath)):
+            path = PurePath(part.name if isinstance(part, Quoted) else part)
+            shown = path.relative_to(folder) if folder in path.parents else path
+            return str(Quoted(shown) if isinstance(part, Quoted) else shown)
         return in_words(part)
 
     return said.worded(wording)

@@ -346,7 +346,7 @@ def test_a_run_has_no_more_operators_than_anyone_gives(folder: Path, capsys: Cap
     (folder / "settings.json").write_text(json.dumps(record))
     said = answer(capsys, *COMMANDS["resume"])
     assert (said.code, said.err.count("\n")) == (2, 1)
-    assert "entries; at most 1,000 are read" in said.err
+    assert "entries; give at most 1,000" in said.err
 
 
 def test_one_of_many_fits_with_damaged_settings_is_begun_again(many: Path) -> None:

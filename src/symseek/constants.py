@@ -21,8 +21,6 @@ from symseek.errors import InputError, unknown_name
 from symseek.programs import Program, Programs
 from symseek.tokens import Library, Token, TokenKind
 
-__all__ = ["FIT_METHODS", "FitConfig", "FitStatus", "search_constants", "with_fixed", "with_room"]
-
 RewardFunction = Callable[[Programs], Floats]  # rewards [B], NaN where invalid
 
 FIT_METHODS = ("mixed", "least_squares", "bfgs", "projected")

@@ -30,18 +30,6 @@ from symseek.evaluation import Graded
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
-__all__ = [
-    "PARTS",
-    "RECENT",
-    "WHOLES",
-    "Evolution",
-    "Evolver",
-    "Population",
-    "Recombiner",
-    "compared_rows",
-    "fitness",
-]
-
 RECENT = 24  # generations whose programs a recombination may use
 ROWS = 64  # rows on which programs are compared: enough to tell them apart
 WHOLES = 100  # the best programs, which are completed

@@ -18,8 +18,6 @@ from symseek.errors import InputError
 from symseek.programs import Programs
 from symseek.tokens import Library
 
-__all__ = ["Mapping", "check_evaluable", "mapped"]
-
 
 class Mapping(Protocol):
     """Says what is graded for each program that is written."""

@@ -25,8 +25,6 @@ from symseek.tokens import EMPTY, OPERATORS, Library, TokenKind
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = ["Program", "Programs"]
-
 Value = TypeVar("Value")
 
 

@@ -12,8 +12,6 @@ import numpy as np
 
 from symseek.programs import Program
 
-__all__ = ["agree"]
-
 _PLACES = 60
 _DIGIT = 1e-5  # a relative change in the last of six digits
 _TRIALS = 6

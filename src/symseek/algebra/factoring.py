@@ -31,8 +31,6 @@ from symseek.algebra.normal_form import (
     scaled,
 )
 
-__all__ = ["cancelled", "factorised", "less_above"]
-
 Floats = NDArray[np.floating[Any]]
 
 _MOST_DEGREE = 8  # of a polynomial whose roots are looked for

@@ -50,8 +50,6 @@ from symseek.operators.table import POWERS
 from symseek.programs import Program
 from symseek.tokens import Library, short_number
 
-__all__ = ["STYLES", "multiplied_out", "styled", "text", "ways"]
-
 STYLES = ("best", "factored", "expanded")
 """How a formula may be written: as costs the reader least, with the fewest tokens, as a sum."""
 _DIVIDED = "divided"  # with brackets divided by their constant, where neat numbers may be

@@ -15,8 +15,6 @@ from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.programs import Program
 
-__all__ = ["LeastSquares"]
-
 _STEP = 1e-6  # of a constant, for its derivative
 _ROUNDS, _HALVINGS = 12, 6
 _CONVERGED = 1e-10  # of the sum of squares: a step that brings less is the last

@@ -13,8 +13,6 @@ from typing import TypeAlias
 
 from symseek.algebra.normal_form import Base, Call, Group, Product, Sum, Variable, scaled, single
 
-__all__ = ["ANYTHING", "NUMBERS", "Binding", "close", "factors_match", "names", "terms_match"]
-
 ANYTHING, NUMBERS = ("a", "b", "c"), ("n",)
 
 Binding: TypeAlias = "Mapping[str, Sum]"  # what the letters stand for

@@ -41,8 +41,6 @@ from symseek.data import Data
 from symseek.programs import Program
 from symseek.tokens import short_number
 
-__all__ = ["probably_neat"]
-
 _SURE = 0.88  # the part of all probability that a number must have to be accepted
 _FARTHEST = 3.5  # standard errors that a number may be away
 _LOOKED_AT = 6.0  # standard errors within which numbers compete

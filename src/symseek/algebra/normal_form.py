@@ -22,23 +22,6 @@ import numpy as np
 from symseek.programs import Program
 from symseek.tokens import Library, Token, TokenKind
 
-__all__ = [
-    "FORM_ERRORS",
-    "Algebra",
-    "Base",
-    "Call",
-    "Group",
-    "NoForm",
-    "Product",
-    "Sum",
-    "Variable",
-    "added",
-    "merged",
-    "number",
-    "scaled",
-    "single",
-]
-
 _MOST_POWER = 300.0  # a larger power of e is too long to write
 _SLIP = 4  # units in the last place that arithmetic may have moved a short number by
 _SHORT = 12  # characters

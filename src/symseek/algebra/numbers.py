@@ -23,22 +23,6 @@ from symseek.tokens import short_number
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = [
-    "MOST_DIGITS",
-    "POWER_OF_TWO",
-    "UNITS",
-    "Neat",
-    "by_chance",
-    "distance",
-    "is_multiple",
-    "is_root",
-    "multiple",
-    "naming_cost",
-    "neat_numbers",
-    "root_of",
-    "unit_cost",
-]
-
 # A neat number further from the value than this part of it is another number. For 0, which is as
 # far from everything, the distance itself counts.
 _NEAR = 1e-3

@@ -14,8 +14,6 @@ from symseek.algebra.normal_form import Algebra, Call, Product, Sum, merged, num
 from symseek.algebra.precision import Floats, Rows
 from symseek.algebra.writing import digits
 
-__all__ = ["grid", "lowest", "without_minus"]
-
 _PERIODIC = {"sin": 2, "cos": 2, "tan": 1}  # half turns
 _EPSILON = float(np.finfo(np.float64).eps)
 _FEWEST = 4  # different values: any two lie on a grid

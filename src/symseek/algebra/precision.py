@@ -17,8 +17,6 @@ from symseek.algebra.normal_form import Base, Group, Product, Sum, Variable
 from symseek.programs import Program
 from symseek.tokens import Library, TokenKind
 
-__all__ = ["Floats", "Measured", "Rows", "agree", "measured"]
-
 Floats: TypeAlias = "NDArray[np.float64]"
 Measured: TypeAlias = "tuple[Floats, Floats]"  # values and errors [N]
 

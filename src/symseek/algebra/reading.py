@@ -22,8 +22,6 @@ from symseek.operators.table import POWERS
 from symseek.programs import Program
 from symseek.tokens import Library
 
-__all__ = ["Reading", "number_cost", "reading_cost", "whole_base"]
-
 _ORDINARY = 2.0  # powers of ten that a number may be from 1 without a price
 _NAMED = 1.5  # the price of a number with a name, such as 1/(4*pi); a fitted number costs more
 _SAME = 1e-14  # numbers that differ by less, relatively, are one

@@ -28,8 +28,6 @@ from symseek.algebra.writing import Writer
 from symseek.programs import Program
 from symseek.tokens import Library
 
-__all__ = ["reductions"]
-
 
 def reductions(program: Program, library: Library) -> list[Program]:
     """The formula with one thing less in it, for all there are at every depth, simplified.

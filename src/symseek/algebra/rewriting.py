@@ -34,8 +34,6 @@ from symseek.algebra.rules import RULES, RewriteRule
 from symseek.programs import Program
 from symseek.tokens import Library, TokenKind
 
-__all__ = ["Rewriter"]
-
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _EPSILON = float(np.finfo(np.float64).eps)
 _MOST_EXPANDED = 12  # terms

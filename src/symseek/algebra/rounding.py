@@ -28,8 +28,6 @@ from symseek.tokens import number_name, short_number
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = ["Rounding", "rounded"]
-
 # Distances for rounding all constants together: the first that the data bear gives the neatest.
 _DISTANCES = tuple(10.0**-k for k in range(3, 11))
 # Significant digits of a decimal. More of them are worth trying only when the fit is so good, by so

@@ -17,8 +17,6 @@ from symseek.algebra.normal_form import Algebra, Sum
 from symseek.programs import Program
 from symseek.tokens import Library, every_operator
 
-__all__ = ["RULES", "RewriteRule"]
-
 _FUNCTION = re.compile(r"(\w+)\(")
 _LETTERS = Library([*every_operator([]), "const"], [*ANYTHING, *NUMBERS])
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["one_blas_thread", "reserve_buffers"]
-
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:

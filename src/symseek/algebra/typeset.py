@@ -18,8 +18,6 @@ from symseek.tokens import Library, TokenKind
 if TYPE_CHECKING:
     from symseek.model import Formula
 
-__all__ = ["ALL_DIGITS", "latex_line", "readable", "tidied"]
-
 ALL_DIGITS = 17  # of a float: none is cut
 
 # What signs are moved with. A library that lacks one of these keeps its signs where they are.

@@ -15,8 +15,6 @@ from symseek.notation.printing import infix
 from symseek.programs import Program
 from symseek.tokens import Library
 
-__all__ = ["upright"]
-
 _NEEDED = ("mul", "div", "reciprocal", "neg", "const")
 
 

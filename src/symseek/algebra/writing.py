@@ -29,8 +29,6 @@ from symseek.operators.table import POWERS
 from symseek.programs import Program
 from symseek.tokens import Library, TokenKind, short_number
 
-__all__ = ["Writer", "Written", "digits"]
-
 _BRACKET, _FUNCTION, _ROOT = 10**6, 10**6 + 1, 10**6 + 2  # among factors; letters come before
 _MANY_DIGITS = 7  # a number of more characters counts as one of so many: it is a fitted one
 _LARGEST_SHIFT = 10.0  # of the argument of exp

@@ -28,8 +28,6 @@ from symseek.errors import InputError, shown
 from symseek.programs import Program
 from symseek.tokens import Library
 
-__all__ = ["ConstraintSet", "suits"]
-
 
 class ConstraintSet:
     """Constraints composed for one library.

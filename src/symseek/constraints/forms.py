@@ -23,25 +23,6 @@ from symseek.errors import InputError, shown, suggestion, unknown_name
 from symseek.programs import Program
 from symseek.tokens import Library
 
-__all__ = [
-    "CloseUnfinished",
-    "Constraint",
-    "Count",
-    "Custom",
-    "Forbid",
-    "Length",
-    "MaxConstants",
-    "NoInverseChild",
-    "NoNestedTrigonometry",
-    "NotAll",
-    "NotAllConstants",
-    "Partial",
-    "SoftLength",
-    "SomeVariable",
-    "UniformArity",
-    "paper_constraints",
-]
-
 RELATIONS = ("child", "left child", "right child", "only child", "descendant", "sibling")
 
 

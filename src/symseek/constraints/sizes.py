@@ -22,8 +22,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from symseek.constraints.tables import Tables
 
-__all__ = ["UNBOUNDED", "SizeBounds"]
-
 UNBOUNDED = 1 << 20  # "any number of tokens"; sums of a few hundred fit in 32 bits
 _EXACT = 4  # up to this many rules on descendants, every set of rules in force is looked at
 

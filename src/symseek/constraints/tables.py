@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from symseek.constraints.sizes import SizeBounds
 from symseek.tokens import Library
 
-__all__ = ["CountRule", "CountTable", "RuleTables", "Tables"]
-
 Mask = NDArray[np.bool_]
 
 

@@ -11,8 +11,6 @@ from symseek.export.writer import Language, called, literal, write
 from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 
-__all__ = ["to_c"]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

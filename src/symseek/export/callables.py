@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from jax import Array
     from torch import Tensor
 
-__all__ = ["attribute", "jax_function", "numpy_function", "torch_function"]
-
 
 def _forms(language: str) -> Callable[[Token], Callable[..., Any] | None]:
     """The operators as functions of the arrays of a package: `torch` or `jax`."""

@@ -19,8 +19,6 @@ from symseek.notation.brackets import ATOM, Fragment, Style
 from symseek.programs import Program
 from symseek.tokens import number_name
 
-__all__ = ["cells_of", "to_excel"]
-
 _MOST_CHARACTERS, _MOST_BRACKETS = 8192, 64  # of Excel, the strictest of the three
 
 

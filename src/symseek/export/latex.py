@@ -13,8 +13,6 @@ from symseek.notation.printing import LATEX, latex_name
 from symseek.programs import Program
 from symseek.tokens import number_name
 
-__all__ = ["latex_table", "to_latex"]
-
 # In \textrm, which letters beyond ASCII need: LaTeX takes no accents in mathematics.
 _SPECIAL = str.maketrans(
     {c: "\\" + c for c in "#$%&_{} "}

@@ -11,16 +11,6 @@ from itertools import chain, count
 from symseek.errors import InputError
 from symseek.programs import Program
 
-__all__ = [
-    "PYTHON_RESERVED",
-    "ascii_identifier",
-    "described",
-    "function_name",
-    "identifiers",
-    "printable",
-    "python_identifier",
-]
-
 PYTHON_RESERVED = frozenset({*keyword.kwlist, "__debug__"})
 
 

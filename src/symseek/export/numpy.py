@@ -17,8 +17,6 @@ from symseek.export.writer import Language, called, literal, write
 from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 
-__all__ = ["to_numpy"]
-
 _RESERVED = PYTHON_RESERVED | {"X", "float", "ValueError", "len", "math", "np", "values"}
 
 

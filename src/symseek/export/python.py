@@ -21,8 +21,6 @@ from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 from symseek.tokens import OPERATORS
 
-__all__ = ["docstring", "to_python"]
-
 _INDENT = "    "
 
 _RESERVED = PYTHON_RESERVED | {"abs", "float", "math"}

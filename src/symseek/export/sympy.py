@@ -11,8 +11,6 @@ from symseek.export.writer import CALLED, Language, called, literal, write
 from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 
-__all__ = ["to_sympy"]
-
 _RESERVED = PYTHON_RESERVED | {"S", "Symbol"}
 _NOT_FINITE = {"inf": "S.Infinity", "-inf": "S.NegativeInfinity", "nan": "S.NaN"}
 

@@ -14,8 +14,6 @@ from symseek.operators.record import missing_form
 from symseek.programs import Program
 from symseek.tokens import Token, TokenKind
 
-__all__ = ["checked", "exportable", "work"]
-
 Value = TypeVar("Value")
 
 

@@ -18,8 +18,6 @@ from symseek.notation.brackets import ATOM, SIGN, Fragment, Style, read
 from symseek.programs import Program
 from symseek.tokens import OPERATORS, Token
 
-__all__ = ["CALLED", "Language", "Source", "called", "literal", "write"]
-
 # Python reads at most 200 brackets inside one another, C99 promises 63.
 _DEEPEST = 40
 CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\(")

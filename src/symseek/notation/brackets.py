@@ -15,19 +15,6 @@ from typing import NamedTuple
 
 from symseek.operators.record import ARGUMENTS
 
-__all__ = [
-    "ATOM",
-    "LOOSE",
-    "POWER",
-    "PRODUCT",
-    "SIGN",
-    "SUM",
-    "Fragment",
-    "Style",
-    "Template",
-    "read",
-]
-
 LOOSE, SUM, PRODUCT, SIGN, POWER, ATOM = range(6)
 
 # What a symbol makes of the whole, and what it asks of its neighbours. Equal symbols are read from

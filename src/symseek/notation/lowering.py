@@ -19,8 +19,6 @@ from symseek.tokens import EMPTY, OPERATORS, Library, TokenKind
 if TYPE_CHECKING:
     from symseek.programs import Program
 
-__all__ = ["MOST_TOKENS", "WHOLE_POWERS", "Lowering", "Node", "Parts"]
-
 Parts: TypeAlias = "tuple[tuple[int, ...], tuple[float, ...]]"  # of a program: tokens, constants
 
 WHOLE_POWERS = {exponent: name for exponent, name in POWERS.items() if exponent > 1.0}

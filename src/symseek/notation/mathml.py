@@ -20,8 +20,6 @@ from symseek.tokens import Token, number_name, short_number
 if TYPE_CHECKING:
     from symseek.programs import Program
 
-__all__ = ["escaped", "mathml"]
-
 _DIGITS = 15  # as many as every decimal keeps in a float
 _MINUS = "<mo>−</mo>"
 _DOT = "<mo>⋅</mo>"

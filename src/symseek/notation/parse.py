@@ -19,8 +19,6 @@ from symseek.notation.lowering import MOST_TOKENS, Lowering, Node, Parts
 from symseek.operators.table import ALIASES
 from symseek.tokens import RESERVED, Library, every_operator
 
-__all__ = ["infer_library", "parse_infix", "parse_preorder", "quote"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

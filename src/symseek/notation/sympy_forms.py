@@ -21,15 +21,6 @@ if TYPE_CHECKING:
 
     from symseek.programs import Program
 
-__all__ = [
-    "from_sympy",
-    "infer_library",
-    "nested_too_deeply",
-    "plain_number",
-    "real_expression",
-    "to_sympy",
-]
-
 _MOST_BITS = 13_000  # of an exact number: about as many digits as Python prints
 _GROWING = ("pow", "exp", "neg_exp", "sinh", "cosh")  # beside powers with an exponent of their own
 

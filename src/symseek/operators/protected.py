@@ -25,8 +25,6 @@ from typing import Any
 from symseek.errors import InputError
 from symseek.operators.record import Forms, Token
 
-__all__ = ["PROTECTED"]
-
 # What the functions in the texts below are called elsewhere.
 _NAMES = {
     "c": {"abs": "fabs"},

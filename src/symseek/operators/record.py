@@ -20,17 +20,6 @@ from symseek.errors import InputError, shown, unknown_name
 if TYPE_CHECKING:
     from symseek.programs import Program
 
-__all__ = [
-    "ARGUMENTS",
-    "MAX_ARITY",
-    "OPERATORS",
-    "Forms",
-    "Token",
-    "TokenKind",
-    "missing_form",
-    "read_formulas_with",
-]
-
 ARGUMENTS = "abcdefgh"
 """Names of an operator's arguments in formulas and templates."""
 

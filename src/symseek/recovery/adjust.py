@@ -21,8 +21,6 @@ from symseek.tokens import Library, TokenKind
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = ["LEAST_SIZE", "Loose", "Polished", "loosen", "polish"]
-
 Formula: TypeAlias = "Program | Expr"
 Point: TypeAlias = Mapping[str, Any]  # variable -> number
 

@@ -8,8 +8,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-__all__ = ["NoAnswer", "ask"]
-
 _MEMORY = 4 << 30  # bytes
 _CODE = "from symseek.recovery.child import _answer; _answer()"
 

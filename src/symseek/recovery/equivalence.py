@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
     from symseek.recovery.proof import Formula
 
-__all__ = ["Recovery", "equivalent"]
-
 # Many points to a fair number of digits, then a few of them to so many that not even a term with a
 # factor of 1e-300 escapes.
 _POINTS, _DIGITS = 24, 60

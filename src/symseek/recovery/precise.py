@@ -22,8 +22,6 @@ from symseek.operators.table import BY_SYMPY_NAME
 from symseek.programs import Program
 from symseek.tokens import ARGUMENTS, OPERATORS, Token, TokenKind
 
-__all__ = ["NotReal", "Precise"]
-
 # A node beyond this is not worth having, and asking mpmath for the exponential of a huge number, or
 # for its sine, could take all the memory there is.
 _HUGE = 1e300

@@ -22,8 +22,6 @@ from symseek.tokens import TokenKind
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = ["Proof", "prove_equal"]
-
 Formula: TypeAlias = "Program | Expr"
 
 # Bounds for what is tried in this process: terms of an expanded sum, operations in the difference,

@@ -18,8 +18,6 @@ from symseek.arrays import Floats
 from symseek.data import Data, Scales
 from symseek.programs import Program
 
-__all__ = ["Digits"]
-
 _EPS = float(np.finfo(np.float64).eps)
 _ARITHMETIC = 1e-14  # of the spread of y: what float64 loses in some tens of operations
 _ULPS = 8  # of the largest y, where that is far from its spread

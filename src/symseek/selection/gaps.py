@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from symseek.arrays import Floats
 from symseek.programs import Program
 
-__all__ = ["Gap", "Lines", "find_gap", "parts"]
-
 _MOST = 2_000  # lines between rows that are looked at
 _STEPS = 16  # parts of a line
 _OFFSET = 0.381966

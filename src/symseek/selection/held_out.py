@@ -24,18 +24,6 @@ from symseek.evaluation import fit_constants
 from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, reward_named
 
-__all__ = [
-    "FOLDS",
-    "blocks",
-    "folds",
-    "held_out_losses",
-    "logarithmic_gain",
-    "next_to_nothing",
-    "pays",
-    "rows_follow_each_other",
-    "squared_gain",
-]
-
 Folds = NDArray[np.intp]
 
 FOLDS = 10  # at most

@@ -22,8 +22,6 @@ from symseek.selection.exactness import Digits
 from symseek.selection.noise import Inputs
 from symseek.tokens import Library
 
-__all__ = ["Measure", "fitted_numbers"]
-
 _FEW_DIGITS = 3  # of a decimal that counts as neat
 _LARGEST_NEAT = 200.0
 

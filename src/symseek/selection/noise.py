@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 
-__all__ = ["Inputs", "looks_random"]
-
 _UNLIKELY = 0.01  # a chance, for noise to be taken for something else
 _FEWEST = 8  # rows, with fewer of which nothing can be said of residuals
 _MOST = 10_000  # rows that are looked at, where some tell as much as all

@@ -49,8 +49,6 @@ from symseek.selection.held_out import (
 from symseek.selection.measure import Measure, fitted_numbers
 from symseek.selection.residual_tests import f_test, worst_signs
 
-__all__ = ["Choice", "chosen", "pick"]
-
 _WAVES = ("sin", "cos", "tan")
 _MOST = 2_000  # rows that formulas are refitted on
 _NEGLIGIBLE = 1e-3  # a weight, of which the mean is 1

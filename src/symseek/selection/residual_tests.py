@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 
-__all__ = ["f_test", "runs_test", "sign_test", "worst_signs"]
-
 _MOST = 2_000  # rows that are looked at
 _TERMS = 500  # of a continued fraction, at most
 

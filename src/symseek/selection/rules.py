@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError, Setting, unknown_name
 
-__all__ = ["FORMER_NAMES", "RULES", "accuracy", "descriptions", "known_rule", "validation"]
-
 RULES = ("auto", "accuracy", "mdl", "validation")
 """The names; "auto" is validation where there are validation rows, and elsewhere mdl with the
 tests of pick.py."""

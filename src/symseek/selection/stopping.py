@@ -17,8 +17,6 @@ from symseek.search import SearchState
 from symseek.selection.measure import Measure
 from symseek.selection.noise import looks_random
 
-__all__ = ["Ending"]
-
 _NEAR = 1e-5  # errors at least so small may be exact once the constants are polished
 
 

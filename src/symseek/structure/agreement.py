@@ -15,8 +15,6 @@ from symseek.programs import Program
 from symseek.structure.solving import least_squares
 from symseek.structure.transform import ColumnProduct, DerivedColumn, TableColumn, Transform
 
-__all__ = ["agrees"]
-
 _ROWS = 100  # looked at
 _STEP = 1e-4  # of a column's spread, for differences
 _CLOSE = 0.01  # of the slopes: what the rounding of constants makes

@@ -30,8 +30,6 @@ from symseek.structure.surrogate import Surrogate
 from symseek.structure.targets import Preorder, chain, targets
 from symseek.tokens import Library
 
-__all__ = ["exact_candidates", "near_candidates"]
-
 _ROWS = 400  # looked at; each candidate is graded on all afterwards
 _SEPARATED_ROWS = 1_500
 _MOST_COLUMNS, _FEW_COLUMNS = 7, 3  # for exact candidates, and for near ones

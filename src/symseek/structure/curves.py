@@ -14,8 +14,6 @@ from symseek.structure.features import Rates
 from symseek.structure.projection import Candidate
 from symseek.structure.targets import FORMS, Preorder, chain, defined, power_words
 
-__all__ = ["curves"]
-
 _CURVED = ("exp(s)", "1/(exp(s) - 1)", "exp(s) - 1", "1/(exp(s) + 1)", "tanh(s)", "log(s)")
 _WAVES = ("sin(s)", "cos(s)", "sin(s)**2")
 _POWERS = (2, -2, 4, -4, 1, -1)  # in halves

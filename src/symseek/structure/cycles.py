@@ -18,8 +18,6 @@ from symseek.programs import Program, Programs
 from symseek.structure.solving import least_squares, power_of_two
 from symseek.tokens import Library
 
-__all__ = ["cyclic_programs", "frequencies"]
-
 _FEWEST = 12  # rows: with fewer, some frequency always fits
 _MOST = 2_000  # rows that are looked at
 _NARROWEST = 1e-300  # range of a column: a frequency along a narrower one overflows

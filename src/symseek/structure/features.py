@@ -18,8 +18,6 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.structure.targets import Preorder, chain, powers, quotient
 
-__all__ = ["Family", "families"]
-
 Rates: TypeAlias = dict[tuple[int, int], list[float]]  # by column and power of it, in halves
 
 _MOST = 48  # features in a family

@@ -13,8 +13,6 @@ from symseek.errors import InputError
 from symseek.loop import NoProposals
 from symseek.structure.solving import LinAlgError
 
-__all__ = ["guarded"]
-
 _FAULTS = (ArithmeticError, IndexError, LinAlgError, MemoryError, ValueError)
 
 

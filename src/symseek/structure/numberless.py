@@ -13,8 +13,6 @@ from fractions import Fraction
 from symseek.structure.targets import Preorder, chain
 from symseek.tokens import OPERATORS
 
-__all__ = ["without_numbers"]
-
 _LARGEST = 4  # numerator or denominator
 _SAME = 1e-9  # of a coefficient: what least squares leaves
 

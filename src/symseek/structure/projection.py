@@ -22,8 +22,6 @@ from symseek.structure.features import Family
 from symseek.structure.solving import factored, inverses, least_squares, lengths, mean
 from symseek.structure.targets import Preorder, Target, chain
 
-__all__ = ["Candidate", "exact_sums", "near_sums", "weighted_sum"]
-
 EXACT = 1e-9  # relative residual of what lies in a span
 ROWS_A_TERM = 2  # at least: as many features as rows give any target
 _MOST_TERMS = 12  # in an exact sum

@@ -35,8 +35,6 @@ from symseek.structure.symmetries import reducing_transform
 from symseek.structure.transform import Transform
 from symseek.tokens import Library
 
-__all__ = ["MOST_ROWS", "SHARE", "Proposals"]
-
 _FIT = FitConfig("least_squares", restarts=0, max_steps=40)
 _ROUNDS = ((2_000, 150), (10_000, 60))  # rows to fit candidates to, and how many are then kept
 _SHORTLISTED = 15

@@ -18,8 +18,6 @@ from symseek.structure.projection import ROWS_A_TERM, Candidate, Rows, weighted_
 from symseek.structure.solving import lengths, singular
 from symseek.structure.targets import Preorder, Target
 
-__all__ = ["quotients"]
-
 _TURNS = 3
 _MOST_FEATURES = 10
 _MOST_TERMS = 14

@@ -26,8 +26,6 @@ from symseek.arrays import Floats
 from symseek.structure.solving import mean
 from symseek.structure.surrogate import Surrogate
 
-__all__ = ["screened"]
-
 _CHANCE = 0.001  # of a false alarm in a whole table
 _DEGREE, _PAIR_DEGREE = 4, 3  # of the polynomials of one column, and of those in products of two
 _STEPS = 16  # steps along a column, which show waves that no such polynomial follows

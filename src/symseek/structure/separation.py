@@ -19,8 +19,6 @@ from symseek.structure.solving import least_squares, mean
 from symseek.structure.surrogate import chebyshev, left_out, products, scaled_places, terms
 from symseek.structure.targets import FORMS, Form, Preorder, defined, powers, quotient
 
-__all__ = ["Separation", "separations"]
-
 _MOST_TERMS = {1: 30, 2: 91, 3: 84}  # of each of a and b, by the columns that they depend on
 _FORMS = ("s", "1/s", "sqrt(s)", "1/sqrt(s)")
 _KEPT = 3  # the best

@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from symseek.arrays import Floats
 from symseek.structure.solving import factored, solved
 
-__all__ = ["Surrogate", "chebyshev", "left_out", "products", "scaled_places", "terms"]
-
 _LEFT_OUT = 3  # a third of the rows is predicted, not fitted
 _MOST_TERMS = 450
 _ROWS_A_TERM = 2.5  # rows to fit on for each term, at least

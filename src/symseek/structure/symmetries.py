@@ -24,8 +24,6 @@ from symseek.structure.solving import eigen, lengths, mean, power_of_two, solved
 from symseek.structure.surrogate import Surrogate, left_out
 from symseek.structure.transform import ONE, ColumnSum, DerivedColumn, Transform, product
 
-__all__ = ["reducing_transform"]
-
 _FEWEST_ROWS = 100
 _FEW_ROWS, _MANY_ROWS = 2_000, 5_000  # looked at first, and where those do not tell enough
 _FEW_TERMS, _MANY_TERMS = 450, 600  # of the surrogates on so many rows

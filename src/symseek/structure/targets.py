@@ -15,20 +15,6 @@ from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 
-__all__ = [
-    "FORMS",
-    "Form",
-    "Multiplier",
-    "Preorder",
-    "Target",
-    "chain",
-    "defined",
-    "power_words",
-    "powers",
-    "quotient",
-    "targets",
-]
-
 Preorder = list[str | float]
 
 _SMALLEST = 1e-150  # squares of smaller numbers underflow

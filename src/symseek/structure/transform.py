@@ -22,16 +22,6 @@ from symseek.structure.solving import power_of_two
 from symseek.structure.targets import Preorder, chain, quotient
 from symseek.tokens import Library, TokenKind
 
-__all__ = [
-    "ONE",
-    "ColumnProduct",
-    "ColumnSum",
-    "DerivedColumn",
-    "TableColumn",
-    "Transform",
-    "product",
-]
-
 
 @dataclass(frozen=True)
 class TableColumn:

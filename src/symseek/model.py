@@ -439,19 +439,17 @@ class _StoredModel:
 def _written_size(program: Program) -> float:
     """The tokens of a program whose operators are written out by their formulas."""
 
-    def combine(token: int, constant: float | None, arguments: list[float]) -> float:
-        expansion = program.library.tokens[token].expansion
-        if expansion is None:
-            return 1.0 + sum(arguments)
-        inner = expansion.library.tokens
+    def one(_: object) -> float:
+        return 1.0
 
-        def inside(part: int, constant: float | None, below: list[float]) -> float:
-            column = inner[part].index
-            return 1.0 + sum(below) if column is None else arguments[column]
+    def plain(_: Token, sizes: list[float]) -> float:
+        return 1.0 + sum(sizes)
 
-        return expansion.fold(inside)
+    def operator(token: Token, sizes: list[float]) -> float:
+        inner = token.expansion
+        return plain(token, sizes) if inner is None else inner.worked(sizes.__getitem__, one, plain)
 
-    return program.fold(combine)
+    return program.worked(one, one, operator)
 
 
 def full_library(features: Sequence[str], operators: Iterable[object] = ()) -> Library:

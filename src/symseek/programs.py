@@ -20,7 +20,7 @@ from symseek.arguments import items, real_array, refused
 from symseek.errors import InputError, Setting, printable
 from symseek.notation import parse, printing, sympy_forms
 from symseek.operators.record import ARGUMENTS, read_formulas_with
-from symseek.tokens import EMPTY, OPERATORS, Library, TokenKind
+from symseek.tokens import EMPTY, OPERATORS, Library, Token, TokenKind
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -210,25 +210,46 @@ class Program:
             stack.append(combine(token, constant, arguments))
         return stack[0]
 
+    def worked(
+        self,
+        column: Callable[[int], Value],
+        number: Callable[[float], Value],
+        operator: Callable[[Token, list[Value]], Value],
+    ) -> Value:
+        """Work the tree by what its columns, its numbers and its operators come to.
+
+        >>> law = Program.parse("2.0*x + sin(x)")
+        >>> law.worked(lambda at: 1, lambda value: 1, lambda token, sizes: 1 + sum(sizes))
+        6
+        """
+        tokens = self.library.tokens
+
+        def combine(token: int, constant: float | None, arguments: list[Value]) -> Value:
+            this = tokens[token]
+            if this.kind is TokenKind.OPERATOR:
+                return operator(this, arguments)
+            if this.kind is TokenKind.VARIABLE:
+                assert this.index is not None
+                return column(this.index)
+            value = this.value if constant is None else constant
+            assert value is not None
+            return number(value)
+
+        return self.fold(combine)
+
     def apply(self, *columns: Any) -> Any:
         """The value for given variables, by NumPy, one argument a variable; anything goes in."""
 
-        def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
-            this = self.library.tokens[token]
-            if this.kind is TokenKind.VARIABLE:
-                assert this.index is not None
-                return columns[this.index]
-            if this.kind is TokenKind.OPERATOR:
-                if this.numpy is None:
-                    raise InputError(
-                        f"token {this.name!r} has no formula to evaluate; give it one, or a numpy"
-                        " function"
-                    )
-                return this.numpy(*arguments)
-            return np.float64(this.value if constant is None else constant)
+        def operator(token: Token, arguments: list[Any]) -> Any:
+            if token.numpy is None:
+                raise InputError(
+                    f"token {token.name!r} has no formula to evaluate; give it one, or a numpy"
+                    " function"
+                )
+            return token.numpy(*arguments)
 
         with np.errstate(all="ignore"):
-            return self.fold(combine)
+            return self.worked(columns.__getitem__, np.float64, operator)
 
     def evaluate(self, X: ArrayLike) -> NDArray[np.float64]:
         """The values [N] on the rows of X [N, n]; what is undefined comes out as nan or inf."""

@@ -20,7 +20,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from symseek.programs import Program
-from symseek.tokens import Library, Token, TokenKind
+from symseek.tokens import Library, Token
 
 _MOST_POWER = 300.0  # a larger power of e is too long to write
 _SLIP = 4  # units in the last place that arithmetic may have moved a short number by
@@ -170,19 +170,10 @@ class Algebra:
     def form(self, program: Program, inputs: Sequence[float]) -> Sum:
         """The normal form of a program whose variables stand for others divided by `inputs`."""
 
-        def combine(token: int, constant: float | None, arguments: list[Sum]) -> Sum:
-            this = program.library.tokens[token]
-            if this.kind is TokenKind.VARIABLE:
-                assert this.index is not None
-                variable = Variable(self.library.variables[this.index])
-                return scaled(single(variable), 1.0 / inputs[this.index])
-            if this.kind is not TokenKind.OPERATOR:
-                value = this.value if constant is None else constant
-                assert value is not None
-                return Sum(number(value))
-            return self.operated(this, arguments)
+        def column(at: int) -> Sum:
+            return scaled(single(Variable(self.library.variables[at])), 1.0 / inputs[at])
 
-        return program.fold(combine)
+        return program.worked(column, lambda value: Sum(number(value)), self.operated)
 
     def operated(self, token: Token, arguments: list[Sum]) -> Sum:
         """An operator of normal forms: arithmetic is done, the rest becomes a `Call`."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from symseek.algebra.normal_form import Base, Group, Product, Sum, Variable
 from symseek.programs import Program
-from symseek.tokens import Library, TokenKind
+from symseek.tokens import Library, Token
 
 Floats: TypeAlias = "NDArray[np.float64]"
 Measured: TypeAlias = "tuple[Floats, Floats]"  # values and errors [N]
@@ -34,20 +34,17 @@ def measured(program: Program, X: Floats) -> Measured:
     [1.] [ True] [ True]
     """
 
-    def combine(token: int, constant: float | None, arguments: list[Measured]) -> Measured:
-        this = program.library.tokens[token]
-        if this.kind is TokenKind.VARIABLE:
-            assert this.index is not None
-            return X[:, this.index], np.zeros(len(X))
-        if this.kind is not TokenKind.OPERATOR:
-            value = this.value if constant is None else constant
-            return np.full(len(X), value), np.zeros(len(X))
-        if this.numpy is None:
+    exact = np.zeros(len(X))
+
+    def operator(token: Token, arguments: list[Measured]) -> Measured:
+        if token.numpy is None:
             program.apply(*X.T)  # says so
-        return _through(this.numpy, arguments, this.name in _SUMS)
+        return _through(token.numpy, arguments, token.name in _SUMS)
 
     with np.errstate(all="ignore"):
-        return program.fold(combine)
+        return program.worked(
+            lambda at: (X[:, at], exact), lambda value: (np.full(len(X), value), exact), operator
+        )
 
 
 def agree(expected: Measured, found: Floats) -> bool:

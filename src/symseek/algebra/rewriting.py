@@ -32,7 +32,7 @@ from symseek.algebra.normal_form import (
 from symseek.algebra.precision import Rows
 from symseek.algebra.rules import RULES, RewriteRule
 from symseek.programs import Program
-from symseek.tokens import Library, TokenKind
+from symseek.tokens import Library
 
 _COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -132,16 +132,8 @@ class Rewriter:
 
     def _built(self, program: Program, binding: Binding) -> Sum:
         """A formula in letters, with what they stand for."""
-
-        def combine(token: int, constant: float | None, arguments: list[Sum]) -> Sum:
-            this = program.library.tokens[token]
-            if this.kind is TokenKind.VARIABLE:
-                return binding[this.name]
-            if constant is not None:
-                return Sum(constant)
-            return self.algebra.operated(this, arguments)
-
-        return program.fold(combine)
+        letters = program.library.variables
+        return program.worked(lambda at: binding[letters[at]], Sum, self.algebra.operated)
 
     # --- by what sums and products allow
 

@@ -27,7 +27,7 @@ from symseek.algebra.normal_form import (
 )
 from symseek.operators.table import POWERS
 from symseek.programs import Program
-from symseek.tokens import Library, TokenKind, short_number
+from symseek.tokens import Library, short_number
 
 _BRACKET, _FUNCTION, _ROOT = 10**6, 10**6 + 1, 10**6 + 2  # among factors; letters come before
 _MANY_DIGITS = 7  # a number of more characters counts as one of so many: it is a fitted one
@@ -257,20 +257,14 @@ class Writer:
     ) -> Program:
         """The program token by token, with a factor at every variable that has one and in front."""
 
-        def combine(token: int, constant: float | None, arguments: list[Written]) -> Written:
-            this = program.library.tokens[token]
-            if this.kind is TokenKind.VARIABLE:
-                assert this.index is not None
-                variable = self.node(self.library.variables[this.index])
-                scale = 1.0 if inputs is None else inputs[this.index]
-                return variable if scale == 1.0 else self.node("div", variable, self.number(scale))
-            if this.kind is not TokenKind.OPERATOR:
-                value = this.value if constant is None else constant
-                assert value is not None
-                return self.number(value)
-            return self.node(this.name, *arguments)
+        def column(at: int) -> Written:
+            variable = self.node(self.library.variables[at])
+            scale = 1.0 if inputs is None else inputs[at]
+            return variable if scale == 1.0 else self.node("div", variable, self.number(scale))
 
-        written = program.fold(combine)
+        written = program.worked(
+            column, self.number, lambda token, arguments: self.node(token.name, *arguments)
+        )
         if output != 1.0:
             written = self.node("mul", self.number(output), written)
         return Program(self.library, written.tokens, written.constants)

@@ -43,19 +43,11 @@ def work(
     <X, 2.0>
     """
 
-    def combine(token: int, constant: float | None, arguments: list[Value]) -> Value:
-        this = program.library.tokens[token]
-        if this.kind is TokenKind.VARIABLE:
-            assert this.index is not None
-            return column(this.index)
-        if this.kind is not TokenKind.OPERATOR:
-            value = this.value if constant is None else constant
-            assert value is not None
-            return number(value)
-        known = form(this)
+    def operator(token: Token, arguments: list[Value]) -> Value:
+        known = form(token)
         if known is not None:
             return known(*arguments)
-        inner = this.meaning
+        inner = token.meaning
         assert inner is not None
         places = [inner.library.tokens[each].index for each in inner.tokens]
         shared = [
@@ -63,7 +55,7 @@ def work(
         ]
         return work(inner, form, number, shared.__getitem__, share)
 
-    return program.fold(combine)
+    return program.worked(column, number, operator)
 
 
 def checked(program: Program) -> Program:

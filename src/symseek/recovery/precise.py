@@ -20,7 +20,7 @@ from symseek.errors import InputError
 from symseek.operators.record import missing_form
 from symseek.operators.table import BY_SYMPY_NAME
 from symseek.programs import Program
-from symseek.tokens import ARGUMENTS, OPERATORS, Token, TokenKind
+from symseek.tokens import ARGUMENTS, OPERATORS, Token
 
 # A node beyond this is not worth having, and asking mpmath for the exponential of a huge number, or
 # for its sine, could take all the memory there is.
@@ -74,17 +74,12 @@ class Precise:
 
     def program(self, program: Program, values: Mapping[str, Any]) -> Any:
         """The value of a program."""
-
-        def combine(token: int, constant: float | None, arguments: list[Any]) -> Any:
-            this = program.library.tokens[token]
-            if this.kind is TokenKind.VARIABLE:
-                return values[this.name]
-            if this.kind is not TokenKind.OPERATOR:
-                text = repr(this.value if constant is None else constant)
-                return self.checked(self.number, [text])
-            return self.operator(this, arguments)
-
-        return program.fold(combine)
+        names = program.library.variables
+        return program.worked(
+            lambda at: values[names[at]],
+            lambda value: self.checked(self.number, [repr(value)]),
+            self.operator,
+        )
 
     def operator(self, token: Token, arguments: list[Any]) -> Any:
         """The value of an operator, by its mpmath form or by what it means in others."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from symseek.notation.sympy_forms import to_sympy
 from symseek.programs import Program
 from symseek.recovery.child import NoAnswer, ask
-from symseek.tokens import TokenKind
+from symseek.tokens import Token
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -221,18 +221,9 @@ def _exact_digits(program: Program) -> float:
     """About how many digits the longest exact number in the program has."""
     longest = 0.0
 
-    def combine(
-        token: int, constant: float | None, arguments: list[tuple[float, float]]
-    ) -> tuple[float, float]:
+    def operator(this: Token, arguments: list[tuple[float, float]]) -> tuple[float, float]:
         """The digits of a node, 0 if it is not an exact number, and the value of a literal."""
         nonlocal longest
-        this = program.library.tokens[token]
-        if this.kind is TokenKind.VARIABLE:
-            return 0.0, math.nan
-        if this.kind is not TokenKind.OPERATOR:
-            value = this.value if constant is None else constant
-            assert value is not None
-            return _number_digits(value), value
         digits = sum(each for each, _ in arguments)
         if this.expansion is not None:
             digits *= len(this.expansion)
@@ -244,7 +235,9 @@ def _exact_digits(program: Program) -> float:
         longest = max(longest, digits)
         return digits, math.nan
 
-    program.fold(combine)
+    program.worked(
+        lambda at: (0.0, math.nan), lambda value: (_number_digits(value), value), operator
+    )
     return longest
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 from symseek.programs import Program
+from symseek.tokens import Token
 
 _MOST = 2_000  # lines between rows that are looked at
 _STEPS = 16  # parts of a line
@@ -191,18 +192,12 @@ def _size(program: Program, X: Floats) -> float:
     [7.0, inf]
     """
 
-    def combine(token: int, constant: float | None, arguments: list[float]) -> float:
-        this = program.library.tokens[token]
-        if this.index is not None:
-            return float(np.abs(X[:, this.index]).max())
-        if not arguments:
-            number = this.value if constant is None else constant
-            return math.inf if number is None else abs(number)
-        bound = _BOUNDS.get(this.name)
-        size = math.inf if bound is None else bound(*arguments)
+    def operator(token: Token, sizes: list[float]) -> float:
+        bound = _BOUNDS.get(token.name)
+        size = math.inf if bound is None else bound(*sizes)
         return size if size < _LARGEST else math.inf
 
-    return program.fold(combine)
+    return program.worked(lambda at: float(np.abs(X[:, at]).max()), abs, operator)
 
 
 def _values(program: Program, named: tuple[int, ...], rows: Floats) -> Floats:

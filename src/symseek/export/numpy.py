@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import math
 
-from symseek.export.names import (
-    PYTHON_RESERVED,
-    described,
-    function_name,
-    identifiers,
-    python_identifier,
-)
+from symseek.export.names import described
 from symseek.export.python import docstring
-from symseek.export.tree import checked
-from symseek.export.writer import Language, called, literal, write
+from symseek.export.writer import Language, literal, python_source
 from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 
-_RESERVED = PYTHON_RESERVED | {"X", "float", "ValueError", "len", "math", "np", "values"}
+_RESERVED = {"X", "float", "ValueError", "len", "math", "np", "values"}
 
 
 def _number(value: float) -> Fragment:
@@ -52,16 +45,12 @@ def to_numpy(program: Program, name: str = "formula") -> str:
             values = 2.5*np.square(flow_rate) + np.log(x)
         return values if np.ndim(values) else np.full(len(X), values)
     """
-    columns = checked(program).library.variables
-    reserved = _RESERVED | called(program, "numpy")
-    taken = reserved | {function_name(name, python_identifier, reserved)}
-    names = identifiers(columns, python_identifier, taken.__contains__)
-    source = write(program, _LANGUAGE, names, taken)
+    names, source = python_source(program, _LANGUAGE, name, _RESERVED)
     body = [
         *docstring(described(program, names)),
         "X = np.asarray(X, dtype=float)",
         # A whole table, with the target and other columns in it, would give wrong numbers.
-        f"if X.shape[1:] != ({len(columns)},):",
+        f"if X.shape[1:] != ({len(names)},):",
         '    raise ValueError("X needs the columns named above and no others, in this order")',
         *(f"{names[i]} = X[:, {i}]" for i in sorted(source.used)),
         'with np.errstate(all="ignore"):',

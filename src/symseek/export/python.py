@@ -8,22 +8,15 @@ from __future__ import annotations
 
 import math
 
-from symseek.export.names import (
-    PYTHON_RESERVED,
-    described,
-    function_name,
-    identifiers,
-    python_identifier,
-)
-from symseek.export.tree import checked
-from symseek.export.writer import Language, Source, called, literal, write
+from symseek.export.names import described
+from symseek.export.writer import Language, Source, literal, python_source
 from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 from symseek.tokens import OPERATORS
 
 _INDENT = "    "
 
-_RESERVED = PYTHON_RESERVED | {"abs", "float", "math"}
+_RESERVED = {"abs", "float", "math"}
 
 
 def _number(value: float) -> Fragment:
@@ -58,11 +51,7 @@ def to_python(program: Program, name: str = "formula") -> str:
     def _log(a):
         return math.log(a) if a > 0.0 else -math.inf if a == 0.0 else math.nan
     """
-    columns = checked(program).library.variables
-    reserved = _RESERVED | called(program, "python")
-    taken = reserved | {function_name(name, python_identifier, reserved)}
-    names = identifiers(columns, python_identifier, taken.__contains__)
-    source = write(program, _LANGUAGE, names, taken)
+    names, source = python_source(program, _LANGUAGE, name, _RESERVED)
     body = [
         *docstring(described(program, names)),
         *(f"{names[i]} = float({names[i]})" for i in sorted(source.used)),

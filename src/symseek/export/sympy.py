@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 
-from symseek.export.names import PYTHON_RESERVED, function_name, identifiers, python_identifier
 from symseek.export.tree import checked
-from symseek.export.writer import CALLED, Language, called, literal, write
+from symseek.export.writer import CALLED, Language, literal, python_source
 from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 
-_RESERVED = PYTHON_RESERVED | {"S", "Symbol"}
+_RESERVED = {"S", "Symbol"}
 _NOT_FINITE = {"inf": "S.Infinity", "-inf": "S.NegativeInfinity", "nan": "S.NaN"}
 
 
@@ -42,10 +41,7 @@ def to_sympy(program: Program, name: str = "expression") -> str:
     """
     columns = checked(program).library.variables
     program.sympy(real=True)  # what SymPy cannot make is refused here, not when the source is run
-    reserved = _RESERVED | called(program, "sympy")
-    taken = reserved | {function_name(name, python_identifier, reserved)}
-    names = identifiers(columns, python_identifier, taken.__contains__)
-    source = write(program, _LANGUAGE, names, taken)
+    names, source = python_source(program, _LANGUAGE, name, _RESERVED)
     whole = source.whole if source.whole.literal is None else source.lifted(source.whole)
     lines = [*source.lines, f"{name} = {whole.text}"]
     symbols = [f"{names[i]} = Symbol({columns[i]!r}, real=True)" for i in sorted(source.used)]

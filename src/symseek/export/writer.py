@@ -13,7 +13,13 @@ from functools import partial
 from itertools import count
 
 from symseek.errors import InputError
-from symseek.export.tree import exportable, work
+from symseek.export.names import (
+    PYTHON_RESERVED,
+    function_name,
+    identifiers,
+    python_identifier,
+)
+from symseek.export.tree import checked, exportable, work
 from symseek.notation.brackets import ATOM, SIGN, Fragment, Style, read
 from symseek.programs import Program
 from symseek.tokens import OPERATORS, Token
@@ -109,6 +115,16 @@ def write(
     exportable(program, language.name)
     source.whole = work(program, source.form, language.number, source.column, source.named)
     return source
+
+
+def python_source(
+    program: Program, language: Language, name: str, reserved: Collection[str]
+) -> tuple[list[str], Source]:
+    """Python names for the columns, and the formula with them, beside a function of some name."""
+    reserved = PYTHON_RESERVED | called(checked(program), language.name) | set(reserved)
+    taken = reserved | {function_name(name, python_identifier, reserved)}
+    names = identifiers(program.library.variables, python_identifier, taken.__contains__)
+    return names, write(program, language, names, taken)
 
 
 def called(program: Program, language: str) -> frozenset[str]:

@@ -137,50 +137,25 @@ def _small(a: Any) -> Any:
     return abs(a) < 1e6
 
 
-def _below_100(a: Any) -> Any:
-    return a < 100.0
-
-
-def _ratio(package: Any, a: Any, b: Any) -> Any:
-    return a / b
-
-
-def _exp(package: Any, a: Any) -> Any:
-    return package.exp(a)
-
-
-def _log_of_size(package: Any, a: Any) -> Any:
-    return package.log(abs(a))
-
-
-def _inverse(package: Any, a: Any) -> Any:
-    return 1 / a
-
-
-def _squared(package: Any, a: Any) -> Any:
-    return a * a
-
-
-def _cubed(package: Any, a: Any) -> Any:
-    return a * a * a
-
-
 _LARGE_A, _LARGE_B, _SMALL_A = "abs({a}) > 0.001", "abs({b}) > 0.001", "abs({a}) < 1000000.0"
 
 # The names that follow an operator are those of the authors of the paper.
 # fmt: off
 PROTECTED = (
-    _protected("div", 2, ("{a}/{b}", _LARGE_B, "1"), _large, _ratio, ("1.0/{b}", "-{v}/{b}")),
-    _protected("exp", 4, ("exp({a})", "{a} < 100.0", "0"), _below_100, _exp, ("{v}",)),
-    _protected("log", 4, ("log(abs({a}))", _LARGE_A, "0"), _large, _log_of_size, ("1.0/{a}",)),
+    _protected("div", 2, ("{a}/{b}", _LARGE_B, "1"), _large, lambda _, a, b: a / b,
+               ("1.0/{b}", "-{v}/{b}")),
+    _protected("exp", 4, ("exp({a})", "{a} < 100.0", "0"), lambda a: a < 100.0,
+               lambda package, a: package.exp(a), ("{v}",)),
+    _protected("log", 4, ("log(abs({a}))", _LARGE_A, "0"), _large,
+               lambda package, a: package.log(abs(a)), ("1.0/{a}",)),
     Token("protected_sqrt", 1, 3, formula="sqrt(abs(a))", protects="sqrt"),
-    _protected("reciprocal", 2, ("1/{a}", _LARGE_A, "0"), _large, _inverse, ("-{v}*{v}",),
-               "protected_inv"),
+    _protected("reciprocal", 2, ("1/{a}", _LARGE_A, "0"), _large, lambda _, a: 1 / a,
+               ("-{v}*{v}",), "protected_inv"),
     Token("protected_neg_exp", 1, 4, formula="protected_exp(-a)", protects="neg_exp",
           aliases=("protected_expneg",)),
-    _protected("square", 2, ("{a}*{a}", _SMALL_A, "0"), _small, _squared, ("2.0*{a}",),
-               "protected_n2"),
-    _protected("cube", 3, ("{a}*{a}*{a}", _SMALL_A, "0"), _small, _cubed, ("3.0*{a}*{a}",),
-               "protected_n3"),
+    _protected("square", 2, ("{a}*{a}", _SMALL_A, "0"), _small, lambda _, a: a * a,
+               ("2.0*{a}",), "protected_n2"),
+    _protected("cube", 3, ("{a}*{a}*{a}", _SMALL_A, "0"), _small, lambda _, a: a * a * a,
+               ("3.0*{a}*{a}",), "protected_n3"),
 )
 # fmt: on

@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from symseek.algebra.parts import Builder, Part
 from symseek.errors import InputError
 from symseek.programs import Program
-from symseek.tokens import Library, TokenKind
+from symseek.tokens import TokenKind
 
 if TYPE_CHECKING:
     from symseek.model import Formula
@@ -88,47 +89,15 @@ def _cut(value: float, digits: int) -> float:
     return float(f"{value:.{digits}g}")
 
 
-class _Part(NamedTuple):
-    """A part of a program, and whether a minus sign stands before it."""
-
-    tokens: tuple[int, ...]
-    constants: tuple[float, ...]
-    negative: bool = False
-    summands: tuple[_Part, ...] = ()  # of a sum, with their signs
-    above: tuple[_Part, ...] = ()  # the factors of a product or quotient, without signs
-    below: tuple[_Part, ...] = ()
-
-    def negated(self) -> _Part:
-        return self._replace(negative=not self.negative)
-
-    def positive(self) -> _Part:
-        return self._replace(negative=False)
-
-    def terms(self) -> list[_Part]:
-        """What a sum takes in when this is added to it."""
-        if not self.summands:
-            return [self]
-        return [each.negated() if self.negative else each for each in self.summands]
-
-    def ratio(self) -> tuple[tuple[_Part, ...], tuple[_Part, ...]]:
-        """What a product takes in above and below the line when this is multiplied with it."""
-        if self.above or self.below:
-            return self.above, self.below
-        return (self.positive(),), ()
-
-
-class _Tidy:
+class _Tidy(Builder):
     """Pulls signs out of products and into sums, node by node from the leaves."""
 
-    def __init__(self, library: Library) -> None:
-        self.library = library
-
-    def node(self, token: int, constant: float | None, arguments: list[_Part]) -> _Part:
+    def node(self, token: int, constant: float | None, arguments: list[Part]) -> Part:
         this = self.library.tokens[token]
         if constant is not None:
-            return _Part((token,), (abs(constant),), constant < 0)
+            return Part((token,), (abs(constant),), constant < 0)
         if this.kind is not TokenKind.OPERATOR:
-            return _Part((token,), ())
+            return Part((token,), ())
         if this.name == "neg":
             return arguments[0].negated()
         if this.name in ("add", "sub"):
@@ -138,7 +107,7 @@ class _Tidy:
             return self.product(this.name, arguments)
         return self.joined((token,), [self.with_sign(each) for each in arguments])
 
-    def sum(self, first: _Part, second: _Part) -> _Part:
+    def sum(self, first: Part, second: Part) -> Part:
         """One sum without brackets; if there is a term without a sign, it comes first."""
         terms = first.terms() + second.terms()
         leader = next((i for i, term in enumerate(terms) if not term.negative), 0)
@@ -148,49 +117,27 @@ class _Tidy:
         parts = [self.with_sign(terms[0]), *(term.positive() for term in terms[1:])]
         return self.joined(chain, parts)._replace(summands=tuple(terms))
 
-    def product(self, name: str, arguments: list[_Part]) -> _Part:
+    def product(self, name: str, arguments: list[Part]) -> Part:
         """One fraction, or a product where nothing is below the line, its sign before it."""
-        above, below = arguments[0].ratio()
-        if name == "reciprocal":
-            above, below = below, above
-        else:
-            more, less = arguments[1].ratio() if name == "mul" else arguments[1].ratio()[::-1]
-            above, below = above + more, below + less
+        above, below, negative = self.gathered(name, arguments)
         above, below = self.ordered(above, bool(below)), self.ordered(below, False)
         whole = self.fraction(above, below)._replace(above=above, below=below)
-        return whole._replace(negative=sum(each.negative for each in arguments) % 2 == 1)
+        return whole._replace(negative=negative)
 
-    def ordered(self, factors: tuple[_Part, ...], may_be_empty: bool) -> tuple[_Part, ...]:
+    def ordered(self, factors: tuple[Part, ...], may_be_empty: bool) -> tuple[Part, ...]:
         """Numbers first; a factor of 1 is left out."""
         kept = [each for each in factors if each.constants != (1.0,) or len(each.tokens) > 1]
         if not kept and not may_be_empty:
             kept = list(factors[:1])
         return tuple(sorted(kept, key=self.is_number, reverse=True))
 
-    def is_number(self, part: _Part) -> bool:
-        return self.library.tokens[part.tokens[0]].kind in (TokenKind.CONSTANT, TokenKind.NUMBER)
-
-    def fraction(self, above: tuple[_Part, ...], below: tuple[_Part, ...]) -> _Part:
-        if not below:
-            return self.chain(above)
-        name, parts = ("div", [self.chain(above)]) if above else ("reciprocal", [])
-        return self.joined((self.library.index(name),), [*parts, self.chain(below)])
-
-    def chain(self, factors: tuple[_Part, ...]) -> _Part:
-        times = (self.library.index("mul"),) * (len(factors) - 1)
-        return self.joined(times, list(factors))
-
-    def joined(self, tokens: tuple[int, ...], arguments: list[_Part]) -> _Part:
-        tokens += tuple(each for part in arguments for each in part.tokens)
-        return _Part(tokens, tuple(each for part in arguments for each in part.constants))
-
-    def with_sign(self, part: _Part) -> _Part:
+    def with_sign(self, part: Part) -> Part:
         """The part with its sign inside: at the first factor, a number's own where it is one."""
         if not part.negative:
             return part
         names = self.library.names
         first = next(i for i, token in enumerate(part.tokens) if names[token] != "mul")
         if part.tokens[first] == self.library.constant_id:
-            return _Part(part.tokens, (-part.constants[0], *part.constants[1:]))
+            return Part(part.tokens, (-part.constants[0], *part.constants[1:]))
         sign = self.library.index("neg")
-        return _Part((*part.tokens[:first], sign, *part.tokens[first:]), part.constants)
+        return Part((*part.tokens[:first], sign, *part.tokens[first:]), part.constants)

@@ -8,9 +8,9 @@ of a quotient, each part goes to its side; a fraction of integers before a produ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from symseek.algebra.parts import Builder, Part
 from symseek.notation.printing import infix
 from symseek.programs import Program
 from symseek.tokens import Library
@@ -33,29 +33,12 @@ def upright(program: Program, names: Sequence[str]) -> str:
         return infix(program, names)
     sides = _Upright(library, names)
     whole = sides.finished(program.fold(sides.node))
-    return infix(Program(library, whole.tokens, (0.0,) * len(whole.names)), whole.names)
+    return infix(Program(library, whole.tokens, (0.0,) * len(whole.constants)), whole.constants)
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A part of a program; the factors of a product are gathered while there are more to come."""
-
-    tokens: tuple[int, ...]
-    names: tuple[str, ...] = ()  # of its constants
-    above: tuple[_Part, ...] = ()
-    below: tuple[_Part, ...] = ()
-    negative: bool = False
-
-    def ratio(self) -> tuple[tuple[_Part, ...], tuple[_Part, ...], bool]:
-        """What a product takes in above and below the line, and whether with a minus."""
-        if self.above or self.below:
-            return self.above, self.below, self.negative
-        return (self,), (), False
-
-    @property
-    def number(self) -> str | None:
-        """The name of a constant that stands alone."""
-        return self.names[0] if len(self.tokens) == 1 and self.names else None
+def _number(part: Part) -> str | None:
+    """The name of a constant that stands alone."""
+    return part.constants[0] if len(part.tokens) == 1 and part.constants else None
 
 
 class _Sides(NamedTuple):
@@ -75,36 +58,27 @@ class _Sides(NamedTuple):
         return _Sides(self.below, self.above)
 
 
-class _Upright:
+class _Upright(Builder):
     """Gathers the factors of products and puts them on their sides; everything else stays."""
 
     def __init__(self, library: Library, names: Sequence[str]) -> None:
-        self.library = library
+        super().__init__(library)
         self._names = list(names)  # the tree is worked from its end, and so are they
         self._product = {library.index(name): name for name in ("mul", "div", "reciprocal", "neg")}
 
-    def node(self, token: int, constant: float | None, arguments: list[_Part]) -> _Part:
+    def node(self, token: int, constant: float | None, arguments: list[Part]) -> Part:
         if constant is not None:
-            return _Part((token,), (self._names.pop(),))
+            return Part((token,), (self._names.pop(),))
         name = self._product.get(token)
         if name is None:
             return self.joined((token,), [self.finished(each) for each in arguments])
         plain = self.joined((token,), arguments)
-        above, below, negative = arguments[0].ratio()
-        if name == "neg":
-            negative = not negative
-        elif name == "reciprocal":
-            above, below = below, above
-        else:
-            more, less, minus = arguments[1].ratio()
-            if name == "div":
-                more, less = less, more
-            above, below, negative = above + more, below + less, negative != minus
-        return _Part(plain.tokens, plain.names, above, below, negative)
+        above, below, negative = self.gathered(name, arguments)
+        return plain._replace(above=above, below=below, negative=negative)
 
-    def finished(self, part: _Part) -> _Part:
+    def finished(self, part: Part) -> Part:
         """A whole product, rebuilt where a number is to be split or a sign to be moved."""
-        upper, lower = ([each.number for each in side] for side in (part.above, part.below))
+        upper, lower = ([_number(each) for each in side] for side in (part.above, part.below))
         numbers = [*filter(None, upper), *filter(None, lower)]
         sides = [*map(_Sides.of, filter(None, upper))]
         quotient = bool(part.below) or any(not each.below.isdigit() for each in sides)
@@ -119,34 +93,20 @@ class _Upright:
         minus = (part.negative + sum(name.startswith("-") for name in numbers)) % 2 == 1
         return self.rebuilt(part, sides, minus)
 
-    def rebuilt(self, part: _Part, sides: list[_Sides], minus: bool) -> _Part:
+    def rebuilt(self, part: Part, sides: list[_Sides], minus: bool) -> Part:
         """Numbers first on both sides of the line, where they are not 1."""
         above = [self.constant(each.above) for each in sides if each.above != "1"]
-        rest = [each for each in part.above if each.number is None]
+        rest = [each for each in part.above if _number(each) is None]
         if minus and above:
-            above[0] = self.constant(f"-{above[0].names[0]}")
+            above[0] = self.constant(f"-{above[0].constants[0]}")
         elif minus and rest:
             rest[0] = self.joined((self.library.index("neg"),), rest[:1])
         elif minus:
             above = [self.constant("-1")]
         below = [self.constant(each.below) for each in sides if each.below != "1"]
-        return self.quotient(
-            [*above, *rest], [*below, *(each for each in part.below if each.number is None)]
-        )
+        below += [each for each in part.below if _number(each) is None]
+        above += rest
+        return self.fraction(above if above or below else [self.constant("1")], below)
 
-    def constant(self, name: str) -> _Part:
-        return _Part((self.library.index("const"),), (name,))
-
-    def quotient(self, above: list[_Part], below: list[_Part]) -> _Part:
-        if not below:
-            return self.chain(above or [self.constant("1")])
-        name, parts = ("div", [self.chain(above)]) if above else ("reciprocal", [])
-        return self.joined((self.library.index(name),), [*parts, self.chain(below)])
-
-    def chain(self, factors: list[_Part]) -> _Part:
-        times = (self.library.index("mul"),) * (len(factors) - 1)
-        return self.joined(times, factors)
-
-    def joined(self, tokens: tuple[int, ...], arguments: list[_Part]) -> _Part:
-        tokens += tuple(each for part in arguments for each in part.tokens)
-        return _Part(tokens, tuple(each for part in arguments for each in part.names))
+    def constant(self, name: str) -> Part:
+        return Part((self.library.index("const"),), (name,))

@@ -8,8 +8,6 @@ from symseek.model import Formula
 from symseek.programs import Program
 from symseek.selection.measure import Measure
 
-__all__ = ["contenders", "ranked"]
-
 _BETTER = 0.999  # a longer formula must have this part of the error, or less, to be on the front
 _BRIEFER = 2.0  # nats by which a description must be shorter to count as that
 _MADE_NEAT = 600  # tokens of all formulas together; to make numbers neat takes a while for each

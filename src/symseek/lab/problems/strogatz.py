@@ -40,76 +40,50 @@ def _at(*starts: tuple[float, float]) -> Callable[[int, Random], Array]:
 
 
 class _System(NamedTuple):
-    """dx/dt and dy/dt as formulas and as a function, and where trajectories start."""
+    """dx/dt and dy/dt as formulas, and where trajectories start."""
 
     name: str
     x: str
     y: str
-    slopes: Callable[[Array, Array], tuple[Array, Array]]
     start: Callable[[int, Random], Array]
-    positive: bool = False  # x and y stay positive
+    low: float = -math.inf  # of x and y
+
+    @property
+    def slopes(self) -> Callable[[Array, Array], tuple[Array, Array]]:
+        """dx/dt and dy/dt as a function, with NumPy's operations in the order of the formulas."""
+        known = {name: getattr(np, name) for name in ("sin", "cos", "tan")}
+        made: Callable[[Array, Array], tuple[Array, Array]]
+        made = eval(f"lambda x, y: ({self.x}, {self.y})", known)
+        return made
 
 
 # Bacterial respiration, two bar magnets, a glider, rabbits and sheep that compete, a predator and
 # its prey, the spin of a body in a shear flow, the oscillator of van der Pol.
 SYSTEMS = (
-    _System(
-        "bacres",
-        "20 - x - x*y/(1 + 0.5*x**2)",
-        "10 - x*y/(1 + 0.5*x**2)",
-        lambda x, y: (20 - x - x * y / (1 + 0.5 * x**2), 10 - x * y / (1 + 0.5 * x**2)),
-        _near(5, 10),
-        positive=True,
-    ),
+    _System("bacres", "20 - x - x*y/(1 + 0.5*x**2)", "10 - x*y/(1 + 0.5*x**2)", _near(5, 10), 0.0),
     _System(
         "barmag",
         "0.5*sin(x - y) - sin(x)",
         "0.5*sin(y - x) - sin(y)",
-        lambda x, y: (0.5 * np.sin(x - y) - np.sin(x), 0.5 * np.sin(y - x) - np.sin(y)),
         _within((0, 2 * math.pi), (0, 2 * math.pi)),
     ),
+    _System("glider", "-0.05*x**2 - sin(y)", "x - cos(y)/x", _near(5, 0)),
     _System(
-        "glider",
-        "-0.05*x**2 - sin(y)",
-        "x - cos(y)/x",
-        lambda x, y: (-0.05 * x**2 - np.sin(y), x - np.cos(y) / x),
-        _near(5, 0),
+        "lv", "3*x - 2*x*y - x**2", "2*y - x*y - y**2", _at((1, 3), (4, 1), (8, 2), (3, 3)), 0.0
     ),
-    _System(
-        "lv",
-        "3*x - 2*x*y - x**2",
-        "2*y - x*y - y**2",
-        lambda x, y: (3 * x - 2 * x * y - x**2, 2 * y - x * y - y**2),
-        _at((1, 3), (4, 1), (8, 2), (3, 3)),
-        positive=True,
-    ),
-    _System(
-        "predprey",
-        "x*(4 - x - y/(1 + x))",
-        "y*(x/(1 + x) - 0.075*y)",
-        lambda x, y: (x * (4 - x - y / (1 + x)), y * (x / (1 + x) - 0.075 * y)),
-        _near(5, 10),
-        positive=True,
-    ),
+    _System("predprey", "x*(4 - x - y/(1 + x))", "y*(x/(1 + x) - 0.075*y)", _near(5, 10), 0.0),
     _System(
         "shearflow",
         "cos(x)/tan(y)",
         "(cos(y)**2 + 0.1*sin(y)**2)*sin(x)",
-        lambda x, y: (np.cos(x) / np.tan(y), (np.cos(y) ** 2 + 0.1 * np.sin(y) ** 2) * np.sin(x)),
         _within((-math.pi, math.pi), (-math.pi / 2, math.pi / 2)),
     ),
-    _System(
-        "vdp",
-        "10*(y - (x**3 - x)/3)",
-        "-x/10",
-        lambda x, y: (10 * (y - (x**3 - x) / 3), -x / 10),
-        _within((0, 1), (0, 1)),
-    ),
+    _System("vdp", "10*(y - (x**3 - x)/3)", "-x/10", _within((0, 1), (0, 1))),
 )
 
 
 def _problems(system: _System) -> list[Problem]:
-    points = Trajectories(system.slopes, system.start, low=0.0 if system.positive else -math.inf)
+    points = Trajectories(system.slopes, system.start, low=system.low)
     return [
         Problem(
             name=f"strogatz_{system.name}{number}",

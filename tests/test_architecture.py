@@ -161,6 +161,23 @@ def test_only_engines_import_native_code() -> None:
     assert {name for name in tied if not name.startswith("symseek.engines")} == set()
 
 
+def test_engines_lie_below_the_search() -> None:
+    """They know arrays, operators, programs and rules; what searches, fits or shows uses them."""
+    known = {"arguments", "arrays", "constants", "constraints", "engines", "errors", "operators"}
+    known |= {"notation", "policy", "programs", "tokens"}
+    below = {"symseek", *(f"symseek.{name}" for name in known)}
+    reached: set[str] = set()
+    ahead = ["symseek.engines"]
+    tied = folders(package_imports())
+    while ahead:
+        name = ahead.pop()
+        if name not in reached:
+            reached.add(name)
+            ahead += tied.get(name, ())
+    assert "symseek.programs" in reached  # imports were found
+    assert reached - NATIVE - below == set()
+
+
 def test_structure_calls_linear_algebra_through_one_guarded_module() -> None:
     """Elsewhere in the folder a table that has no solution would raise, and end a fit."""
     direct = re.compile(r"\blinalg\b|\bpolyfit\b|\bscipy\b|np\.average")

@@ -25,7 +25,7 @@ from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.policy import PolicyKernels
 from symseek.engines.cuda.rules import device_rules
 from symseek.lab import problems
-from symseek.lab.gpu.learning import LearningKernels, Rule
+from symseek.lab.gpu.learning import LearningKernels, LearningRule
 from symseek.lab.gpu.limits import why_not
 from symseek.lab.gpu.searches import Searches
 from symseek.objectives import Novelty, RiskSeeking
@@ -233,7 +233,9 @@ def test_the_kernels_are_cuda(hidden: int) -> None:
     kernels = PolicyKernels(device, tables, hidden)
     assert kernels.tensor == (hidden == 32)
     for number in range(4):
-        LearningKernels(device, Rule(number, queue=3), length=12, constants=2, complexities=40)
+        LearningKernels(
+            device, LearningRule(number, queue=3), length=12, constants=2, complexities=40
+        )
     assert len(device.sources) == 5
     for source in device.sources:
         assert nvrtc.compile_errors(source) == ""

@@ -22,8 +22,8 @@ from symseek import InputError
 from symseek.engines.cuda.engine import CudaEngine
 from symseek.jobs.runner import drive
 from symseek.lab import Counts, Listener, Outcome, Record, Spec, Store, run
-from symseek.lab.gpu import kinds
 from symseek.lab.gpu import pool as gpu
+from symseek.lab.gpu import shapes
 from symseek.lab.gpu.pool import GpuPool
 from symseek.lab.trials.execute import EXECUTE, execute
 from symseek.lab.trials.plan import on_engine
@@ -101,7 +101,7 @@ def test_hybrids_share_the_device_unless_there_is_a_search_in_them(
     assert [len(group.waiting) for _, group in made._groups] == [3]
     assert [each.problem for each in made._others] == ["feynman_I_6_2a", "Nguyen-9"]
     made.close()
-    kinds._kind.cache_clear()
+    shapes._shape.cache_clear()
 
 
 @pytest.mark.slow

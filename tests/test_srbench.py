@@ -23,11 +23,11 @@ from symseek.lab import Record, Spec, Store, figures, problems
 from symseek.lab.paper.report import selected
 from symseek.lab.srbench import symbolic
 from symseek.lab.srbench.execute import METHOD, check, execute, settings_of
-from symseek.lab.srbench.experiment import Asked, experiment
+from symseek.lab.srbench.experiment import SRBenchRequest, experiment
 from symseek.lab.srbench.grading import form, graded
 from symseek.lab.srbench.protocol import LEVELS, NAMES, split
 from symseek.lab.srbench.published import SYSTEMS
-from symseek.lab.srbench.symbolic import Told, told
+from symseek.lab.srbench.symbolic import Verdict, verdict_of
 from symseek.lab.trials.csv_file import read_runs
 from symseek.model import full_library
 from symseek.settings import Settings
@@ -92,9 +92,9 @@ def test_large_seeds_are_seeds() -> None:
 # --- SRBench's rule
 
 
-def asked(text: str, name: str) -> Told:
+def asked(text: str, name: str) -> Verdict:
     problem = problems.load(name)
-    return told(text, problem.expression, problem.variables, problem.data().X_test)
+    return verdict_of(text, problem.expression, problem.variables, problem.data().X_test)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_not_solved(text: str, name: str) -> None:
 def test_a_constant_never_counts() -> None:
     """Not even where the law rounds to one, or the formula does."""
     for text in ("2.5", "2.5 + 0.00001*theta", "pi*sqrt(2)"):
-        assert asked(text, "feynman_I_6_2a") == Told(False, False, "the formula is a number")
+        assert asked(text, "feynman_I_6_2a") == Verdict(False, False, "the formula is a number")
 
 
 def test_what_holds_for_positive_columns_only_is_told_apart() -> None:
@@ -215,7 +215,7 @@ def test_the_rule_is_that_of_sympy_alone(form: str, shifts: list[float], factor:
     if factor != 1:
         text = f"{factor}*({text})"
     X = np.random.RandomState(2).uniform(0.5, 2.0, (50, 2))
-    assert told(text, law, ["x", "y"], X).solved == oracle.solved(text, law, ["x", "y"])
+    assert verdict_of(text, law, ["x", "y"], X).solved == oracle.solved(text, law, ["x", "y"])
 
 
 # --- the form
@@ -359,7 +359,7 @@ def test_rates_by_noise_and_suite() -> None:
         made("strogatz_lv1", 0, 0.1, False, False, False, False),
         replace(made("strogatz_lv2", 0, 0.1, True, True, True, True), status="failed"),
     ]
-    report = experiment(Asked("srbench", [0, 1])).report(records)
+    report = experiment(SRBenchRequest("srbench", [0, 1])).report(records)
     rates, beside, missed = report.tables
     found = {(row["grade"], row["noise"], row["suite"]): row for row in rates.data}
     assert found["form", 0.0, "Feynman"]["value"] == 100
@@ -396,11 +396,13 @@ def test_published_rates_are_percentages_at_the_levels_of_the_protocol() -> None
 
 
 def test_every_run_of_the_default_is_listed_once() -> None:
-    request = Asked("srbench", range(3))
+    request = SRBenchRequest("srbench", range(3))
     specs = selected(experiment(request), request)
     assert len(set(specs)) == len(specs) == 130 * 4 * 3
     assert request.command == "symseek srbench --seeds 3"
-    few = Asked("srbench", [0], problems=("strogatz",), levels=(0.0,), max_expressions=5000)
+    few = SRBenchRequest(
+        "srbench", [0], problems=("strogatz",), levels=(0.0,), max_expressions=5000
+    )
     chosen = selected(experiment(few), few)
     assert len(chosen) == 14
     assert {each.settings["max_expressions"] for each in chosen} == {5000}

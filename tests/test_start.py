@@ -29,7 +29,7 @@ from symseek.lab.start.grammar import Formulas
 from symseek.lab.start.train import LIBRARY, batch_of, trained
 from symseek.policy import FORMULAS_HIDDEN, PolicyWeights
 from symseek.start import first_weights
-from symseek.start.roles import ROLES, Table, _shipped, read, role_of, write
+from symseek.start.roles import ROLES, RolePolicy, _shipped, read, role_of, write
 
 FORMULAS = PolicyConfig(start="formulas")
 LENGTH = Length(1, 30)
@@ -321,7 +321,7 @@ def stored(**changes: Any) -> bytes:
 def test_what_is_written_is_read() -> None:
     table = trained(steps=2, formulas=50)
     file = io.BytesIO()
-    write(file, Table(table.weights, table.shares + 0.01))
+    write(file, RolePolicy(table.weights, table.shares + 0.01))
     file.seek(0)
     again = read(file)
     np.testing.assert_allclose(again.weights.flat, table.weights.flat, rtol=1e-3, atol=1e-6)

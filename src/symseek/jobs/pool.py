@@ -29,7 +29,7 @@ from symseek.jobs.perform import Terminated, perform, resolve
 from symseek.jobs.record import Record, Snapshot
 from symseek.jobs.spec import Spec
 
-__all__ = ["Event", "LostRun", "Pool", "ProcessPool"]
+__all__ = ["Event", "LostRun", "ProcessPool", "Workers"]
 
 GRACE = 5.0  # seconds a terminated process has to save its work before it is killed
 MAX_FAILED_STARTS = 3  # processes in a row that end before they are ready: then none will be
@@ -48,7 +48,7 @@ class LostRun:
 Event: TypeAlias = Snapshot | Record | LostRun
 
 
-class Pool(Protocol):
+class Workers(Protocol):
     """What the runner asks of those that do the runs."""
 
     @property

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from symseek.errors import InputError
 from symseek.jobs.perform import failure, resolve
-from symseek.jobs.pool import LostRun, Pool, ProcessPool
+from symseek.jobs.pool import LostRun, ProcessPool, Workers
 from symseek.jobs.record import Record, Snapshot
 from symseek.jobs.spec import Spec
 from symseek.jobs.store import Counts, Store, StoreError
@@ -92,7 +92,7 @@ def run(
     """
     check(execute, jobs)
 
-    def make_pool() -> Pool:
+    def make_pool() -> Workers:
         if cluster is None:
             return ProcessPool(jobs or 1, execute)
         from symseek.jobs.cluster import RayPool
@@ -112,7 +112,7 @@ def check(execute: str, jobs: int | None) -> None:
 def drive(
     specs: Iterable[Spec],
     store: Store,
-    make_pool: Callable[[], Pool],
+    make_pool: Callable[[], Workers],
     listener: Listener,
     retry_failed: bool = False,
 ) -> Outcome:
@@ -149,7 +149,7 @@ class _Loop:
         self._heartbeat_due = self._survey_due = 0.0
         self._idle = False  # whether only runs of other processes are left
 
-    def run(self, pool: Pool) -> None:
+    def run(self, pool: Workers) -> None:
         """Do all the runs; however it ends, what has finished is kept."""
         try:
             self.survey(pool.size)
@@ -175,7 +175,7 @@ class _Loop:
     def _survey(self) -> tuple[Counts, list[Spec]]:
         return self.store.survey(self.specs, failed_before=self.failed_before)
 
-    def _start_runs(self, pool: Pool) -> None:
+    def _start_runs(self, pool: Workers) -> None:
         while pool.room > 0:
             spec = self._patiently(self._claim)
             if spec is None:
@@ -191,7 +191,7 @@ class _Loop:
             return None
         return self.store.claim(self.waiting, failed_before=self.failed_before)
 
-    def _collect(self, pool: Pool, timeout: float) -> None:
+    def _collect(self, pool: Workers, timeout: float) -> None:
         """Wait for events, and save the records among them before anything else is done."""
         if not self.running:
             time.sleep(timeout)
@@ -204,7 +204,7 @@ class _Loop:
                 self.unsaved.append(event)
         self._save()
 
-    def _lost(self, lost: LostRun, pool: Pool) -> None:
+    def _lost(self, lost: LostRun, pool: Workers) -> None:
         """Start a lost run again, unless it has lost too many processes."""
         self.running[lost.spec] += 1
         if self.running[lost.spec] < MAX_LOSSES:
@@ -223,7 +223,7 @@ class _Loop:
             self.running.pop(record.spec, None)
             self.listener.finished(record)
 
-    def _keep_in_touch(self, pool: Pool) -> None:
+    def _keep_in_touch(self, pool: Workers) -> None:
         """The heartbeat, and a survey of what other processes have done."""
         now = time.monotonic()
         if now >= self._heartbeat_due:

@@ -21,7 +21,7 @@ from symseek.errors import InputError
 from symseek.policy import FORMULAS_HIDDEN, PolicyConfig, PolicyWeights
 from symseek.tokens import Library, Token, TokenKind
 
-__all__ = ["ROLES", "Table", "first_weights", "read", "role_of", "write"]
+__all__ = ["ROLES", "RolePolicy", "first_weights", "read", "role_of", "write"]
 
 _ARITY = {
     **dict.fromkeys(("add", "sub", "mul", "div", "pow", "binary"), 2),
@@ -38,7 +38,7 @@ _INDEX = {role: at for at, role in enumerate(ROLES)}
 _FILE = "formulas.npz"
 
 
-class Table(NamedTuple):
+class RolePolicy(NamedTuple):
     """A policy over roles, and how often each role is written."""
 
     weights: PolicyWeights  # R tokens, FORMULAS_HIDDEN units
@@ -78,7 +78,7 @@ def first_weights(config: PolicyConfig, library: Library, seed: int) -> PolicyWe
     return weights
 
 
-def _fill(weights: PolicyWeights, library: Library, table: Table) -> None:
+def _fill(weights: PolicyWeights, library: Library, table: RolePolicy) -> None:
     """Copy the weights of the roles into the first units.
 
     The units beyond stay as in a uniform policy: silent, since nothing leads to them, yet able to
@@ -110,12 +110,12 @@ def _shift(roles: NDArray[np.intp], shares: NDArray[np.float32]) -> NDArray[np.f
 
 
 @cache
-def _shipped() -> Table:
+def _shipped() -> RolePolicy:
     with (files("symseek.start") / _FILE).open("rb") as file:
         return read(file)
 
 
-def read(file: IO[bytes]) -> Table:
+def read(file: IO[bytes]) -> RolePolicy:
     """Read what `write` wrote, and refuse anything else."""
     try:
         with np.load(file, allow_pickle=False) as stored:
@@ -131,14 +131,14 @@ def read(file: IO[bytes]) -> Table:
     except ValueError:
         raise _damaged() from None
     weights.flat.flags.writeable = False
-    return Table(weights, shares.astype(np.float32))
+    return RolePolicy(weights, shares.astype(np.float32))
 
 
 def _damaged() -> InputError:
     return InputError(f"the package's file {_FILE} is damaged; install symseek again")
 
 
-def write(file: IO[bytes], table: Table) -> None:
+def write(file: IO[bytes], table: RolePolicy) -> None:
     """Store a table in 16-bit floats: the policy is the same to a thousandth."""
     np.savez_compressed(
         file,

@@ -20,7 +20,7 @@ from symseek.engines.cuda.device import Array, Device, Kernel, said_in_a_sentenc
 from symseek.engines.cuda.fitting import FitKernels
 from symseek.engines.cuda.operations import Steps, operation_text, steps_of
 from symseek.engines.cuda.source import compiled, power_of_two, usual_length, with_sizes
-from symseek.engines.cuda.table import PART, RowBlock, Table
+from symseek.engines.cuda.table import PART, DeviceTable, RowBlock
 from symseek.engines.interface import (
     Errors,
     Fitted,
@@ -96,7 +96,7 @@ class CudaEvaluator:
         self._known: dict[tuple[int, int], Mapping[str, Kernel]] = {}
         self._fits: FitKernels | None = None
         with said_in_a_sentence():
-            self.table = Table(device, X, y, weights)
+            self.table = DeviceTable(device, X, y, weights)
             self._step_table = device.xp.asarray(self._steps.table.view(np.uint8))
         self.rows = self.table.rows
         self._scratch = Sums.empty(device, 0)

@@ -20,7 +20,7 @@ from symseek.constants import FIT_METHODS, FitConfig
 from symseek.engines.cuda.device import Array, Device, Kernel
 from symseek.engines.cuda.operations import Steps, operation_text
 from symseek.engines.cuda.source import compiled, power_of_two, usual_length, with_sizes
-from symseek.engines.cuda.table import RowBlock, Table
+from symseek.engines.cuda.table import DeviceTable, RowBlock
 from symseek.errors import InputError
 
 __all__ = ["MOST_CONSTANTS", "FitKernels", "fit_source"]
@@ -125,7 +125,7 @@ class _Sample:
     share: Array  # [D] of all rows, by weight, that the sample has
 
     @classmethod
-    def of(cls, device: Device, table: Table) -> _Sample:
+    def of(cls, device: Device, table: DeviceTable) -> _Sample:
         """Rows at even distances; none when there are too few for that to pay."""
         assert table.target is not None
         assert table.weight is not None
@@ -178,7 +178,7 @@ class _Part:
 class FitKernels:
     """Fits to the data of one table."""
 
-    def __init__(self, device: Device, steps: Steps, table: Table) -> None:
+    def __init__(self, device: Device, steps: Steps, table: DeviceTable) -> None:
         if table.target is None:
             raise InputError("constants cannot be fitted without a target; give y")
         if table.rows >= MOST_ROWS:

@@ -17,7 +17,7 @@ from symseek.arrays import Floats
 from symseek.engines.cuda.device import Array, Device
 from symseek.errors import InputError
 
-__all__ = ["PART", "RowBlock", "Table"]
+__all__ = ["PART", "DeviceTable", "RowBlock"]
 
 PART = 8192  # rows of one sum: what is added in which order follows from the number of rows alone
 SHARE = 0.6  # of the device's free memory that a table may take
@@ -41,7 +41,7 @@ class RowBlock:
         return (self.columns, self.target, self.weight, *sizes)
 
 
-class Table:
+class DeviceTable:
     """Data sets of equal size: X [N, n] and y [N], or X [D, N, n] and y [D, N]."""
 
     def __init__(self, device: Device, X: Floats, y: Floats | None, weights: Floats | None) -> None:

@@ -108,7 +108,7 @@ def _srbench(options: argparse.Namespace) -> int:
         )
         if value is not None
     }
-    asked = srbench.Asked(
+    asked = srbench.SRBenchRequest(
         "srbench",
         options.seeds or range(srbench.SEEDS),
         problems=tuple(options.problems),

@@ -65,7 +65,7 @@ def run_experiment(
     """Do the runs that the store does not have, then write the report of all that it has.
 
     `execute` names the function that does a run, where it is not the usual one. `check` refuses
-    specs that no run can have; it is told whether the runs are done on this machine.
+    specs that no run can have; its second argument says whether the runs are done on this machine.
     """
     from symseek.lab import Store
     from symseek.lab.paper.report import by_seeds, selected, write_report

@@ -2,6 +2,6 @@
 
 - `searches`: the searches of one kind that advance together; `evolving`, `learning`, `proposed`:
   their children, what they learn from, what structure proposed
-- `kinds`, `limits`: which runs are of one kind, and which cannot be done so
+- `shapes`, `limits`: which runs can advance together, and which cannot be done so
 - `pool`, `cluster`: the runs of a machine with a GPU, and of all GPUs of a Ray cluster
 """

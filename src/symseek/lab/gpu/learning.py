@@ -19,7 +19,7 @@ from symseek.objectives import (
 )
 from symseek.rewards import InverseMAE, InverseMSE, InverseNMSE, InverseNRMSE, Reward
 
-__all__ = ["LearningKernels", "Rule", "reward_number", "rule_of"]
+__all__ = ["LearningKernels", "LearningRule", "learning_rule", "reward_number"]
 
 _REWARDS = (InverseNRMSE, InverseNMSE, InverseMSE, InverseMAE)  # by their number in the kernel
 _THREADS = 256
@@ -39,7 +39,7 @@ def reward_number(reward: Reward) -> int | None:
 
 
 @dataclass(frozen=True)
-class Rule:
+class LearningRule:
     """An objective as the kernels know it."""
 
     number: int
@@ -54,20 +54,20 @@ class Rule:
         return {2: 1, 3: self.queue}.get(self.number, 0)
 
 
-def rule_of(objective: Objective) -> Rule | None:
+def learning_rule(objective: Objective) -> LearningRule | None:
     """How the kernels learn by an objective; None if they cannot.
 
-    >>> rule_of(RiskSeeking(0.1))
-    Rule(number=0, epsilon=0.1, beta=0.0, imitation=0.0, queue=1)
+    >>> learning_rule(RiskSeeking(0.1))
+    LearningRule(number=0, epsilon=0.1, beta=0.0, imitation=0.0, queue=1)
     """
     if type(objective) is RiskSeeking:
-        return Rule(0, objective.epsilon)
+        return LearningRule(0, objective.epsilon)
     if type(objective) is VanillaPolicyGradient:
-        return Rule(1, beta=objective.beta)
+        return LearningRule(1, beta=objective.beta)
     if type(objective) is PriorityQueue:
-        return Rule(2, objective.epsilon, imitation=objective.weight, queue=objective.size)
+        return LearningRule(2, objective.epsilon, imitation=objective.weight, queue=objective.size)
     if type(objective) is WholeQueue:
-        return Rule(3, queue=objective.size)
+        return LearningRule(3, queue=objective.size)
     return None
 
 
@@ -77,7 +77,7 @@ class LearningKernels:
     def __init__(
         self,
         device: Device,
-        rule: Rule,
+        rule: LearningRule,
         length: int,
         constants: int,
         complexities: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from symseek.constraints import ConstraintSet
 from symseek.engines.cuda.breeding import LONGEST
 from symseek.evolution import RECENT, Evolution
-from symseek.lab.gpu.learning import reward_number, rule_of
+from symseek.lab.gpu.learning import learning_rule, reward_number
 from symseek.rewards import ErrorReward, Reward
 from symseek.search import SearchConfig
 
@@ -16,7 +16,7 @@ _MOST_BATCH = 8192  # programs that a block can sort
 
 def why_not(config: SearchConfig, reward: Reward, rules: ConstraintSet, rows: int) -> str | None:
     """Why searches on so many rows cannot run wholly on a device; None if they can."""
-    if rule_of(config.objective) is None:
+    if learning_rule(config.objective) is None:
         return f"the objective {type(config.objective).__name__} runs on the host"
     if not isinstance(reward, ErrorReward) or reward_number(reward) is None:
         return "the reward is a function of the caller's"

@@ -28,9 +28,9 @@ from symseek.jobs.pool import Event
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec, canonical
 from symseek.lab import problems
-from symseek.lab.gpu.kinds import Kind, data_of, kind_of, table_of
 from symseek.lab.gpu.proposed import Proposed
 from symseek.lab.gpu.searches import Searches, Status
+from symseek.lab.gpu.shapes import RunShape, data_of, shape_of, table_of
 from symseek.lab.trials.execute import EXECUTE, judge_of, proposals_for
 from symseek.lab.trials.judge import StopAtRecovery
 from symseek.lab.trials.judging import Processes, answer, performed, with_device, written
@@ -62,7 +62,7 @@ class _Running:
 
 @dataclass
 class _Group:
-    """The runs of one kind, on the tables that were known when the first of them began."""
+    """Runs of one shape, on the tables that were known when the first of them began."""
 
     waiting: list[Spec] = field(default_factory=list)
     runs: Searches | None = None
@@ -90,7 +90,7 @@ class GpuPool:
         assert isinstance(made, CudaEngine)
         self.engine = made
         self._execute = execute
-        self._groups: list[tuple[Kind, _Group]] = []
+        self._groups: list[tuple[RunShape, _Group]] = []
         self._others: list[Spec] = []  # that cannot run wholly on the device
         self._for_host: list[Spec] = []  # that do not ask for it
         self._finishing: dict[Future[Record], Spec] = {}
@@ -119,14 +119,14 @@ class GpuPool:
         if spec.settings.get("engine") != CudaEngine.name:
             self._for_host.append(spec)
             return
-        kind = kind_of(spec) if self._execute == EXECUTE else None
-        if kind is None:
+        shape = shape_of(spec) if self._execute == EXECUTE else None
+        if shape is None:
             self._others.append(spec)
             return
-        groups = [group for known, group in self._groups if known == kind and group.takes(spec)]
+        groups = [group for known, group in self._groups if known == shape and group.takes(spec)]
         if not groups:
             groups = [_Group()]
-            self._groups.append((kind, groups[0]))
+            self._groups.append((shape, groups[0]))
         groups[0].waiting.append(spec)
 
     def wait(self, timeout: float) -> list[Event]:
@@ -175,20 +175,20 @@ class GpuPool:
         advanced = False
         try:
             with faults_reported():
-                for kind, group in self._groups:
-                    self._fill(kind, group)
+                for shape, group in self._groups:
+                    self._fill(shape, group)
                     advanced = self._advance(group) or advanced
         except InputError as error:
             self._give_up(error)
         self._groups = [each for each in self._groups if each[1].waiting or each[1].running]
         return advanced
 
-    def _fill(self, kind: Kind, group: _Group) -> None:
+    def _fill(self, shape: RunShape, group: _Group) -> None:
         """Give free slots to runs that wait."""
         if not group.waiting:
             return
         if group.runs is None:
-            group.runs = self._made(kind, group)
+            group.runs = self._made(shape, group)
         while group.waiting and group.runs.room:
             spec = group.waiting.pop(0)
             plan, problem = Plan.of(spec), problems.load(spec.problem)
@@ -196,7 +196,7 @@ class GpuPool:
             slot = group.runs.start(spec.seed, group.tables.index(table_of(spec)))
             group.running[slot] = _Running(spec, slot, stop, time.perf_counter())
 
-    def _made(self, kind: Kind, group: _Group) -> Searches:
+    def _made(self, shape: RunShape, group: _Group) -> Searches:
         """Slots for the runs that wait, fewer where memory is short."""
         spec, slots = group.waiting[0], len(group.waiting)
         group.tables = list(dict.fromkeys(table_of(each) for each in group.waiting))
@@ -205,7 +205,7 @@ class GpuPool:
         given = plan.constraints() or paper_constraints(constants=config.max_constants)
         rules = ConstraintSet(library, given)
         tables, reward = [data_of(*each) for each in group.tables], reward_named(plan.reward)
-        more: dict[str, Any] = {"reward_noise": plan.reward_noise, "ask": kind.asks}
+        more: dict[str, Any] = {"reward_noise": plan.reward_noise, "ask": shape.asks}
         more |= {"curve": plan.curve, "proposed": [self._proposed(spec, each) for each in tables]}
         return Searches.fitting(
             self.engine, library, rules, config, reward, tables, slots, MEMORY, **more

@@ -29,7 +29,7 @@ from symseek.engines.cuda.rules import device_rules
 from symseek.errors import InputError
 from symseek.front import Front
 from symseek.lab.gpu.evolving import Evolving, Stage
-from symseek.lab.gpu.learning import LearningKernels, reward_number, rule_of
+from symseek.lab.gpu.learning import LearningKernels, learning_rule, reward_number
 from symseek.lab.gpu.limits import most_constants, why_not
 from symseek.lab.gpu.proposed import Proposed
 from symseek.programs import Programs
@@ -74,7 +74,7 @@ class Searches:
         reason = why_not(config, reward, rules, len(tables[0].y))
         if reason is not None:
             raise InputError(f"these searches cannot run wholly on a GPU: {reason}")
-        rule, number = rule_of(config.objective), reward_number(reward)
+        rule, number = learning_rule(config.objective), reward_number(reward)
         policy = engine.policy_kernels(rules, config.policy.hidden)
         assert rule is not None
         assert number is not None

@@ -1,8 +1,8 @@
 """Benchmark problems by name: the paper's table, laws of physics, differential equations.
 
 Capitals do not matter in a name, and a prime may be written as a letter p, which needs no quotes in
-a shell: `Nguyen-8''` is also `nguyen-8pp`. To add a problem, add its line to `table.ini`, `feynman.txt` or
-`strogatz`.
+a shell: `Nguyen-8''` is also `nguyen-8pp`. To add a problem, add its line to `table.ini`,
+`feynman.txt` or `strogatz.py`.
 
 >>> from symseek.lab import problems
 >>> problems.load("Nguyen-8").expression

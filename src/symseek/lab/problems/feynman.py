@@ -2,7 +2,7 @@
 
 Volumes I, II and III are Feynman's lectures, by chapter and equation; the `test` laws come from
 other textbooks. Every variable has its own name and range. The operators are those of a fit that is
-not told any: a law may have more (tanh, asin, acos), and the numbers in it are to be fitted.
+given none: a law may have more (tanh, asin, acos), and the numbers in it are to be fitted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from symseek.lab.problems.problem import Box, Problem
 
 __all__ = ["OPERATORS", "PROBLEMS", "ROWS"]
 
-#: What a fit has unless it is told otherwise, and numbers to fit.
+#: The default operators of a fit, and numbers to fit.
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square", "const")
 
 ROWS = 2000  # to search on, and as many to test on

@@ -19,7 +19,7 @@ from symseek.lab.srbench.execute import METHOD
 from symseek.lab.srbench.protocol import LEVELS, NAMES
 from symseek.lab.srbench.published import SYSTEMS
 
-__all__ = ["SEEDS", "Asked", "experiment"]
+__all__ = ["SEEDS", "SRBenchRequest", "experiment"]
 
 SEEDS = 3
 SECONDS, THREADS = 60.0, 2
@@ -40,10 +40,10 @@ _LONGEST = 90  # characters of a formula in a table for people
 
 
 @dataclass(frozen=True)
-class Asked(Request):
+class SRBenchRequest(Request):
     """What was asked for, and the command that asks for it again.
 
-    >>> Asked("srbench", range(3), levels=(0.0, 0.01), seconds=600.0).command
+    >>> SRBenchRequest("srbench", range(3), levels=(0.0, 0.01), seconds=600.0).command
     'symseek srbench --seeds 3 --noise 0,0.01 --seconds 600'
     """
 
@@ -63,10 +63,10 @@ class Asked(Request):
         return shlex.join(words)
 
 
-def experiment(asked: Asked) -> Experiment:
+def experiment(asked: SRBenchRequest) -> Experiment:
     """The experiment, with the noise and the budget that were asked for.
 
-    >>> found = experiment(Asked("srbench", range(3)))
+    >>> found = experiment(SRBenchRequest("srbench", range(3)))
     >>> len(found.specs([0], False)), found.specs([0], False)[0].problem
     (520, 'feynman_I_6_2')
     """

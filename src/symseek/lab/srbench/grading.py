@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from symseek.arrays import Floats
 from symseek.lab.problems import Problem
 from symseek.lab.srbench.protocol import Split
-from symseek.lab.srbench.symbolic import told
+from symseek.lab.srbench.symbolic import verdict_of
 from symseek.lab.trials.judge import judged
 from symseek.lab.trials.refit import refitted, relative_error, superfluous
 from symseek.programs import Program
@@ -59,7 +59,7 @@ def graded(program: Program, text: str, problem: Problem, rows: Split) -> Grades
     score = r2(program, rows.X_test, rows.y_test)
     right, why_form = form(program, problem, rows)
     if score > NOT_HOPELESS:
-        answer = told(text, problem.expression, problem.variables, rows.X_test)
+        answer = verdict_of(text, problem.expression, problem.variables, rows.X_test)
         solved, positive, why = answer
     else:
         solved, positive, why = False, False, f"R2 on the test rows is not above {NOT_HOPELESS}"

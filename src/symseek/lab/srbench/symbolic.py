@@ -29,9 +29,9 @@ from symseek.recovery.child import NoAnswer, ask
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = ["Told", "told"]
+__all__ = ["Verdict", "verdict_of"]
 
-Kind: TypeAlias = Literal["difference", "ratio"]
+Comparison: TypeAlias = Literal["difference", "ratio"]
 Point: TypeAlias = "dict[str, str]"  # variable -> decimal number
 
 PLACES = 3  # of a decimal
@@ -44,7 +44,7 @@ _SECONDS = 10.0  # for SymPy
 _DIFFERENT = "neither the difference to the law nor the ratio is constant"
 
 
-class Told(NamedTuple):
+class Verdict(NamedTuple):
     """Whether a printed formula is the law."""
 
     solved: bool  # by SRBench's rule
@@ -52,7 +52,7 @@ class Told(NamedTuple):
     reason: str
 
 
-def told(text: str, law: str, variables: Sequence[str], X: Floats) -> Told:
+def verdict_of(text: str, law: str, variables: Sequence[str], X: Floats) -> Verdict:
     """Whether a printed formula is the law, up to an added constant or a factor.
 
     Args:
@@ -62,9 +62,9 @@ def told(text: str, law: str, variables: Sequence[str], X: Floats) -> Told:
         X: rows [N, n] of which some are looked at; the law must be real there.
 
     >>> X = np.random.RandomState(0).uniform(1, 3, (20, 2))
-    >>> told("0.49996*x*y + 2.1", "x*y/2", ["x", "y"], X).solved
+    >>> verdict_of("0.49996*x*y + 2.1", "x*y/2", ["x", "y"], X).solved
     True
-    >>> print(told("x*(y + 0.02)", "x*y", ["x", "y"], X).reason)
+    >>> print(verdict_of("x*(y + 0.02)", "x*y", ["x", "y"], X).reason)
     neither the difference to the law nor the ratio is constant
     """
     from symseek.model import full_library
@@ -73,12 +73,12 @@ def told(text: str, law: str, variables: Sequence[str], X: Floats) -> Told:
     try:
         found, truth = Program.parse(text, library), Program.parse(law, library)
     except InputError as error:
-        return Told(False, False, f"the formula cannot be read: {error}")
+        return Verdict(False, False, f"the formula cannot be read: {error}")
     points = [
         {name: f"{value:.9g}" for name, value in zip(variables, row, strict=True)}
         for row in X[: 4 * _POINTS].tolist()
     ]
-    answers: list[Told] = []
+    answers: list[Verdict] = []
     for read in (_with_decimals, _with_names):
         answers.append(_compared(read, found, truth, points))
         if answers[-1].solved:
@@ -90,23 +90,23 @@ def told(text: str, law: str, variables: Sequence[str], X: Floats) -> Told:
 
 def _compared(
     read: Callable[[Program, bool], Expr], found: Program, truth: Program, points: Sequence[Point]
-) -> Told:
+) -> Verdict:
     """The answer by one way of reading."""
     try:
         model, law = read(found, True), read(truth, False)
         if not model.free_symbols:
-            return Told(False, False, "the formula is a number")
+            return Verdict(False, False, "the formula is a number")
         kind = _constant(model, law, points, _POINTS, _FEWEST)
         if kind is None:
-            return Told(False, False, _DIFFERENT)
+            return Verdict(False, False, _DIFFERENT)
         if _constant(model, law, [*points[:1], *_signed(points)], _SIGNED, 1) is None:
-            return Told(False, True, "it is the law where the columns have these signs only")
+            return Verdict(False, True, "it is the law where the columns have these signs only")
     except (ArithmeticError, InputError, RecursionError, TypeError, ValueError) as error:
-        return Told(False, False, f"its rounded numbers make no formula: {error}")
+        return Verdict(False, False, f"its rounded numbers make no formula: {error}")
     return _by_sympy(model, law, kind)
 
 
-def _nearly(found: Program, truth: Program, points: Sequence[Point]) -> Told:
+def _nearly(found: Program, truth: Program, points: Sequence[Point]) -> Verdict:
     """The answer where the difference has terms with factors that round to 0."""
     import sympy
 
@@ -115,14 +115,14 @@ def _nearly(found: Program, truth: Program, points: Sequence[Point]) -> Told:
         law = _with_names(truth, False).subs(sympy.pi, sympy.Rational(repr(math.pi)))
         values = np.array(_values(model, law, points, _POINTS), dtype=float)  # [points, 2]
     except (ArithmeticError, InputError, RecursionError, TypeError, ValueError):
-        return Told(False, False, _DIFFERENT)
+        return Verdict(False, False, _DIFFERENT)
     if len(values) < _FEWEST or not model.free_symbols:
-        return Told(False, False, _DIFFERENT)
+        return Verdict(False, False, _DIFFERENT)
     if np.std(values[:, 0] - values[:, 1]) > _NEAR * np.std(values[:, 1]):
-        return Told(False, False, _DIFFERENT)
+        return Verdict(False, False, _DIFFERENT)
     if _asked_in_child(model - law, small=True):
-        return Told(True, True, "the difference is constant but for factors that round to 0")
-    return Told(False, False, _DIFFERENT)
+        return Verdict(True, True, "the difference is constant but for factors that round to 0")
+    return Verdict(False, False, _DIFFERENT)
 
 
 # --- two ways of reading
@@ -169,7 +169,7 @@ def _rounded(value: float) -> Any:
 
 def _constant(
     model: Expr, law: Expr, points: Iterable[Point], most: int, fewest: int
-) -> Kind | None:
+) -> Comparison | None:
     """What is constant at the points where both are real: the difference, the ratio or neither."""
     values = _values(model, law, points, most)
     if len(values) < fewest:
@@ -218,17 +218,17 @@ def _signed(points: Sequence[Point]) -> list[Point]:
 # --- SymPy
 
 
-def _by_sympy(model: Expr, law: Expr, kind: Kind) -> Told:
+def _by_sympy(model: Expr, law: Expr, kind: Comparison) -> Verdict:
     """SymPy's word on what the values say."""
     gap = model - law if kind == "difference" else model / law
     if not gap.free_symbols:
-        return Told(True, True, f"the {kind} is constant as it stands")
+        return Verdict(True, True, f"the {kind} is constant as it stands")
     answer = _asked_in_child(gap, small=False)
     if answer is None:
-        return Told(True, True, f"the {kind} is constant by its values; SymPy did not finish")
+        return Verdict(True, True, f"the {kind} is constant by its values; SymPy did not finish")
     if answer:
-        return Told(True, True, f"the {kind} is constant when simplified")
-    return Told(False, True, f"SymPy does not simplify the {kind} to a constant")
+        return Verdict(True, True, f"the {kind} is constant when simplified")
+    return Verdict(False, True, f"SymPy does not simplify the {kind} to a constant")
 
 
 def _asked_in_child(gap: Expr, small: bool) -> bool | None:

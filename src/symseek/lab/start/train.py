@@ -18,7 +18,7 @@ from symseek.engines.interface import engine_named
 from symseek.lab.start.grammar import Formulas
 from symseek.policy import FORMULAS_HIDDEN, AdamState, PolicyWeights
 from symseek.programs import Programs
-from symseek.start.roles import ROLES, Table, write
+from symseek.start.roles import ROLES, RolePolicy, write
 from symseek.tokens import EMPTY, Library, Token
 
 __all__ = ["LIBRARY", "LONGEST", "batch_of", "trained"]
@@ -41,7 +41,7 @@ _LEARNING_RATE = 0.01  # at first; it falls to 0 along half a cosine
 _SPREAD = 0.1  # of the first weights: the recurrent part of a uniform policy is 0 and stays so
 
 
-def trained(steps: int, formulas: int, seed: int = 0) -> Table:
+def trained(steps: int, formulas: int, seed: int = 0) -> RolePolicy:
     """A policy after so many steps up the likelihood, and the share of each role."""
     grammar = Formulas(seed)
     corpus = batch_of([grammar.draw(LONGEST) for _ in range(formulas)])
@@ -61,7 +61,7 @@ def trained(steps: int, formulas: int, seed: int = 0) -> Table:
         weights, adam = policy.ascend(weights, adam, score.gradient, rate)
     counts = np.bincount(corpus.tokens[corpus.tokens != EMPTY], minlength=len(ROLES))
     shares = (counts / counts.sum()).astype(np.float32)
-    return Table(PolicyWeights.over(weights, len(ROLES), FORMULAS_HIDDEN), shares)
+    return RolePolicy(PolicyWeights.over(weights, len(ROLES), FORMULAS_HIDDEN), shares)
 
 
 def batch_of(formulas: Sequence[list[str]]) -> Programs:

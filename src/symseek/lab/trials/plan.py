@@ -176,7 +176,7 @@ def check(specs: Iterable[Spec], with_libraries: bool = True) -> None:
             from symseek.lab.baselines.gp import operators
 
             operators()
-    for name in engines if with_libraries else ():  # it may be told to use what is not here
+    for name in engines if with_libraries else ():  # they may name one that is not here
         engine_named(name, threads=1)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from symseek.engines.interface import ENGINES
 from symseek.errors import unknown_name
 from symseek.jobs import runner
-from symseek.jobs.pool import Pool
+from symseek.jobs.pool import Workers
 from symseek.jobs.runner import Listener, Outcome
 from symseek.jobs.spec import Spec
 from symseek.jobs.store import Store
@@ -44,7 +44,7 @@ def run(
         return runner.run(specs, store, execute, jobs, cluster, listener, retry_failed)
     runner.check(execute, jobs)
 
-    def make_pool() -> Pool:
+    def make_pool() -> Workers:
         if cluster is None:
             from symseek.lab.gpu.pool import GpuPool
 

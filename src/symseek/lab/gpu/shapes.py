@@ -16,14 +16,14 @@ from symseek.lab.trials.judge import Judge, StopAtRecovery
 from symseek.lab.trials.plan import Plan, search_config
 from symseek.rewards import reward_named
 
-__all__ = ["Kind", "data_of", "kind_of", "table_of"]
+__all__ = ["RunShape", "data_of", "shape_of", "table_of"]
 
 _METHODS = ("dsr", "pqt", "pqt-whole", "vpg", "hybrid")
 _NEVER = 2.0  # more than any reward
 
 
 @dataclass(frozen=True)
-class Kind:
+class RunShape:
     """Runs that can advance together: alike in all but problem data and seed."""
 
     library: str
@@ -33,13 +33,13 @@ class Kind:
     asks: float
 
 
-def kind_of(spec: Spec) -> Kind | None:
+def shape_of(spec: Spec) -> RunShape | None:
     """With which runs this one can advance; None if with none."""
-    return _kind(spec.method, spec.problem, canonical(dict(spec.settings)))
+    return _shape(spec.method, spec.problem, canonical(dict(spec.settings)))
 
 
 @lru_cache(maxsize=1024)
-def _kind(method: str, problem_name: str, settings_text: str) -> Kind | None:
+def _shape(method: str, problem_name: str, settings_text: str) -> RunShape | None:
     spec = Spec(method, problem_name, 0, json.loads(settings_text))
     plan = Plan.of(spec)
     if spec.method not in _METHODS or plan.distribution or plan.halfway:
@@ -58,7 +58,7 @@ def _kind(method: str, problem_name: str, settings_text: str) -> Kind | None:
     if plan.early_stop:
         asks = 1 - StopAtRecovery(Judge(problem)).allowed
     settings = canonical({**spec.settings, "noise": 0.0})
-    return Kind(repr(library), data.X.shape, spec.method, settings, asks)
+    return RunShape(repr(library), data.X.shape, spec.method, settings, asks)
 
 
 def table_of(spec: Spec) -> tuple[str, int, float]:

@@ -1,175 +1,81 @@
-"""The places where knowledge of a problem attaches, each shown by a toy."""
+"""Where what is to come will be attached: each place holds, with a toy attached to it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
-import pytest
-from numpy.typing import NDArray
 
-from symseek import Evolution, Library, Search, SearchConfig, Token
-from symseek.constants import FitConfig
-from symseek.constraints import Constraint, Count, Custom, Forbid, Length, Partial
-from symseek.constraints.tables import Tables
-from symseek.errors import InputError
-from symseek.programs import Program, Programs
+from symseek import Evolution, Library, Search
+from symseek.columns import Column
+from symseek.constraints import Count
+from symseek.data import Data
+from symseek.files.tables import read_table
+from symseek.model import Constant, Formula, Model, full_library
+from symseek.programs import Program
 from symseek.racing import Racing
-from symseek.runs import checkpoint
+from symseek.regression.regression import Regression
+from symseek.rewards import reward_named
+from symseek.runs.regressions import make_regression
+from symseek.search import SearchConfig
+from symseek.settings import Settings
+from symseek.target import Target
 
-# --- a given form with unknown functions
-
-OPERATORS = ("add", "mul", "sin")
-FORM = Token("form", 2)
-WRITTEN = Library([FORM, *OPERATORS, "const"], ["x", "z"])
+T = np.linspace(0.1, 3, 100)
 
 
-@dataclass(frozen=True)
-class Damped:
-    """The form f(x)*exp(-z) + g(z), written as form(f, g)."""
-
-    library: Library = field(
-        default_factory=lambda: Library([*OPERATORS, "neg", "exp", "const"], ["x", "z"])
+def test_units_go_from_the_file_to_the_model(tmp_path: Path) -> None:
+    rows = [f"{row},{t},{4905 * t**2}" for row, t in enumerate(T)]
+    path = tmp_path / "fall.csv"
+    path.write_text("\n".join(["row_number,time [s],height", ",,mm", *rows]))
+    table = read_table(path, "height")
+    assert table.left_out == {"row_number": "row numbers"}
+    model = make_regression(table, Settings(max_expressions=100)).model()
+    assert model.quantities == (
+        Column("time [s]", "input", unit="s"),
+        Column("height", "target", unit="mm", scale=10_000.0),
     )
-
-    def __call__(self, programs: Programs) -> Programs:
-        return Programs.from_list([self.graded(each) for each in programs], self.library)
-
-    def graded(self, program: Program) -> Program:
-        f, g = (each.over(self.library) for each in program.arguments)
-        damped = Program.joined("mul", [f, Program.parse("exp(-z)", self.library)])
-        return Program.joined("add", [damped, g])
+    assert Model.from_dict(model.to_dict()) == model  # what is saved is the same without
 
 
-class FormAtTheRoot:
-    """A constraint of one's own: the form is outermost."""
+def test_a_target_may_stand_inside_a_function() -> None:
+    """Programs race and complete each other as they do for y itself."""
 
-    def narrow(self, tables: Tables) -> None:
-        tables.child[-1, :, np.array(tables.library.names) != FORM.name] = False
+    class Logarithm(Target):
+        def rows(self, data: Data) -> Data:
+            return replace(data, y=np.log(data.y))
 
-    def violated_by(self, program: Program) -> bool:
-        return program.names[0] != FORM.name
-
-
-def rules() -> list[Constraint | Custom]:
-    """One form; f has only x, and g only z."""
-    return [
-        Length(3, 24),
-        FormAtTheRoot(),
-        Count("form", high=1),
-        Forbid("z", "descendant", of="form", argument=0),
-        Forbid("x", "descendant", of="form", argument=1),
-        Count("const", high=3),
-    ]
-
-
-def columns_of(program: Program) -> set[str]:
-    return {"x", "z"} & set(program.names)
-
-
-def damped_search(rows: int = 60, **options: Any) -> Search:
-    draw = np.random.default_rng(0)
-    X = draw.uniform(0.2, 3.0, (rows, 2))
-    y = 2.5 * np.sin(X[:, 0]) * np.exp(-X[:, 1]) + X[:, 1] * X[:, 1]
+    library = Library(["add", "mul", "sin"], ["x"])
+    law = np.exp(T**2 + np.sin(T))
     config = SearchConfig(
-        batch_size=200,
-        max_expressions=60_000,
-        constants=FitConfig("least_squares", restarts=0, max_steps=30),
-        evolution=Evolution(generations=10),
-        **options,
+        batch_size=200, max_expressions=20_000, evolution=Evolution(), racing=Racing(rows=8)
     )
-    return Search(WRITTEN, X, y, config, mapping=Damped(), constraints=rules(), seed=1)
-
-
-def graded_by(search: Search) -> list[Programs]:
-    """Every batch that a search grades from now on."""
-    seen: list[Programs] = []
-    grade = search.grader
-
-    def watched(programs: Programs) -> Any:
-        seen.append(programs)
-        return grade(programs)
-
-    watched.memories = grade.memories  # type: ignore[attr-defined]
-    search.grader = watched
-    return seen
-
-
-def test_a_form_with_two_unknown_functions_is_found() -> None:
-    search = damped_search()
-    seen = graded_by(search)
-    result = search.run(callback=lambda now: now.best.reward > 1 - 1e-9)
-    assert result.best.reward > 1 - 1e-9
-    written = result.best.program
-    assert written.library == WRITTEN
-    assert search.data is not None
-    predicted = Damped().graded(written).evaluate(search.data.X)
-    assert np.allclose(predicted, search.data.y)
-    assert 2.5 in np.round(np.abs(written.constants), 6)  # fitted through the form
-    # Policy and evolution alike have kept to the form and its columns.
-    assert sum(map(len, seen)) > 400
-    for program in (each for batch in seen for each in batch):
-        f, g = program.arguments
-        assert program.names[0] == "form"
-        assert program.names.count("form") == 1
-        assert columns_of(f) <= {"x"}
-        assert columns_of(g) <= {"z"}
-
-
-def test_programs_of_a_form_race_like_others() -> None:
-    search = damped_search(rows=2_000, racing=Racing(rows=100))
+    search = Search(library, T[:, None], law, config, target=Logarithm(), seed=1)
     assert search.racer is not None
-    result = search.run(callback=lambda now: now.iteration >= 2)
-    best = result.best
-    assert search.data is not None
-    predicted = Damped().graded(best.program).evaluate(search.data.X)
-    nrmse = np.sqrt(np.mean((predicted - search.data.y) ** 2)) / search.data.y.std()
-    assert best.reward == pytest.approx(1 / (1 + nrmse))
+    best = search.run(callback=lambda now: now.best.reward > 1 - 1e-9).best
+    assert best is not None
+    assert np.allclose(best.program.evaluate(T[:, None]), np.log(law))
 
 
-def test_a_search_of_another_form_is_another_search(tmp_path: Any) -> None:
-    search = damped_search()
-    search.run(callback=lambda now: True)
-    checkpoint.save(search, tmp_path / "checkpoint")
-    checkpoint.restore(damped_search(), tmp_path / "checkpoint")
-    other = damped_search()
-    other.mapping = None
-    with pytest.raises(InputError, match="the mapping"):
-        checkpoint.restore(other, tmp_path / "checkpoint")
+def test_a_constant_may_have_an_error_and_a_name() -> None:
+    program = Program.parse("9.81*x + 0.5", full_library(["x"]))
+    formula = Formula(program, "", reward=1.0, nrmse=0.0, r2=1.0)
+    assert formula.constants == (Constant(9.81), Constant(0.5))
+    known = Constant(9.81, standard_error=0.02, name="g"), Constant(0.5)
+    assert replace(formula, constants=known).constants == known
+    other = Program.parse("9.80*x + 0.5", program.library)
+    assert replace(formula, program=other, constants=()).constants[0] == Constant(9.80)
 
 
-# --- units
-
-
-class NoMixedSums:
-    """A toy check of units: metres and seconds are not added up."""
-
-    units = {"x": "m", "w": "m", "t": "s"}  # noqa: RUF012
-
-    def __call__(self, partial: Partial) -> NDArray[np.bool_]:
-        names = partial.library.names
-        mask = np.ones((len(partial.tokens), len(names)), dtype=bool)
-        for row, (parent, sibling) in enumerate(zip(partial.parent, partial.sibling, strict=True)):
-            unit = self.units.get(names[sibling]) if sibling >= 0 else None
-            if unit and parent >= 0 and names[parent] in ("add", "sub"):
-                mask[row] = [self.units.get(name, unit) == unit for name in names]
-        return mask
-
-
-def test_a_sum_of_metres_and_seconds_is_forbidden_in_situ() -> None:
-    library = Library(["add", "sub", "mul"], ["x", "w", "t"])
-    draw = np.random.default_rng(0)
-    X = draw.uniform(1, 3, (30, 3))
-    config = SearchConfig(
-        batch_size=200, max_expressions=3_000, constants=None, evolution=Evolution(generations=5)
+def test_a_problem_is_all_that_a_fit_is_asked() -> None:
+    forbidden = Count("sin", 0, 1)
+    settings = Settings(max_expressions=100, constraints=[forbidden])
+    regression = Regression(T[:, None], 1e6 * T, [Column("t", unit="s")], settings, target="x")
+    problem = regression.problem
+    assert problem.columns == (
+        Column("t", "input", unit="s"),
+        Column("x", "target", scale=1e6),
     )
-    rules: list[Constraint | Custom] = [Length(3, 15), NoMixedSums()]
-    search = Search(library, X, X[:, 0] + X[:, 2], config, constraints=rules, seed=0)
-    seen = graded_by(search)
-    search.run()
-    programs = [each for batch in seen for each in batch]
-    assert len(programs) == 3_000
-    parts = {str(each.subtree(at)) for each in programs for at in range(len(each))}
-    assert not parts & {f"{a} {sign} {b}" for a, b in ("xt", "wt", "tx", "tw") for sign in "+-"}
-    assert {"x + w", "x - w", "x*t"} <= parts
+    assert problem.constraints == (forbidden,)
+    assert problem.reward == reward_named("inverse_nrmse")

@@ -7,8 +7,6 @@ from typing import Any, Literal, TypeAlias
 
 from symseek.errors import InputError
 
-__all__ = ["Column", "Layout", "Role"]
-
 Role: TypeAlias = Literal["input", "target", "weights", "left out"]
 
 
@@ -22,7 +20,7 @@ class Column:
 
     name: str
     role: Role = "input"  # what a search takes it for
-    kind: Literal["number", "text"] = "number"  # what its cells have
+    kind: str = "quantity"  # or what else its values are, such as "row numbers" or "dates"
     unit: str = ""  # as the table has it; empty where it has none
     scale: float = 1.0  # what the values are divided by while a formula is searched for
 

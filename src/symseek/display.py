@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from symseek.model import Model
     from symseek.regression.regression import Regression
 
-__all__ = ["run_with_progress"]
-
 _REDRAW = 0.5  # seconds between two drawings
 _LINE = 5.0  # seconds between two lines
 _SHARE = 9  # the search runs at least this many times as long as it takes to show the front

@@ -16,8 +16,6 @@ from symseek.data import Data, Scales
 from symseek.rewards import Reward
 from symseek.target import Target
 
-__all__ = ["Problem"]
-
 
 @dataclass(frozen=True)
 class Problem:

@@ -216,6 +216,8 @@ class Search(IterativeSearch):
         else:
             columns = (library if mapping is None else mapping.library).variables
             data = Data.checked(X, y, columns, weights)
+            if not isinstance(target, Target | None):
+                raise refused("target", target, "of the type Target")
             self._grade_on(data, reward_named(reward), target or Target())
         if constraints is None:
             constraints = paper_constraints(constants=config.max_constants)

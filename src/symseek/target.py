@@ -10,8 +10,6 @@ from symseek.mapping import Mapping
 from symseek.rewards import Reward
 from symseek.tokens import Library
 
-__all__ = ["Target"]
-
 
 class Target:
     """The target as it stands; a subclass puts it inside a function, or grades otherwise.

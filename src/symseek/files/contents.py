@@ -6,7 +6,7 @@ it, however often they are asked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +53,11 @@ class Contents:
     def names(self) -> tuple[str, ...]:
         """The names of the columns, tidy."""
         return self.file.names
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Units of columns by name, from a row of their own."""
+        return self.file.units
 
     @property
     def notes(self) -> tuple[str, ...]:

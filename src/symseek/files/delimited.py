@@ -7,7 +7,7 @@ by record too, which also names the line of what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -59,6 +59,11 @@ class Delimited:
     def names(self) -> tuple[str, ...]:
         """The names of the columns, tidy."""
         return self.heading.names
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Units of columns by name, from a row of their own."""
+        return self.heading.units
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -19,7 +19,7 @@ from symseek.files.cells import MISSING, is_number, is_thousands, is_unit
 from symseek.files.limits import MOST_TABLE
 from symseek.files.lines import BLANKS, first_lines, is_comment, records, uncommented
 
-__all__ = ["DELIMITERS", "Heading", "as_delimiter", "tidy"]
+__all__ = ["DELIMITERS", "Heading", "as_delimiter", "tidy", "unit_in"]
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", BLANKS: "blanks"}
 SCORED_ROWS = 200  # of the sample, for the delimiter
@@ -28,6 +28,7 @@ UNIT_ROWS = 20  # that show which columns have numbers
 _SEPARATORS = re.compile(r"[,;|\s]+")
 _LINE_END = re.compile(r"\r\n|\r|\n")  # `splitlines` takes other characters for ends too
 _GAP = re.compile(r"[ \t]{2,}|\t")  # between names that have single blanks in them
+_UNIT_AT_END = re.compile(r"\s[\[(]([^][()]+)[\])]$")
 _BRACKETED = re.compile(r"\s*(\[[^]]*\]|\([^)]*\)|[,;|\s]+)+")
 
 
@@ -43,6 +44,7 @@ class Heading:
     first_row: int  # of numbers, in a spreadsheet that shows the file
     guessed: bool  # whether the delimiter was
     notes: tuple[str, ...]  # what was done that the user may not expect
+    units: Mapping[str, str]  # of columns by name, where they have a row of their own
     sample: tuple[tuple[int, list[str]], ...]  # the first rows, each with its line
 
     @classmethod
@@ -84,7 +86,8 @@ class Heading:
             header[0] = header[0] or "#"
         units = _units(lines, header, rows, decimal, delimiter)
         if units:
-            notes.append(f"took line {rows[0][0]} for units: {units}")
+            words = ", ".join(f"{name} in {unit}" for name, unit in units)
+            notes.append(f"took line {rows[0][0]} for units: {words}")
             rows = rows[1:]
         first = rows[0][0] if rows else line + 1
         return cls(
@@ -97,6 +100,7 @@ class Heading:
             first_row=first - sum(len(_LINE_END.findall(name)) for name in header),
             guessed=guessed,
             notes=tuple(notes),
+            units=dict(units),
             sample=tuple(rows),
         )
 
@@ -187,25 +191,35 @@ def _units(
     rows: Sequence[tuple[int, list[str]]],
     decimal: str,
     delimiter: str,
-) -> str | None:
-    """The units in the first row, in words: it has text in all the columns of numbers."""
+) -> list[tuple[str, str]]:
+    """The units in the first row, with names: it has text in all the columns of numbers."""
     if len(rows) < 2:
-        return None
+        return []
     line, cells = rows[0]
     if delimiter == BLANKS:
         cells = _as_wide(lines[line - 1], cells, len(header))
     below = [row for _, row in rows[1 : 1 + UNIT_ROWS] if len(row) == len(header)]
     if len(cells) != len(header) or not below:
-        return None
+        return []
     numeric = []
     for place in range(len(header)):
         given = [row[place] for row in below if row[place] not in MISSING]
         if given and all(is_number(cell, decimal) for cell in given):
             numeric.append(place)
     if not all(cells[place] in MISSING or is_unit(cells[place]) for place in numeric):
-        return None
+        return []
     named = [place for place in numeric if is_unit(cells[place])]
-    return ", ".join(f"{tidy(header[place])} in {tidy(cells[place])}" for place in named)
+    return [(tidy(header[place]), tidy(cells[place])) for place in named]
+
+
+def unit_in(name: str) -> str:
+    """The unit that a column's name ends with, in brackets; empty if there is none.
+
+    >>> unit_in("height [m]"), unit_in("speed (m/s)"), unit_in("f(x)"), unit_in("group (1)")
+    ('m', 'm/s', '', '')
+    """
+    found = _UNIT_AT_END.search(name)
+    return found[1] if found and is_unit(found[1]) else ""
 
 
 def _likely_delimiter(path: Path, lines: Sequence[str]) -> str:

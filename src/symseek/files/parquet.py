@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,7 @@ class Parquet:
     header = "the schema"  # where the names are
     first_row = 2  # of the numbers, in a spreadsheet with a row of names
     comments = 0
+    units: ClassVar[Mapping[str, str]] = {}  # no row of a schema has them
 
     @classmethod
     def open(cls, path: Path, most: int = MOST_TABLE) -> Parquet:

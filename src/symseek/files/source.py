@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -27,6 +27,10 @@ class Source(Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the columns, tidy."""
+
+    @property
+    def units(self) -> Mapping[str, str]:
+        """Units of columns by name, where the file has them in a row of their own."""
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arrays import Floats
-from symseek.columns import Layout
+from symseek.columns import Column, Layout, Role
 from symseek.errors import InputError, Message, Part, Setting, name_shown, suggestion
 from symseek.files.checks import (
     nameless,
@@ -30,7 +30,7 @@ from symseek.files.checks import (
     refuse_non_finite,
 )
 from symseek.files.delimited import Delimited
-from symseek.files.heading import as_delimiter, tidy
+from symseek.files.heading import as_delimiter, tidy, unit_in
 from symseek.files.limits import MOST_TABLE
 from symseek.files.lines import COMPRESSED
 from symseek.files.naming import names_identifier
@@ -73,14 +73,26 @@ class TrainingTable:
     X: Floats  # [N, n]
     y: Floats  # [N]
     weights: Floats | None  # [N], none negative, not all zero
-    features: tuple[str, ...]  # [n]
-    target: str
+    columns: tuple[Column, ...]  # the features, the target, the weights, and what is left out
     path: Path
     layout: Layout  # where the features are in the file
-    notes: tuple[
-        str | Message, ...
-    ] = ()  # what was done that the user may not expect, a sentence each
-    left_out: Mapping[str, str] = field(default_factory=dict)  # columns, and why
+    # What was done that the user may not expect, a sentence each.
+    notes: tuple[str | Message, ...] = ()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the inputs [n]."""
+        return tuple(each.name for each in self.columns if each.role == "input")
+
+    @property
+    def target(self) -> str:
+        """The name of the target."""
+        return self.columns[self.X.shape[1]].name
+
+    @property
+    def left_out(self) -> dict[str, str]:
+        """The columns that are left out, and why."""
+        return {each.name: each.kind for each in self.columns if each.role == "left out"}
 
 
 @dataclass(frozen=True)
@@ -163,13 +175,27 @@ def training_table(
         values[:, : len(names)],  # no copy: a large table is in memory once
         y,
         row_weights,
-        names,
-        target,
+        _with_roles(source, names, target, weights, left_out),
         source.path,
         Layout(tuple(map(source.names.index, names)), source.first_row),
         (*source.notes, *left_out_note({**left_out, **remarks}), *dropped),
-        left_out,
     )
+
+
+def _with_roles(
+    source: Source,
+    inputs: Sequence[str],
+    target: str,
+    weights: str | None,
+    left_out: Mapping[str, str],
+) -> tuple[Column, ...]:
+    """The columns of a table with what they are for, and their units."""
+    named: list[tuple[str, Role, str]] = [(name, "input", "quantity") for name in inputs]
+    named.append((target, "target", "quantity"))
+    named += [] if weights is None else [(weights, "weights", "quantity")]
+    named += [(name, "left out", why) for name, why in left_out.items()]
+    units = {name: source.units.get(name) or unit_in(name) for name, *_ in named}
+    return tuple(Column(name, role, kind, units[name]) for name, role, kind in named)
 
 
 def _quantities(

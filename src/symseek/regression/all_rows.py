@@ -23,8 +23,6 @@ from symseek.rewards import ErrorReward, Reward
 from symseek.selection.exactness import Digits
 from symseek.tokens import Library, TokenKind
 
-__all__ = ["AllRows"]
-
 _BLOCK = 1 << 16  # rows evaluated together
 _DIGITS = 9  # of the longest decimal that is kept as it is
 # The sample's fit is near: a step of Gauss and Newton leaves an error of second order.

@@ -19,8 +19,6 @@ from symseek.errors import InputError, Setting, shown
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
-__all__ = ["guessed", "simple_programs"]
-
 # A guess may be this many times too long before it is simplified. That takes a time that grows as
 # the cube of its length, so long ones are taken as they are, unless they need to be shortened.
 _SHORTENED = 4

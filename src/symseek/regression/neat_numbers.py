@@ -19,8 +19,6 @@ from symseek.selection.measure import Measure
 from symseek.selection.noise import looks_random
 from symseek.tokens import Library
 
-__all__ = ["LOOKED_AT", "NeatNumbers"]
-
 LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
 _NEARLY_EXACT = 1e-9  # of the spread of y
 _STRUCTURE = 0.0005  # the chance at which noise may be taken for more, and no number made neat

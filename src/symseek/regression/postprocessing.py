@@ -29,8 +29,6 @@ from symseek.selection.ranking import contenders, ranked
 from symseek.settings import Settings
 from symseek.tokens import Library
 
-__all__ = ["Postprocessing"]
-
 _LINE = 5  # tokens of c*x + c, which is always tried
 
 

@@ -18,8 +18,6 @@ from symseek.selection.measure import Measure
 from symseek.selection.ranking import ranked
 from symseek.tokens import Library
 
-__all__ = ["Refitting"]
-
 _ROUNDS = 4  # of leaving out addends, one from each formula at a time
 _ENOUGH = 20_000  # rows to see by whether an addend matters
 _FIT = FitConfig("least_squares", restarts=0, rescue=False)

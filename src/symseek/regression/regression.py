@@ -40,8 +40,6 @@ from symseek.structure.proposals import SHARE, Proposals
 from symseek.structure.transform import Transform
 from symseek.tokens import Library
 
-__all__ = ["Regression"]
-
 
 class Regression:
     """A search on a table, and the model it comes to.
@@ -247,6 +245,7 @@ class Regression:
             self.layout,
             self.rows.train.spread,
             choice.because,
+            self.problem.columns,
         )
 
     def _shortlist(self) -> list[Program]:

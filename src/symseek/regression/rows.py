@@ -14,8 +14,6 @@ from symseek.problem import Problem
 from symseek.rewards import ErrorReward, Reward
 from symseek.settings import Settings
 
-__all__ = ["Rows"]
-
 _JUDGED = 10_000  # rows by which formulas are chosen; what is chosen is graded on all
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 

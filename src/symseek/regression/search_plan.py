@@ -22,8 +22,6 @@ from symseek.settings import Settings
 from symseek.structure.proposals import MOST_ROWS, Proposals
 from symseek.tokens import Library
 
-__all__ = ["SearchPlan"]
-
 _LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
 _UNSIMPLIFIED = 3  # times as long as that: what it writes at first
 # What is left of `max_seconds` for the time after the search: a part, and some for every row.

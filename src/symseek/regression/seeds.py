@@ -19,8 +19,6 @@ from symseek.loop import Iteration, Result, Stopped
 from symseek.model import Formula
 from symseek.programs import Programs
 
-__all__ = ["CONTINUE_AFTER", "counted", "found_by", "merged_front", "merged_result"]
-
 CONTINUE_AFTER = (Stopped.BUDGET, Stopped.TIME, Stopped.EARLY)
 """Ends of a search after which the next seed has its turn."""
 

@@ -12,12 +12,13 @@ __all__ = ["known_of", "make_regression"]
 
 def make_regression(table: TrainingTable, settings: Settings) -> Regression:
     """The search for a formula of the table's target."""
+    *inputs, target = table.columns[: table.X.shape[1] + 1]
     return Regression(
         table.X,
         table.y,
-        table.features,
+        inputs,
         settings,
-        target=table.target,
+        target=target,
         weights=table.weights,
         layout=table.layout,
     )

@@ -21,6 +21,7 @@ from symseek.files.schema import Most, Name, check
 from symseek.files.tables import TrainingTable, column_error, training_table
 from symseek.regression.regression import Regression
 from symseek.runs.folder import FitRequest
+from symseek.runs.regressions import make_regression
 from symseek.settings import Settings
 from symseek.studio.wording import told
 
@@ -205,9 +206,7 @@ def _searched(
         raise InputError(Setting("features"), " has a name with a backquote; rename that column")
     # As the search itself begins, but for what takes long and refuses nothing.
     plain = replace(settings, guesses=(), seeds=1, engine=NATIVE)
-    regression = Regression(
-        table.X, table.y, table.features, plain, target=table.target, weights=table.weights
-    )
+    regression = make_regression(table, plain)
     return table, replace(settings, guesses=_usable(settings.guesses, regression))
 
 

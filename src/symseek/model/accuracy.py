@@ -1,0 +1,67 @@
+"""How well a formula does on some rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from symseek.arrays import Floats
+from symseek.data import Data
+from symseek.programs import Program
+from symseek.rewards import ErrorReward, Reward
+
+_ROUNDING = 1e-6  # of the R2 of a mean with few digits
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """How well a program does on some rows; an undefined value on any is infinitely bad."""
+
+    reward: float
+    nrmse: float
+    r2: float
+
+    @classmethod
+    def of(cls, program: Program, data: Data, reward: Reward) -> Accuracy:
+        """The accuracy of a program."""
+        return cls.of_values(program.evaluate(data.X), data, reward)
+
+    @classmethod
+    def of_values(cls, values: Floats, data: Data, reward: Reward) -> Accuracy:
+        """The accuracy of predictions [N]."""
+        if not np.isfinite(values).all():
+            return cls(0.0, math.inf, -math.inf)
+        with np.errstate(over="ignore"):
+            errors = np.abs(values - data.y)
+            mse = float(np.average(errors**2, weights=data.weights))
+            mae = float(np.average(errors, weights=data.weights))
+        nrmse = math.sqrt(mse) / data.spread if data.spread else math.inf
+        if isinstance(reward, ErrorReward):
+            graded = reward(np.array([mse]), np.array([mae]), data.spread)
+        else:
+            graded = reward(data, values[None])
+        r2 = 1 - nrmse * nrmse
+        # The mean explains nothing, but for rounding.
+        constant = abs(r2) < _ROUNDING and bool((values == values[0]).all())
+        return cls(float(graded[0]), nrmse, 0.0 if constant or abs(r2) < 1e-12 else r2)
+
+
+class HasAccuracy(Protocol):
+    """An accuracy, or a formula that has one."""
+
+    @property
+    def reward(self) -> float: ...
+    @property
+    def nrmse(self) -> float: ...
+
+
+def loss(found: HasAccuracy, reward: Reward) -> float:
+    """What is to be small: the NRMSE, or what a reward of other errors falls with."""
+    if not isinstance(reward, ErrorReward):
+        return math.exp(min(-found.reward, 700.0)) if math.isfinite(found.nrmse) else math.inf
+    if reward.curve(1.0) is not None:
+        return found.nrmse
+    return 1 / found.reward - 1 if found.reward > 0 else math.inf

@@ -1,0 +1,77 @@
+"""A formula with how well it does: one row of a model's table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from symseek.algebra import forms
+from symseek.data import Data
+from symseek.model.accuracy import Accuracy
+from symseek.programs import Program
+from symseek.rewards import Reward
+
+_NEARLY_EXACT = 1e-9  # an NRMSE at which numbers of nine digits may be neat
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number in a formula."""
+
+    value: float
+    standard_error: float | None = None  # None where it is not known
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Formula:
+    """One row of the table."""
+
+    program: Program  # over `full_library`, its variables named like the columns
+    text: str  # as `written` writes it; of an older model, as it was written then
+    reward: float  # on the training rows, like the next two
+    nrmse: float
+    r2: float
+    validation_r2: float | None = None  # on the validation rows, if there are any
+    exact: bool = False  # it meets every digit of the target, and by no chance
+    seeds: tuple[int, int] | None = None  # how many searches came to it, of how many, if several
+    constants: tuple[Constant, ...] = ()  # the numbers of the program, in its order
+
+    def __post_init__(self) -> None:
+        if tuple(each.value for each in self.constants) != self.program.constants:
+            object.__setattr__(self, "constants", tuple(map(Constant, self.program.constants)))
+
+    @classmethod
+    def graded(cls, program: Program, data: Data, reward: Reward) -> Formula:
+        """A program with its accuracy on some rows, without its text, which takes longer."""
+        found = Accuracy.of(program, data, reward)
+        return cls(program, "", found.reward, found.nrmse, found.r2)
+
+    @property
+    def complexity(self) -> int:
+        """The sum of the tokens' complexities, of the shortest way to write it."""
+        return self.program.complexity
+
+    def form(self, style: str = "best") -> Program:
+        """The program as it is written for people, with all digits: what is exported.
+
+        Args:
+            style: "best" as it is easiest to read, "factored" as the program has it, with the
+                fewest tokens, or "expanded" with brackets multiplied out.
+
+        >>> from symseek.model import full_library
+        >>> law = Program.parse("x*(1.5 + 0.25*y)", full_library(["x", "y"]))
+        >>> print(Formula(law, "", reward=1.0, nrmse=0.0, r2=1.0).form("expanded"))
+        1.5*x + 0.25*x*y
+        """
+        return forms.styled(self.program, style)
+
+    def written(self, style: str = "best") -> str:
+        """The text: neat numbers by their names, six digits of others; styles as of `form`.
+
+        >>> from symseek.model import full_library
+        >>> law = Program.parse("0.3333333333333333*x*(1.234567891 - x)", full_library(["x"]))
+        >>> formula = Formula(law, "", reward=1.0, nrmse=0.0, r2=1.0)
+        >>> print(formula.written("factored"), formula.written("expanded"), sep=", or ")
+        1/3*x*(1.23457 - x), or 0.411523*x - 1/3*x**2
+        """
+        return forms.text(self.form(style), exact=self.nrmse <= _NEARLY_EXACT)

@@ -1,0 +1,189 @@
+"""The table of formulas for one target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from symseek.arguments import whole
+from symseek.arrays import Floats
+from symseek.columns import Column, Layout
+from symseek.errors import InputError, Setting, printable, shown
+from symseek.model.formula import Formula
+from symseek.model.stored import fields_of, record_of
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+_CLOSE = 1e-6  # an NRMSE that reads like no error at all
+
+
+@dataclass(frozen=True)
+class Model:
+    """The formulas for one target.
+
+    >>> from symseek.model import full_library
+    >>> from symseek.programs import Program
+    >>> library = full_library(["t"])
+    >>> formulas = [
+    ...     Formula(Program.parse("4.1", library), "4.1", 0.5, 1.0, 0.0),
+    ...     Formula(Program.parse("4.905*t**2", library), "4.905*t**2", 1.0, 0.0, 1.0, exact=True),
+    ... ]
+    >>> model = Model("height", ("t",), tuple(formulas), picked=1, spread=2.5)
+    >>> model.predict([[2.0]])
+    array([19.62])
+    >>> print(model)
+      row  complexity  reward   NRMSE  RMSE      R2  height =
+        0           1  0.5000  1.0000   2.5  0.0000  4.1
+    >   1           5  1.0000   exact     0  1.0000  4.905*t**2
+    """
+
+    target: str
+    features: tuple[str, ...]
+    formulas: tuple[Formula, ...]  # simplest first
+    picked: int
+    rule: str = "mdl"  # that picked it
+    layout: Layout | None = None  # of the file that the features came from, if it was one
+    spread: float | None = None  # the standard deviation of the target on the training rows
+    picked_because: str = ""  # where a test overruled the description length, why
+    # The features and the target with their units, which the JSON does not have.
+    quantities: tuple[Column, ...] = field(default=(), compare=False)
+
+    @property
+    def best(self) -> Formula:
+        """The picked formula."""
+        return self.formulas[self.picked]
+
+    def formula(self, row: int | None = None) -> Formula:
+        """A row of the table, or the picked one."""
+        if row is None:
+            return self.best
+        number = whole(Setting("row"), row, "a whole number, or None for the picked formula")
+        if not 0 <= number < len(self.formulas):
+            raise InputError(
+                f"there is no row {shown(number)}; the front has rows 0 to {len(self.formulas) - 1}"
+            )
+        return self.formulas[number]
+
+    def predict(self, X: ArrayLike, row: int | None = None) -> Floats:
+        """The values [N] on rows of X [N, n]; nan or inf where the formula is undefined."""
+        return self.formula(row).program.evaluate(X)
+
+    def rmse(self, row: int | None = None) -> float | None:
+        """The root of the mean squared error on the training rows, in the units of the target.
+
+        None for a model that was saved before it was known.
+        """
+        return None if self.spread is None else self.formula(row).nrmse * self.spread
+
+    def frame(self) -> DataFrame:
+        """The table as a DataFrame."""
+        import pandas
+
+        frame = pandas.DataFrame(self.columns())
+        return frame.astype({"rmse": float, "validation_r2": float}).rename_axis("row")
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The columns of the table, by name."""
+        return {
+            "complexity": [each.complexity for each in self.formulas],
+            "reward": [each.reward for each in self.formulas],
+            "nrmse": [each.nrmse for each in self.formulas],
+            "exact": [each.exact for each in self.formulas],
+            "rmse": [self.rmse(row) for row in range(len(self.formulas))],
+            "r2": [each.r2 for each in self.formulas],
+            "validation_r2": [each.validation_r2 for each in self.formulas],
+            **({"seeds": [self._seeds(each) for each in self.formulas]} if self._seeded else {}),
+            "expression": [each.text for each in self.formulas],
+        }
+
+    @property
+    def _seeded(self) -> bool:
+        """Whether several seeds were searched with."""
+        return any(each.seeds is not None for each in self.formulas)
+
+    @staticmethod
+    def _seeds(formula: Formula) -> str:
+        """How many seeds came to a formula, for reading; none to one that is made of another."""
+        return "{}/{}".format(*formula.seeds) if formula.seeds and formula.seeds[0] else "-"
+
+    def __str__(self) -> str:
+        validated = any(each.validation_r2 is not None for each in self.formulas)
+        errors = self._errors()
+        head = f"  row  complexity  reward   NRMSE{errors[0]}      R2"
+        head += "  validation" * validated + "  seeds" * self._seeded + f"  {self.target} ="
+        lines = [head]
+        for row, each in enumerate(self.formulas):
+            mark = ">" if row == self.picked else " "
+            line = f"{mark} {row:>3}  {each.complexity:>10}  {each.reward:.4f}"
+            error = f"{'exact':>6}" if each.exact else _short(each.nrmse)
+            line += f"  {error}{errors[row + 1]}  {_short(each.r2)}"
+            if validated:
+                line += f"  {_short(each.validation_r2):>10}"
+            if self._seeded:
+                line += f"  {self._seeds(each):>5}"
+            lines.append(f"{line}  {each.text}")
+        notes = filter(None, [self.reason, self.doubt])
+        return "\n".join(map(printable, [*lines, *notes]))
+
+    @property
+    def reason(self) -> str:
+        """Why another row than that with the shortest description is picked; empty if it is not.
+
+        >>> from symseek.model import full_library
+        >>> from symseek.programs import Program
+        >>> formula = Formula(Program.parse("4.1", full_library(["t"])), "4.1", 0.5, 1.0, 0.0)
+        >>> Model("y", ("t",), (formula,), 0, picked_because="it has no pole").reason
+        'Row 0 is picked: it has no pole.'
+        """
+        return f"Row {self.picked} is picked: {self.picked_because}." * bool(self.picked_because)
+
+    @property
+    def doubt(self) -> str:
+        """What to know of a picked formula that is close but not exact; empty for any other."""
+        best = self.best
+        if best.exact or best.nrmse > _CLOSE:
+            return ""
+        return (
+            f"Row {self.picked} is not proven exact: it may be an approximation of the law, or the"
+            " rows are too few to tell."
+        )
+
+    def _errors(self) -> list[str]:
+        """The column of errors in the target's units, with its heading; empty if unknown."""
+        if self.spread is None:
+            return [""] * (1 + len(self.formulas))
+        texts = ["RMSE", *(_in_units(each.nrmse * self.spread) for each in self.formulas)]
+        wide = max(map(len, texts))
+        return [f"  {text:>{wide}}" for text in texts]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return record_of(self)
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Model:
+        """Read what `to_dict` wrote; what is not that is refused."""
+        return cls(**fields_of(record))
+
+
+def _in_units(value: float) -> str:
+    """Four digits, and all before the point unless they are many.
+
+    >>> _in_units(20062.7), _in_units(0.0012345), _in_units(2e9)
+    ('20063', '0.001234', '2e+09')
+    """
+    return f"{value:.0f}" if 1e4 <= value < 1e7 else f"{value:.4g}"
+
+
+def _short(value: float | None) -> str:
+    """Six characters."""
+    if value is None or math.isnan(value):
+        return f"{'-':>6}"
+    if value and (abs(value) < 1e-3 or abs(value) >= 1e3):
+        return f"{value:>6.0e}"
+    return f"{value + 0.0:>6.4f}"[:6]  # -0.0 is 0

@@ -1,0 +1,228 @@
+"""A model as JSON: what is written of it, and what is read, every field checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+from symseek.algebra.agreement import agree
+from symseek.algebra.forms import styled
+from symseek.columns import Layout
+from symseek.errors import InputError, shown, unknown_name
+from symseek.files.schema import Most, Name, Number, Text, Within, Word, read
+from symseek.model.formula import Formula
+from symseek.model.library import full_library
+from symseek.programs import Program
+from symseek.tokens import MAX_ARITY, OPERATORS, Library, Token, TokenKind
+
+if TYPE_CHECKING:
+    from symseek.model.model import Model
+
+FORMAT = 1  # of the JSON; raise it when a change makes old files unreadable
+_MOST_TOKENS, _MOST_IN_ALL = 2_000, 100_000  # of a formula, of which a search has at most 1,000
+_MOST_WRITTEN = 1_000_000  # tokens of a program, its operators written out by their formulas
+
+_Count = Annotated[int, Within(0, 2**31)]
+
+
+def record_of(model: Model) -> dict[str, Any]:
+    """Plain data for JSON."""
+    return {
+        "format": FORMAT,
+        "target": model.target,
+        "features": list(model.features),
+        "operators": [_described(token) for token in _own_tokens(model.formulas)],
+        "picked": model.picked,
+        "rule": model.rule,
+        "layout": None if model.layout is None else model.layout.to_dict(),
+        "spread": model.spread,
+        "picked_because": model.picked_because,
+        "formulas": [
+            {
+                "row": row,
+                "complexity": each.complexity,
+                "reward": each.reward,
+                "nrmse": each.nrmse,
+                "rmse": model.rmse(row),
+                "r2": each.r2,
+                "exact": each.exact,
+                **({"seeds": list(each.seeds)} if each.seeds is not None else {}),
+                # JSON has no infinity, which is the R2 of a formula undefined on some row.
+                "validation_r2": _finite_or_none(each.validation_r2),
+                "expression": each.text,
+                "program": each.program.preorder(),
+            }
+            for row, each in enumerate(model.formulas)
+        ],
+    }
+
+
+def fields_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of the model that a record is of; what is none is refused."""
+    if not isinstance(record, Mapping) or record.get("format") != FORMAT:
+        found = record.get("format") if isinstance(record, Mapping) else None
+        raise InputError(
+            f"this model has format {shown(found)}, and this version of symseek reads format"
+            f" {FORMAT}; fit it again"
+        )
+    try:
+        written: _StoredModel = read(dict(record), _StoredModel, "the model")
+        return written.fields()
+    except InputError as error:
+        raise InputError(f"this model is damaged ({error}); fit it again") from None
+
+
+@dataclass(frozen=True)
+class _StoredOperator:
+    """An operator in JSON: one of the table with its complexity, or the caller's own."""
+
+    name: Annotated[str, Most(1000)]
+    complexity: Annotated[int, Within(0, 10**6)]
+    arity: Annotated[int, Within(0, MAX_ARITY)] | None = None
+    formula: Name | None = None
+
+    def token(self) -> Token:
+        if self.formula is not None and self.arity is not None:
+            return Token(self.name, self.arity, self.complexity, formula=self.formula)
+        if self.formula is not None or self.arity is not None:
+            raise InputError(f"operator {shown(self.name)} has not both an arity and a formula")
+        if self.name not in OPERATORS:
+            raise unknown_name("operator", self.name, OPERATORS)
+        return OPERATORS[self.name].with_complexity(self.complexity)
+
+
+@dataclass(frozen=True)
+class _StoredFormula:
+    """A formula in JSON; older files lack the last fields."""
+
+    complexity: _Count
+    reward: Number
+    nrmse: Number
+    r2: Number
+    validation_r2: Number | None
+    expression: Text
+    program: Annotated[str, Most(1_000_000)]
+    row: _Count | None = None
+    rmse: Number | None = None  # as the NRMSE and the spread have it
+    exact: bool = False
+    seeds: tuple[_Count, _Count] | None = None
+
+    def formula(self, library: Library, row: int) -> Formula:
+        if self.row not in (None, row):
+            raise InputError(f"row {row} says that it is row {self.row}")
+        if self.program.count(" ") >= _MOST_TOKENS:
+            raise InputError(f"the program of row {row} has more than {_MOST_TOKENS:,} tokens")
+        program = Program.from_preorder(self.program, library)
+        if not all(map(math.isfinite, program.constants)):
+            raise InputError(f"the program of row {row} has constants that are not finite")
+        if _written_size(program) > _MOST_WRITTEN:
+            raise InputError(f"the program of row {row} is too long to be written out")
+        try:
+            said = Program.parse(self.expression, library)
+        except InputError as error:
+            raise InputError(f"the expression of row {row} cannot be read: {error}") from None
+        # Models of older versions have the text of the program as it is.
+        if not (agree(styled(program), said) or agree(program, said)):
+            text = shown(self.expression)
+            raise InputError(f"the expression of row {row}, {text}, is not its program")
+        if self.seeds is not None and self.seeds[0] > self.seeds[1]:
+            raise InputError("the seeds of row {} are {} of {}".format(row, *self.seeds))
+        return Formula(
+            program,
+            self.expression,
+            self.reward,
+            self.nrmse,
+            self.r2,
+            self.validation_r2,
+            self.exact,
+            self.seeds,
+        )
+
+
+@dataclass(frozen=True)
+class _StoredLayout:
+    """A layout in JSON."""
+
+    columns: tuple[_Count, ...]
+    first_row: _Count
+
+
+@dataclass(frozen=True)
+class _StoredModel:
+    """A model in JSON; older files lack the last fields."""
+
+    format: int
+    target: Name
+    features: Annotated[tuple[Name, ...], Most(100_000)]
+    operators: Annotated[tuple[_StoredOperator, ...], Most(1000)]
+    picked: int
+    rule: Word
+    formulas: Annotated[tuple[_StoredFormula, ...], Most(10_000)]
+    layout: _StoredLayout | None = None
+    spread: Number | None = None
+    picked_because: Text = ""
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of the model, checked against each other."""
+        library = full_library(self.features, [each.token() for each in self.operators])
+        if sum(each.program.count(" ") + 1 for each in self.formulas) > _MOST_IN_ALL:
+            raise InputError(f"its programs have more than {_MOST_IN_ALL:,} tokens")
+        formulas = tuple(each.formula(library, row) for row, each in enumerate(self.formulas))
+        if not 0 <= self.picked < len(formulas):
+            raise InputError(f"row {self.picked} is picked of {len(formulas)} formulas")
+        layout = None
+        if self.layout is not None:
+            layout = Layout(self.layout.columns, self.layout.first_row)
+        if layout is not None and len(layout.columns) != len(self.features):
+            columns, features = len(layout.columns), len(self.features)
+            raise InputError(f"its layout has {columns} columns for {features} features")
+        if self.spread is not None and not 0 < self.spread < math.inf:
+            raise InputError(f"its spread is {self.spread}")
+        names = ("target", "picked", "rule", "spread", "picked_because")
+        same = {name: getattr(self, name) for name in names}
+        return {**same, "features": library.variables, "formulas": formulas, "layout": layout}
+
+
+def _written_size(program: Program) -> float:
+    """The tokens of a program whose operators are written out by their formulas."""
+
+    def one(_: object) -> float:
+        return 1.0
+
+    def plain(_: Token, sizes: list[float]) -> float:
+        return 1.0 + sum(sizes)
+
+    def operator(token: Token, sizes: list[float]) -> float:
+        inner = token.expansion
+        return plain(token, sizes) if inner is None else inner.worked(sizes.__getitem__, one, plain)
+
+    return program.worked(one, one, operator)
+
+
+def _own_tokens(formulas: Sequence[Formula]) -> list[Token]:
+    """The operators that are not as the table has them."""
+    library = formulas[0].program.library if formulas else ()
+    return [t for t in library if t.kind is TokenKind.OPERATOR and t != OPERATORS.get(t.name)]
+
+
+def _described(token: Token) -> dict[str, Any]:
+    """What makes the token again, as data."""
+    if token.name in OPERATORS and token.formula == OPERATORS[token.name].formula:
+        return {"name": token.name, "complexity": token.complexity}
+    if token.formula is None:
+        raise InputError(
+            f"operator {token.name!r} is a Python function, which cannot be saved as data;"
+            " give it a formula instead"
+        )
+    return {
+        "name": token.name,
+        "arity": token.arity,
+        "complexity": token.complexity,
+        "formula": token.formula,
+    }
+
+
+def _finite_or_none(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value

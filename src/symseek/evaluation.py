@@ -186,6 +186,8 @@ def fit_constants(
     data = Data.checked(X, y, library.variables, weights)
     made = engine_named(engine, threads)
     fixed = np.zeros(programs.constants.shape, dtype=bool) if fixed is None else fixed
+    if getattr(fixed, "shape", None) != programs.constants.shape or fixed.dtype != bool:
+        raise refused(Setting("fixed"), fixed, "an array of flags, like the constants")
     free = with_fixed(programs, fixed) if fixed.any() else programs
     grader = data_grader(free.library, data, reward_named(reward), made, config or FitConfig())
     graded = grader(free)

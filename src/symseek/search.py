@@ -214,7 +214,10 @@ class Search(IterativeSearch):
         elif X is None or y is None:
             raise InputError("a search needs data X and y, or a score of programs")
         else:
-            columns = (library if mapping is None else mapping.library).variables
+            graded = library if mapping is None else getattr(mapping, "library", None)
+            if not isinstance(graded, Library):
+                raise refused("mapping", mapping, "a map of programs with their library")
+            columns = graded.variables
             data = Data.checked(X, y, columns, weights)
             if not isinstance(target, Target | None):
                 raise refused("target", target, "of the type Target")

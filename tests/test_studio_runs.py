@@ -14,6 +14,8 @@ import pytest
 
 from studio_helpers import EXAMPLES, Served, serving, wait_for
 from symseek.runs.lock import LOCK, Holder, holder
+from symseek.search import Search
+from symseek.studio.question import Considered, Question, consider
 
 LONG: dict[str, Any] = {"max_expressions": 10_000_000, "max_seconds": None, "patience": None}
 COUNTED = {**LONG, "max_expressions": 30_000}
@@ -171,6 +173,33 @@ def test_a_studio_that_ends_leaves_its_searches_paused(tmp_path: Path) -> None:
         assert later.get(f"api/runs/{run}")["status"] == "paused"
 
 
+def test_only_the_process_of_a_search_makes_one(
+    studio: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page's question is considered once, without a search, and its request is a file."""
+    asked: list[Question] = []
+
+    def noted(question: Question, *about: Any) -> Considered:
+        asked.append(question)
+        return consider(question, *about)
+
+    def made(search: Search, *about: Any, **more: Any) -> None:
+        raise AssertionError("a search in the server")
+
+    monkeypatch.setattr("symseek.studio.app.consider", noted)
+    monkeypatch.setattr(Search, "__init__", made)
+    settings = {"max_expressions": 2_000, "guesses": ["2*a"], "threads": 1}
+    question = {"table": "data.csv", "target": "y", "settings": settings}
+    for _ in range(2):
+        assert studio.post("api/question", question)["problems"] == []
+    run = studio.post("api/runs", question)["run"]
+    assert len(asked) == 1
+    written = json.loads((studio.folder / run / "settings.json").read_text())
+    assert written["settings"]["guesses"] == ["2*a"]
+    assert written["left_out"] == {}
+    assert studio.until(run, "finished", "died")["status"] == "finished"
+
+
 def test_a_search_that_cannot_begin_says_why(
     studio: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,9 +207,10 @@ def test_a_search_that_cannot_begin_says_why(
     run = studio.start()
     died = studio.until(run, "died")
     assert died["error"] == "the process of the search ended with 1"
-    assert (died["can_resume"], died["formulas"], died["table"]) == (False, [], "data.csv")
-    studio.server.end_searches(lambda sentence: None)
-    assert not (studio.folder / run).exists()
+    assert (died["can_resume"], died["formulas"], died["table"]) == (True, [], "data.csv")
+    monkeypatch.undo()
+    studio.post(f"api/runs/{run}/resume", {"settings": {"max_expressions": 2_000}})
+    assert studio.until(run, "finished")["formulas"]
 
 
 @pytest.mark.parametrize("pid", [-1, 0, 1])

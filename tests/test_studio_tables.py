@@ -272,7 +272,8 @@ def test_the_command_is_that_of_a_terminal(tmp_path: Path) -> None:
         "symseek fit 'a b.csv' --target=-z --operators add,2 --no-constants --max-seconds none"
         " --threads 2"
     )
-    assert found.words[:2] == ["fit", str(path)]
+    assert (found.request.data, found.aside) == (path, ["--threads", "2"])
+    assert found.request.settings.operators == ("add", 2)
 
 
 def test_formulas_to_begin_with_are_left_out_where_they_cannot_be_used(tmp_path: Path) -> None:

@@ -266,7 +266,7 @@ class Settings:
     guesses: Collection[str] = declared(
         (),
         Formulas(),
-        "formulas of the columns to begin with; their numbers are fitted",
+        "formulas of the columns to begin with, whose numbers are fitted",
         link="getting-started.md#a-guess-of-your-own",
         label="Formulas to begin with",
     )

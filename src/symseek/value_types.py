@@ -54,7 +54,12 @@ class ValueType:
 
     def saved(self, value: Any) -> Any:
         """The value as JSON holds it, which cannot hold the caller's Python objects."""
-        return value
+        parts = value if isinstance(value, tuple) else (value,)
+        if not all(each is None or isinstance(each, bool | int | float | str) for each in parts):
+            raise InputError(
+                "settings with Python objects in them cannot be saved; use names instead"
+            )
+        return list(value) if isinstance(value, tuple) else value
 
     def _wanted(self) -> str:
         raise NotImplementedError
@@ -150,12 +155,6 @@ class Reward(Name):
         reward_named(value)
         return value
 
-    def saved(self, value: Any) -> str:
-        """The name."""
-        if not isinstance(value, str):
-            raise _not_plain()
-        return value
-
 
 class Listed(ValueType):
     """A list, or anything else that holds values in an order; a setting has a tuple."""
@@ -171,10 +170,6 @@ class Listed(ValueType):
             raise refused(name, value, self.wanted)
         return tuple(np.atleast_1d(value) if isinstance(value, np.ndarray) else value)
 
-    def saved(self, value: Any) -> list[Any]:
-        """A list."""
-        return list(value)
-
 
 class Operators(Listed):
     """Operators, numbers and Tokens."""
@@ -186,7 +181,7 @@ class Operators(Listed):
 
     def _checked(self, name: Setting, value: Any) -> tuple[str | float | Token, ...]:
         def wrong(*parts: Any) -> InputError:
-            return InputError(name, *parts, field=name, value=value, wanted=self.wanted)
+            return InputError(name, *parts, value=value, wanted=self.wanted)
 
         listed = super()._checked(name, value)
         chosen = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
@@ -202,12 +197,6 @@ class Operators(Listed):
             raise wrong(f" is {shown(value)}, with no operator in it; name some, such as add")
         return chosen
 
-    def saved(self, value: Any) -> list[Any]:
-        """The names and numbers."""
-        if any(isinstance(token, Token) for token in value):
-            raise _not_plain()
-        return list(value)
-
 
 class Formulas(Listed):
     """Formulas as text."""
@@ -219,18 +208,17 @@ class Formulas(Listed):
         return "a list of formulas, such as ['2*x + 1']"
 
     def _checked(self, name: Setting, value: Any) -> tuple[str, ...]:
-        def wrong(text: str) -> InputError:
-            return InputError(name, text, field=name, wanted=self.wanted)
-
         formulas = super()._checked(name, value)
         if isinstance(value, Set) or not all(isinstance(each, str) for each in formulas):
             raise refused(name, value, self.wanted)
-        if len(formulas) > _MOST_FORMULAS:
-            raise wrong(f" has {len(formulas)} formulas; give at most {_MOST_FORMULAS}")
         characters = sum(map(len, formulas))
-        if characters > _MOST_CHARACTERS:
-            text = f" has {characters:,} characters in all; give at most {_MOST_CHARACTERS:,}"
-            raise wrong(text)
+        for count, most, of in (
+            (len(formulas), _MOST_FORMULAS, "formulas"),
+            (characters, _MOST_CHARACTERS, "characters in all"),
+        ):
+            if count > most:
+                text = f" has {count:,} {of}; give at most {most:,}"
+                raise InputError(name, text, wanted=self.wanted)
         return tuple(map(str, formulas))
 
 
@@ -249,12 +237,6 @@ class Constraints(Listed):
                 raise refused(name, value, self.wanted)
         return listed
 
-    def saved(self, value: Any) -> list[Any]:
-        """Nothing: they are Python objects."""
-        if value:
-            raise _not_plain()
-        return []
-
 
 @dataclass(frozen=True, kw_only=True)
 class Instance(ValueType):
@@ -271,12 +253,3 @@ class Instance(ValueType):
         if not isinstance(value, self.of):
             raise refused(name, value, self.wanted)
         return value
-
-    def saved(self, value: Any) -> None:
-        """Nothing: it is a Python object."""
-        if value is not None:
-            raise _not_plain()
-
-
-def _not_plain() -> InputError:
-    return InputError("settings with Python objects in them cannot be saved; use names instead")

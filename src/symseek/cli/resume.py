@@ -47,12 +47,14 @@ def add_resume(commands: Commands) -> None:
 
 @ended_by_signals()
 def _resume(options: argparse.Namespace) -> int:
+    from symseek.algebra.threads import reserve_buffers
     from symseek.runs.folder import RunFolder
     from symseek.runs.regressions import make_regression
 
     if holds_many(options.run):
         return resume_many(options)
     refuse_many(options)
+    reserve_buffers()
     given = given_settings(options)
     run = RunFolder.open(options.run, given["threads"])
     run.lock()

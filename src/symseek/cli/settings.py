@@ -153,7 +153,7 @@ def _add_setting(parser: Parser, parameter: Parameter, show_default: bool) -> No
         add(option, action="store_const", const=not default, help=parameter.off or text)
         return
     if isinstance(parameter.type, Listed):
-        text += f", with {parameter.type.between} between"
+        text += f"; with {parameter.type.between} between"
     if show_default:
         usual = parameter.by_itself[0] if parameter.by_itself else _written(parameter, default)
         text += f"; default {usual or 'none'}"

@@ -8,7 +8,7 @@ The estimator and the command line are both thin covers of this.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import cycle
 
@@ -20,15 +20,12 @@ from symseek.columns import Column, Layout
 from symseek.data import Data
 from symseek.engines.faults import faults_reported
 from symseek.loop import Iteration, NoProposals, Result, Stopped
-from symseek.model import Model, full_library
-from symseek.problem import Problem
+from symseek.model import Model
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
-from symseek.regression.guesses import guessed, simple_programs
+from symseek.regression.guesses import simple_programs
 from symseek.regression.postprocessing import Postprocessing
-from symseek.regression.rows import Rows
 from symseek.regression.search_plan import SearchPlan
-from symseek.rewards import reward_named
 from symseek.search import Search
 from symseek.selection.measure import Measure
 from symseek.selection.stopping import Ending
@@ -38,7 +35,6 @@ from symseek.structure.cycles import cyclic_programs
 from symseek.structure.guard import guarded
 from symseek.structure.proposals import SHARE, Proposals
 from symseek.structure.transform import Transform
-from symseek.tokens import Library
 
 
 class Regression:
@@ -67,18 +63,12 @@ class Regression:
         began = time.perf_counter()
         self.settings = settings = settings or Settings()
         self.layout = layout
-        names = [each.name if isinstance(each, Column) else each for each in features]
-        self.full = full_library(names, settings.operators)
-        reward = reward_named(settings.reward)
-        problem = Problem.of(X, y, features, target, reward, weights, settings.constraints)
-        self.rows = Rows.of(problem, settings)
-        self.problem = problem.scaled(self.rows.scales)
-        self.target = self.problem.output.name
-        numbers = ["const"] if settings.constants else []
-        self.library = Library([*settings.operators, *numbers], self.full.variables)
-        self.plan = SearchPlan.of(self.problem, settings, self.rows, self.library)
-        self.guesses = self.guessed(settings.guesses)
-        self.measure = Measure(self.rows.judged, reward, self.library)
+        self.plan = plan = SearchPlan.of(X, y, features, settings, target, weights)
+        self.full, self.library = plan.full, plan.library
+        self.problem, self.rows = plan.problem, plan.rows
+        self.target = plan.problem.output.name
+        self.guesses = plan.guessed(settings.guesses)
+        self.measure = Measure(self.rows.judged, plan.problem.reward, self.library)
         self.postprocessing = Postprocessing(
             self.full, self.rows, self.measure, settings, self.plan.longest, self.plan.engine
         )
@@ -90,13 +80,6 @@ class Regression:
         self.search = self.searches[0]  # that runs, or ran last
         self._picked: Program | None = None  # by the last model
         self._spent = time.perf_counter() - began  # seconds, which count as those of the search
-
-    def guessed(self, guesses: Iterable[str]) -> Programs:
-        """Formulas of the user's columns as programs of the search."""
-        rows = self.rows
-        return guessed(
-            guesses, self.full, self.library, rows.judged.X, rows.scales, self.plan.longest
-        )
 
     @property
     def repeatable(self) -> Settings:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
-from symseek.constraints import Constraint, Custom, paper_constraints
+from symseek.arrays import Floats
+from symseek.columns import Column
+from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constraints
 from symseek.constraints.constraint_set import suits
 from symseek.data import Data
 from symseek.engines.choice import NATIVE, RACED, chosen, fixed
 from symseek.engines.interface import Engine, engine_named
+from symseek.model import full_library
 from symseek.problem import Problem
-from symseek.programs import Program
+from symseek.programs import Program, Programs
+from symseek.regression.guesses import guessed
 from symseek.regression.rows import Rows
-from symseek.rewards import ErrorReward
+from symseek.rewards import ErrorReward, reward_named
 from symseek.search import Proposer, Search, SearchConfig
 from symseek.selection.measure import Measure
 from symseek.selection.stopping import Ending
@@ -35,15 +39,41 @@ class SearchPlan:
     problem: Problem
     settings: Settings
     rows: Rows
-    library: Library
+    full: Library  # every operator
+    library: Library  # what the search writes with
     engine: str | Engine  # one device for all
 
     @classmethod
-    def of(cls, problem: Problem, settings: Settings, rows: Rows, library: Library) -> SearchPlan:
-        """The plan, on the engine that suits the work."""
+    def of(
+        cls,
+        X: Floats,
+        y: Floats,
+        features: Sequence[str | Column],
+        settings: Settings,
+        target: str | Column = "y",
+        weights: Floats | None = None,
+    ) -> SearchPlan:
+        """The plan for a table, checked, on the engine that suits the work."""
+        names = [each.name if isinstance(each, Column) else each for each in features]
+        full = full_library(names, settings.operators)
+        reward = reward_named(settings.reward)
+        problem = Problem.of(X, y, features, target, reward, weights, settings.constraints)
+        rows = Rows.of(problem, settings)
+        problem = problem.scaled(rows.scales)
+        numbers = ["const"] if settings.constants else []
+        library = Library([*settings.operators, *numbers], full.variables)
         name = chosen(settings.engine, *_work(problem, settings, rows))
         engine = name if name == NATIVE else engine_named(name, settings.threads)
-        return cls(problem, settings, rows, library, engine)
+        return cls(problem, settings, rows, full, library, engine)
+
+    def check(self) -> None:
+        """Refuse constraints that no formula obeys, as a search does when it begins."""
+        ConstraintSet(self.library, self._constraints(self.library, self.rows.searched))
+
+    def guessed(self, guesses: Iterable[str]) -> Programs:
+        """Formulas of the user's columns as programs of the search."""
+        judged, scales = self.rows.judged.X, self.rows.scales
+        return guessed(guesses, self.full, self.library, judged, scales, self.longest)
 
     def repeatable(self, search: Search) -> Settings:
         """The settings, with an engine that is the same on any machine."""
@@ -86,22 +116,16 @@ class SearchPlan:
         proposals: Proposer | None = None,
     ) -> Search:
         """A search on these rows."""
-        problem, settings, config = self.problem, self.settings, self.config(self.settings)
-        usual = paper_constraints(
-            low=max(1, min(4, settings.max_length // 2)),
-            high=settings.max_length,
-            # As many constants as there are rows fit anything.
-            constants=min(config.max_constants, len(data.y) - 1),
-        )
+        problem, settings = self.problem, self.settings
         return Search(
             library,
             data.X,
             data.y,
-            config,
+            self.config(settings),
             reward=problem.reward,
             weights=data.weights,
             target=problem.target,
-            constraints=[*usual, *self._asked(library)],
+            constraints=self._constraints(library, data),
             ending=ending,
             proposals=proposals,
             seed=seed,
@@ -109,10 +133,20 @@ class SearchPlan:
             engine=self.engine,
         )
 
-    def _asked(self, library: Library) -> list[Constraint | Custom]:
-        """Those of the user; on transformed columns, only those that name none that are gone."""
-        asked, own = self.problem.constraints, library is self.library
-        return [each for each in asked if own or suits(each, library)]
+    def _constraints(self, library: Library, data: Data) -> list[Constraint | Custom]:
+        """Those of every fit, and those of the user.
+
+        On transformed columns, only those of the user that name none that are gone.
+        """
+        length, own = self.settings.max_length, library is self.library
+        usual = paper_constraints(
+            low=max(1, min(4, length // 2)),
+            high=length,
+            # As many constants as there are rows fit anything.
+            constants=min(self.settings.search_config().max_constants, len(data.y) - 1),
+        )
+        asked = self.problem.constraints
+        return [*usual, *(each for each in asked if own or suits(each, library))]
 
     def _proposals(self, seed: int) -> Proposals | None:
         """What the structure of the data proposes, if it is asked for and the reward allows it."""

@@ -6,6 +6,7 @@ Whatever reads a file or computes does so in a thread, so that the events go on 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -27,7 +28,7 @@ from symseek.files import limits
 from symseek.files.contents import Contents, read_contents
 from symseek.files.regular import read_regular
 from symseek.files.schema import Within, parse_json, read
-from symseek.runs.folder import new_folder
+from symseek.runs.folder import RunFolder, new_folder
 from symseek.settings import PARAMETERS, cores
 from symseek.studio.answers import Answer, Refused
 from symseek.studio.caches import FileCache
@@ -75,6 +76,7 @@ class Studio:
         self.events = Events(self.runs, self.searches)
         self.contents: FileCache[Contents] = FileCache(self._read_contents, most=4)
         self.formulas = Formulas(self.runs, self.contents, max_table_size)
+        self.considered: FileCache[Considered] = FileCache(self._consider_anew, most=20)
         self.previews: FileCache[dict[str, Any]] = FileCache(self._read_preview, most=50)
 
     def app(self, token: str, port: int) -> Guard:
@@ -223,8 +225,13 @@ class Studio:
         return Answer(considered.to_dict())
 
     def _consider(self, body: Any) -> Considered:
+        """What there is to say; a question that is asked again, or started, has it already."""
         question: Question = read(body, Question, "the question")
         path = self.workspace.table(question.table)
+        return self.considered(path, json.dumps(body, sort_keys=True))
+
+    def _consider_anew(self, path: Path, text: str) -> Considered:
+        question: Question = read(json.loads(text), Question, "the question")
         return consider(
             question, path, lambda: self.contents(path, question.delimiter), self.max_table_size
         )
@@ -238,10 +245,9 @@ class Studio:
         considered = self._consider(body)
         if considered.problems:
             raise Refused(400, considered.problems[0]["sentence"])
-        asked: Question = read(body, Question, "the question")
-        folder = new_folder(self.workspace.table(asked.table), self.workspace.folder)
-        words = [*considered.words, "--out", str(folder), "--quiet"]
-        self.searches.start(folder.name, words, (asked.table, asked.target))
+        folder = new_folder(considered.request.data, self.workspace.folder)
+        RunFolder.create(folder, considered.request).close()
+        self.searches.start(folder.name, [*considered.aside, *self._limit()])
         return folder.name
 
     async def pause(self, request: Request) -> Response:
@@ -270,7 +276,7 @@ class Studio:
         return Answer({"ok": True})
 
     def _resume(self, run: str, body: Any) -> None:
-        path = self.workspace.run(run)
+        self.workspace.run(run)
         resumed: _Resumed = read(body, _Resumed, "the request")
         given = resumed.settings or {}
         known = [name for name, each in PARAMETERS.items() if each.while_paused]
@@ -282,7 +288,7 @@ class Studio:
             raise Refused(400, problems[0]["sentence"])
         self.runs.readable(run)
         words = [word for name, value in given.items() for word in option_words(name, value)]
-        self.searches.start(run, ["resume", str(path), *words, *self._limit(), "--quiet"])
+        self.searches.start(run, [*words, *self._limit()])
 
     def _limit(self) -> list[str]:
         """The limit of tables, for a search."""

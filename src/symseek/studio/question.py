@@ -14,22 +14,19 @@ from symseek.cli.options import names as read_names
 from symseek.cli.options import shell_words
 from symseek.cli.settings import fit_words, option_words
 from symseek.engines.choice import NATIVE
-from symseek.errors import InputError, Setting, shown, unknown_name
+from symseek.errors import InputError, Setting, unknown_name
 from symseek.files.contents import Contents
 from symseek.files.limits import MOST_TABLE
-from symseek.files.schema import Most, Name, check
+from symseek.files.schema import Most, Name
 from symseek.files.tables import TrainingTable, column_error, training_table
-from symseek.regression.regression import Regression
+from symseek.regression.search_plan import SearchPlan
 from symseek.runs.folder import FitRequest
-from symseek.runs.regressions import make_regression
-from symseek.settings import Settings
+from symseek.settings import PARAMETERS, Settings
 from symseek.studio.wording import told
 
 __all__ = ["Considered", "Question", "consider", "read_settings"]
 
 Problems = list[dict[str, Any]]
-
-_LISTS = ("operators", "guesses")  # settings that are lists
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,8 @@ class Considered:
     """A question with what there is to say to it."""
 
     command: str
-    words: list[str]  # of the command, with the whole path of the table, behind `symseek`
+    request: FitRequest
+    aside: list[str]  # words for the settings that no run folder keeps
     problems: Problems  # each with its field
     rows: int
     notes: list[str]
@@ -78,7 +76,7 @@ def consider(
     """Check a question; `read` gives the table, or says what is wrong with it."""
     folder = path.parent
     settings, problems = read_settings(question.settings, folder)
-    rows, notes = 0, list[str]()
+    rows, notes, left_out = 0, list[str](), None
     try:
         contents = read()
     except InputError as error:
@@ -92,15 +90,22 @@ def consider(
                 table, usable = _searched(question, contents, settings)
                 said = [*table.notes, *_left_out(settings, usable)]
                 rows, notes = len(table.y), [told(each, folder) for each in said]
-                settings = usable
+                settings, left_out = usable, table.left_out
         except InputError as error:
             field = _field(question, contents.names, error)
             problems.append(_problem(field, error, folder))
-    threads = option_words("threads", settings.threads) if "threads" in question.settings else []
-    asked = replace(_request(question, path, settings), max_table_size=max_table_size)
+    aside = [
+        word
+        for name, each in PARAMETERS.items()
+        if name in question.settings and not each.in_file
+        for word in option_words(name, getattr(settings, name))
+    ]
+    asked = _request(question, path, settings)
+    command = fit_words(replace(asked, data=_shown(path), max_table_size=max_table_size))
     return Considered(
-        command=shell_words(fit_words(replace(asked, data=_shown(path))) + threads),
-        words=fit_words(asked)[1:] + threads,
+        command=shell_words(command + aside),
+        request=replace(asked, left_out=left_out),
+        aside=aside,
         problems=problems,
         rows=rows,
         notes=notes,
@@ -135,38 +140,20 @@ def read_settings(given: Mapping[str, Any], folder: Path) -> tuple[Settings, Pro
     """The settings without those that are wrong, and what is wrong with these."""
     problems: Problems = []
     left: dict[str, Any] = {}
+    known = [name for name, each in PARAMETERS.items() if each.is_text]
     for name, value in given.items():
         try:
-            left[name] = _plain(name, value)
+            if name not in known:
+                raise unknown_name("setting", name, known)
+            left[name] = PARAMETERS[name].check(value)
         except InputError as error:
-            problems.append(
-                _problem(name if name in Settings.__dataclass_fields__ else None, error, folder)
-            )
-    while True:
-        try:
-            return Settings(**left), problems
-        except InputError as error:
-            field = error.field if error.field in left else None
-            problems.append(_problem(field, error, folder))
-            left = {name: value for name, value in left.items() if field not in (name, None)}
-
-
-def _plain(name: str, value: Any) -> Any:
-    """A setting as JSON may give it: a number, a text, true or false, none, or a list of these."""
-    known = [each for each in Settings.__dataclass_fields__ if each != "config"]
-    if name not in known:
-        raise unknown_name("setting", name, known)
-    listed = tuple(value) if isinstance(value, list) else (value,)
-    for each in listed:
-        if isinstance(each, str):
-            check(each, Annotated[str, Most(1000)], Setting(name))
-        elif isinstance(each, (list, dict)):
-            raise InputError(Setting(name), f" is {shown(value)}; give a plain value")
-    if name == "operators" and any(each is None or isinstance(each, bool) for each in listed):
-        raise InputError(Setting(name), f" is {shown(value)}; give a list of operators and numbers")
-    if isinstance(value, list) and (name not in _LISTS or len(value) > 1000):
-        raise InputError(Setting(name), f" is {shown(value)}; give a plain value")
-    return listed if isinstance(value, list) else value
+            problems.append(_problem(name if name in known else None, error, folder))
+    try:
+        return Settings(**left), problems
+    except InputError as error:  # one that does not go with the others
+        problems.append(_problem(error.field, error, folder))
+        left.pop(error.field or "", None)
+        return Settings(**left), problems
 
 
 # --- columns
@@ -204,18 +191,24 @@ def _searched(
     table = training_table(contents, *columns, question.drop_missing)
     if given is not None and read_names(",".join(map(_listed, given))) != list(given):
         raise InputError(Setting("features"), " has a name with a backquote; rename that column")
-    # As the search itself begins, but for what takes long and refuses nothing.
-    plain = replace(settings, guesses=(), seeds=1, engine=NATIVE)
-    regression = make_regression(table, plain)
-    return table, replace(settings, guesses=_usable(settings.guesses, regression))
+    plan = SearchPlan.of(
+        table.X,
+        table.y,
+        table.features,
+        replace(settings, engine=NATIVE),
+        table.target,
+        table.weights,
+    )
+    plan.check()
+    return table, replace(settings, guesses=_usable(settings.guesses, plan))
 
 
-def _usable(guesses: Iterable[str], regression: Regression) -> tuple[str, ...]:
+def _usable(guesses: Iterable[str], plan: SearchPlan) -> tuple[str, ...]:
     """The formulas that the search can begin with."""
     usable, wrong = [], None
     for guess in guesses:
         try:
-            regression.guessed([guess])
+            plan.guessed([guess])
             usable.append(guess)
         except InputError as error:
             wrong = wrong or error

@@ -18,7 +18,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal
@@ -44,7 +43,6 @@ class Process:
 
     process: subprocess.Popen[bytes]
     said: IO[bytes]  # its output for people
-    about: tuple[str | None, str | None] = (None, None)  # its table and target
     started: float = field(default_factory=time.time)
     asked: Asked | None = None
     signalled: bool = False
@@ -97,17 +95,23 @@ class Searches:
         self._seen: dict[str, _Seen] = {}
         self._lock = threading.RLock()
 
-    def start(
-        self, run: str, words: Sequence[str], about: tuple[str | None, str | None] = (None, None)
-    ) -> None:
-        """Start a process of `symseek` for a run, which is about a table and a target."""
+    def start(self, run: str, words: Sequence[str] = ()) -> None:
+        """Start a process that searches as the settings of a run say, but for what the words do."""
         with self._lock:
             if self.running(run):
                 raise Refused(409, f"the run {run} is being searched already")
             said = tempfile.TemporaryFile()  # noqa: SIM115, it is read when the process has ended
             try:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "symseek", *words],
+                    [
+                        sys.executable,
+                        "-m",
+                        "symseek",
+                        "resume",
+                        str(self.folder / run),
+                        "--quiet",
+                        *words,
+                    ],
                     # Not in the user's folder: Python would look for modules there.
                     cwd=Path(sys.executable).parent,
                     stdin=subprocess.DEVNULL,
@@ -119,7 +123,7 @@ class Searches:
                 said.close()
                 raise InputError(f"the search cannot be started: {error}") from None
             self._own.pop(run, None)  # the newest is the last
-            self._own[run] = Process(process, said, about)
+            self._own[run] = Process(process, said)
 
     def own(self, run: str) -> Process | None:
         """The process of a run that this server started last, whether or not it has ended."""
@@ -201,31 +205,14 @@ class Searches:
 
     def _signal(self, run: str, process: Process) -> None:
         """Send the signal, if the search has come so far that it can keep something."""
-        begun = stamp(self.folder / run / "settings.json") is not None
-        if process.signalled or not begun or stamp(self.folder / run / LOCK) is None:
-            return
-        process.signalled = True
-        process.process.terminate()
-
-    def unborn(self) -> list[str]:
-        """The runs that were started and have written nothing yet, or never will, newest first."""
-        with self._lock:
-            return [
-                run
-                for run in reversed(self._own)
-                if stamp(self.folder / run / "settings.json") is None
-            ]
+        if not process.signalled and stamp(self.folder / run / LOCK) is not None:
+            process.signalled = True
+            process.process.terminate()
 
     @property
     def busy(self) -> bool:
         """Whether a search that this server started may be running; asks nothing of it."""
         return any(each.ended is None for each in list(self._own.values()))
-
-    def remove_empty(self) -> None:
-        """Remove the folders of searches that never began."""
-        for run in self.unborn():
-            with suppress(OSError):
-                os.rmdir(self.folder / run)
 
     def end_all(self) -> list[str]:
         """Ask all that this server started to pause, and name them."""

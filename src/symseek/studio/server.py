@@ -66,7 +66,6 @@ class Server:
         for run in going:
             path = str(self.studio.workspace.folder / run)
             say(f"{run} is paused; go on: {shell_words(['symseek', 'resume', path])}")
-        searches.remove_empty()
 
 
 class _Uvicorn(uvicorn.Server):

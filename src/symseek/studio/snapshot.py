@@ -118,14 +118,9 @@ class Runs:
 
     # --- what the page is told
 
-    def names(self) -> list[str]:
-        """The runs that are there or about to be, the newest first."""
-        there = self.workspace.runs()
-        return [*(run for run in self.searches.unborn() if run not in there), *there]
-
     def lines(self) -> list[dict[str, Any]]:
         """The list of the runs."""
-        return [line for run in self.names() if (line := self._run_line(run)) is not None]
+        return [line for run in self.workspace.runs() if (line := self._run_line(run)) is not None]
 
     def _run_line(self, run: str) -> dict[str, Any] | None:
         try:
@@ -193,8 +188,7 @@ class Runs:
     def _asked(self, run: str) -> tuple[str | None, str | None]:
         """The table and the target, as far as they are known."""
         if self._settings_error(run) is not None:
-            process = self.searches.own(run)
-            return (None, None) if process is None else process.about
+            return None, None
         request = self.request(run)
         return _text(request.data.name), request.target
 

@@ -46,9 +46,6 @@ def standing(
         since = begun if process is None or elsewhere else process.started
         return _going(searches.asked(run), progress, unfinished, since, elsewhere)
     if not readable:
-        if process is not None and process.code is not None:
-            asked_early = process.code == INTERRUPTED
-            return Standing("stopped" if asked_early else "died", error=process.sentence)
         return Standing("damaged")
     return _ended(process, searches.asked(run), progress, unfinished)
 

@@ -1,5 +1,7 @@
 """An error is a sentence for people and fields for code, also in another process."""
 
+import json
+import os
 import pickle
 from pathlib import Path, PurePath
 
@@ -7,6 +9,7 @@ import pytest
 
 from symseek.arguments import refused, whole
 from symseek.errors import Action, InputError, Message, Setting, unknown_name
+from symseek.runs.ended import ENDED, read_end, write_end
 from symseek.settings import Settings
 
 
@@ -76,3 +79,69 @@ def test_a_plain_sentence_has_no_fields():
     with pytest.raises(InputError) as caught:
         whole("rows", "3", "a whole number")
     assert fields_of(caught.value) == ("rows", "argument", "3", "a whole number")
+
+
+# --- the end of a search, for another process
+
+
+@pytest.mark.parametrize("value", [-1, "x" * 10**6, 10**400, float("nan"), lambda: 0, None, b"x"])
+def test_the_end_of_a_search_keeps_the_fields(tmp_path, value):
+    error = refused(Setting("seed"), value, "a whole number")
+    write_end(tmp_path / ENDED, error)
+    got = read_end(tmp_path / ENDED, os.getpid())
+    assert (str(got), got.field, got.kind, got.wanted) == (
+        str(error),
+        "seed",
+        "setting",
+        "a whole number",
+    )
+    assert isinstance(got.value, (type(value), str))
+    assert read_end(tmp_path / ENDED, os.getpid() + 1) is None
+
+
+HOSTILE = [
+    b"",
+    b"[]",
+    b"{}",
+    b"[" * 100_000,
+    b'"' + b"x" * (1 << 21) + b'"',
+    {"process": "1"},
+    {"message": 3},
+    {"message": ["x"] * 1000},
+    {"message": ["x" * 10**6]},
+    {"message": [{"setting": 3}]},
+    {"message": [{"code": "x"}]},
+    {"message": [{"setting": "x", "file": "y"}]},
+    {"field": 3},
+    {"kind": "weapon"},
+    {"value": [1]},
+    {"wanted": None},
+    {"more": 1},
+]
+
+
+@pytest.mark.parametrize("content", HOSTILE, ids=range(len(HOSTILE)))
+def test_an_end_that_no_search_wrote_is_none(tmp_path, content):
+    write_end(tmp_path / ENDED, InputError("the table is gone"))
+    written = json.loads((tmp_path / ENDED).read_text())
+    if isinstance(content, dict):
+        content = json.dumps(written | content).encode()
+    (tmp_path / ENDED).write_bytes(content)
+    assert read_end(tmp_path / ENDED, os.getpid()) is None
+
+
+def test_the_end_is_not_read_or_written_through_a_link(tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    write_end(other / ENDED, InputError("the table is gone"))
+    before = (other / ENDED).read_bytes()
+    (tmp_path / ENDED).symlink_to(other / ENDED)
+    assert read_end(tmp_path / ENDED, os.getpid()) is None
+    write_end(tmp_path / ENDED, InputError("the disk is full"))
+    assert (other / ENDED).read_bytes() == before
+    assert str(read_end(tmp_path / ENDED, os.getpid())) == "the disk is full"
+
+
+def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path):
+    write_end(tmp_path / "gone" / ENDED, InputError("the table is gone"))
+    assert read_end(tmp_path / "gone" / ENDED, os.getpid()) is None

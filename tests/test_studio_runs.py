@@ -103,7 +103,7 @@ def test_a_search_is_stopped_and_goes_on_with_a_larger_budget(studio: Served) ->
     studio.post(f"api/runs/{run}/resume", {})
     again = wait_for(lambda: studio.get(f"api/runs/{run}"), lambda now: now["error"] is not None)
     assert again["status"] == "finished"
-    assert f"{run}' is finished: the budget" in again["error"]
+    assert again["error"].startswith(f"the run '{run}' is finished: the budget")
     assert "give a larger --max-expressions, or none, to continue" in again["error"]
 
 

@@ -21,7 +21,7 @@ from symseek.cli.options import (
     say,
 )
 from symseek.cli.output import Output, kept_output, open_closed
-from symseek.errors import OUT_OF_MEMORY, InputError, shown, suggestion
+from symseek.errors import InputError, described, shown, suggestion
 from symseek.lab.commands import bench, paper, srbench
 from symseek.studio.command import add_studio
 from symseek.version import __version__
@@ -105,19 +105,17 @@ def _run(arguments: Sequence[str] | None) -> int:
     command: Callable[[argparse.Namespace], int] = options.command
     try:
         return command(options)
-    except InputError as error:
-        say(error, options.parser)
-        return BAD_INPUT
-    except MemoryError:
-        say(OUT_OF_MEMORY, options.parser)
-        return BAD_INPUT
     except KeyboardInterrupt:
         say("stopped by Ctrl-C")
         return INTERRUPTED
-    except OSError as error:  # such as a full disk
-        where = "" if error.filename is None else f" {shown(str(error.filename), 200)}"
-        say(f"cannot read or write{where}: {error.strerror or error}")
-        return FAILED
+    except (InputError, MemoryError, OSError) as error:
+        said = described(error)
+        say(said, options.parser)
+        if ended := getattr(options, "ended", None):
+            from symseek.runs.ended import write_end
+
+            write_end(ended, said)
+        return FAILED if isinstance(error, OSError) else BAD_INPUT
 
 
 def _prepare_output() -> None:

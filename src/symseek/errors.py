@@ -40,6 +40,7 @@ __all__ = [
     "Quoted",
     "Setting",
     "Wording",
+    "described",
     "name_shown",
     "printable",
     "sentence",
@@ -203,11 +204,15 @@ class InputError(ValueError):
     def __str__(self) -> str:
         return self.worded()
 
+    @property
+    def plain_value(self) -> str | int | float | None:
+        """The value; how it prints, if it is long or nothing that another process can be given."""
+        value = self.value
+        plain = value is None or isinstance(value, (str, int, float))
+        return value if plain and len(repr(value)) <= _NAME else shown(value)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # A value may be anything, also what no other process can be given.
-        plain = self.value is None or isinstance(self.value, (str, int, float))
-        state = {**self.__dict__, "value": self.value if plain else shown(self.value)}
-        return type(self), self.args, state
+        return type(self), self.args, {**self.__dict__, "value": self.plain_value}
 
 
 _KINDS: dict[str, type[Named]] = {
@@ -216,6 +221,16 @@ _KINDS: dict[str, type[Named]] = {
     "quoted": Quoted,
     "file": PurePath,
 }
+
+
+def described(error: InputError | MemoryError | OSError) -> InputError:
+    """Bad input, a memory that is too small, or a disk that is full, in a sentence."""
+    if isinstance(error, InputError):
+        return error
+    if isinstance(error, MemoryError):
+        return InputError(OUT_OF_MEMORY)
+    where = "" if error.filename is None else f" {shown(str(error.filename), 200)}"
+    return InputError(f"cannot read or write{where}: {error.strerror or error}")
 
 
 def _kind(part: object) -> Any:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from symseek.regression.regression import Regression
     from symseek.runs.folder import RunFolder
 
-__all__ = ["add_fit", "add_no_report", "search"]
+__all__ = ["add_ended", "add_fit", "add_no_report", "search"]
 
 DESCRIPTION = """\
 Search a table for a formula.
@@ -109,6 +109,7 @@ def add_fit(commands: Commands) -> None:
     add("--quiet", action="store_true", help="show no progress")
     add_many(fit)
     add_no_report(fit)
+    add_ended(fit)
     add_settings(fit)
     fit.set_defaults(command=_fit)
 
@@ -146,6 +147,11 @@ def _fit(options: argparse.Namespace) -> int:
         return search(run, regression, table, options)
 
 
+def add_ended(parser: Parser) -> None:
+    """Where a program that starts searches finds what was wrong with one."""
+    parser.add_argument("--ended", type=Path, help=argparse.SUPPRESS)
+
+
 def add_no_report(parser: Parser) -> None:
     """The option that leaves out the report."""
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
@@ -165,6 +171,7 @@ def search(
     from symseek.display import run_with_progress
     from symseek.engines.choice import NATIVE
     from symseek.loop import Stopped
+    from symseek.runs.ended import write_end
     from symseek.runs.regressions import known_of
 
     recorder = run.recorder(regression)
@@ -203,6 +210,7 @@ def search(
     errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
     for each in errors:
         say(each)
+        write_end(options.ended, InputError(each))
     if result.stopped is Stopped.INTERRUPTED:
         return INTERRUPTED
     return FAILED if errors else 0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from symseek.cli.fit import add_no_report, search
+from symseek.cli.fit import add_ended, add_no_report, search
 from symseek.cli.fit_many import add_many, holds_many, refuse_many, resume_many
 from symseek.cli.options import Commands, add_max_table_size, ended_by_signals, new_command, say
 from symseek.cli.settings import add_settings, given_settings
@@ -41,6 +41,7 @@ def add_resume(commands: Commands) -> None:
     add_max_table_size(resume)
     add_many(resume)
     add_no_report(resume)
+    add_ended(resume)
     add_settings(resume, resumed=True)
     resume.set_defaults(command=_resume)
 

@@ -8,6 +8,7 @@
     curve.csv       the course of the search
     report.html     everything at a glance
     progress.json, discoveries.json   for those who watch (see `symseek.runs.progress`)
+    ended.json      what was wrong, if a search ended by that and was asked to say so
 
 Each file is written whole or not at all. A folder that exists is never written over unless asked,
 and never while another process writes it. A folder may come from anyone, so what is in it is read
@@ -37,6 +38,7 @@ from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
 from symseek.runs.checkpoint import engine_of, restore
+from symseek.runs.ended import ENDED
 from symseek.runs.lock import LOCK, FolderLock, held_error, holder
 from symseek.runs.progress import DISCOVERIES, PROGRESS_FILE
 from symseek.runs.recorder import PROGRESS, Recorder, checkpoint_path, front_text, how_far
@@ -363,12 +365,13 @@ def _checkpoints(folder: Path) -> list[Path]:
 
 def _files(folder: Path) -> list[Path]:
     """What a run may have written, whether or not it is there."""
-    names = ("settings.json", *_RESULTS, PROGRESS_FILE, DISCOVERIES)
+    names = ("settings.json", *_RESULTS, PROGRESS_FILE, DISCOVERIES, ENDED)
     return [*_checkpoints(folder), *(folder / name for name in names)]
 
 
 def _leftovers(folder: Path) -> list[Path]:
-    return [folder / left.name for path in _files(folder) for left in leftovers(path)]
+    found = [folder / left.name for path in _files(folder) for left in leftovers(path)]
+    return found + [path for path in (folder / ENDED,) if os.path.lexists(path)]
 
 
 def holds_run(folder: Path) -> bool:

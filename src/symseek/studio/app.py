@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from symseek.cli.settings import option_words
-from symseek.errors import OUT_OF_MEMORY, InputError, shown, unknown_name
+from symseek.errors import OUT_OF_MEMORY, InputError, described, shown, unknown_name
 from symseek.files import limits
 from symseek.files.contents import Contents, read_contents
 from symseek.files.regular import read_regular
@@ -147,9 +147,7 @@ class Studio:
     async def _fail(self, request: Request, error: Exception) -> Response:
         """Something on this machine, such as a full disk."""
         assert isinstance(error, OSError)
-        where = "" if error.filename is None else f" {error.filename!r}"
-        sentence = f"cannot read or write{where}: {error.strerror or error}"
-        return Answer({"error": told(sentence, self.workspace.folder)}, 500)
+        return Answer({"error": told(described(error), self.workspace.folder)}, 500)
 
     async def _out_of_memory(self, request: Request, error: Exception) -> Response:
         """A table that is too large for this machine; the server itself is as it was."""

@@ -9,20 +9,19 @@ known by the lock of its run.
 from __future__ import annotations
 
 import os
-import re
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal
+from typing import Literal
 
 from symseek.errors import InputError
+from symseek.runs.ended import ENDED, read_end
 from symseek.runs.lock import LOCK, Holder, holder
 from symseek.studio.answers import Refused
 from symseek.studio.caches import stamp
@@ -33,7 +32,6 @@ Asked = Literal["pause", "stop"]
 
 INTERRUPTED = 130  # the exit code of a search that was asked to end
 
-_LONGEST = 1 << 16  # bytes of what a process said last
 _LOOK = 0.5  # seconds between two looks at a lock
 
 
@@ -48,7 +46,7 @@ class Process:
     signalled: bool = False
     ended: float | None = None  # when, once it has
     code: int | None = None
-    sentence: str | None = None  # what was wrong, if it said so
+    error: InputError | None = None  # what was wrong, if anything
 
     def look(self) -> None:
         """See whether it has ended."""
@@ -56,14 +54,9 @@ class Process:
         if code is None or self.ended is not None:
             return
         self.ended, self.code = time.time(), code
-        with self.said:
-            size = self.said.seek(0, os.SEEK_END)
-            self.said.seek(max(0, size - _LONGEST))
-            lines = self.said.read().decode(errors="replace").splitlines()
-        said = [line for line in lines if re.match(r"symseek( \w+)?: ", line)]
         if code not in (0, INTERRUPTED):
-            last = re.sub(r"^symseek( \w+)?: ", "", said[-1]) if said else None
-            self.sentence = last or _silent_end(code)
+            said = read_end(self.folder / ENDED, self.process.pid)
+            self.error = said or InputError(_silent_end(code))
 
 
 def _silent_end(code: int) -> str:
@@ -100,7 +93,7 @@ class Searches:
         with self._lock:
             if self.running(run):
                 raise Refused(409, f"the run {run} is being searched already")
-            said = tempfile.TemporaryFile()  # noqa: SIM115, it is read when the process has ended
+            folder = self.folder / run
             try:
                 process = subprocess.Popen(
                     [
@@ -116,11 +109,10 @@ class Searches:
                     cwd=Path(sys.executable).parent,
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
-                    stderr=said,
+                    stderr=subprocess.DEVNULL,
                     start_new_session=True,  # Ctrl-C at the server is not for it
                 )
             except (OSError, ValueError) as error:
-                said.close()
                 raise InputError(f"the search cannot be started: {error}") from None
             self._own.pop(run, None)  # the newest is the last
             self._own[run] = Process(process, said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from symseek.errors import InputError
 from symseek.runs.progress import Progress
 from symseek.studio.searches import INTERRUPTED, Process, Searches
 
@@ -18,7 +19,7 @@ class Standing:
 
     status: str
     why: str | None = None  # it ended
-    error: str | None = None  # what the last process complained of
+    error: InputError | None = None  # what the last process complained of
     can_resume: bool = False
     elsewhere: bool = False
 
@@ -75,20 +76,20 @@ def _ended(
     unfinished: bool | None,
 ) -> Standing:
     """What has become of a run that nobody searches."""
-    sentence = None if process is None else process.sentence
+    error = None if process is None else process.error
     ended = None if process is None else process.ended
     if progress is not None and ended is not None and progress.at > ended + 1:
-        sentence = asked = process = None  # another program has gone on with it since
+        error = asked = process = None  # another program has gone on with it since
     kept = "stopped" if asked == "stop" else "paused"
     code = None if process is None else process.code
     if progress is not None and progress.state == "ended":
         if progress.ended == "INTERRUPTED":
-            return Standing(kept, progress.why, sentence, can_resume=True)
+            return Standing(kept, progress.why, error, can_resume=True)
         final = progress.ended in _FINAL
-        return Standing("finished", progress.why, sentence, can_resume=not final)
+        return Standing("finished", progress.why, error, can_resume=not final)
     if code == INTERRUPTED:
         return Standing(kept, "interrupted; the best so far is kept", can_resume=True)
     if progress is None and unfinished is False:
-        return Standing("finished", None, sentence, can_resume=True)
+        return Standing("finished", None, error, can_resume=True)
     why = "its process ended before the search did; what it had saved is kept"
-    return Standing("died", why, sentence, can_resume=True)
+    return Standing("died", why, error, can_resume=True)

@@ -40,7 +40,7 @@ class Process:
     """A search that this server started."""
 
     process: subprocess.Popen[bytes]
-    said: IO[bytes]  # its output for people
+    folder: Path
     started: float = field(default_factory=time.time)
     asked: Asked | None = None
     signalled: bool = False
@@ -94,17 +94,10 @@ class Searches:
             if self.running(run):
                 raise Refused(409, f"the run {run} is being searched already")
             folder = self.folder / run
+            command = ["resume", str(folder), "--quiet", "--ended", str(folder / ENDED)]
             try:
                 process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-m",
-                        "symseek",
-                        "resume",
-                        str(self.folder / run),
-                        "--quiet",
-                        *words,
-                    ],
+                    [sys.executable, "-m", "symseek", *command, *words],
                     # Not in the user's folder: Python would look for modules there.
                     cwd=Path(sys.executable).parent,
                     stdin=subprocess.DEVNULL,
@@ -115,7 +108,7 @@ class Searches:
             except (OSError, ValueError) as error:
                 raise InputError(f"the search cannot be started: {error}") from None
             self._own.pop(run, None)  # the newest is the last
-            self._own[run] = Process(process, said)
+            self._own[run] = Process(process, folder)
 
     def own(self, run: str) -> Process | None:
         """The process of a run that this server started last, whether or not it has ended."""

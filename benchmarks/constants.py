@@ -153,7 +153,7 @@ def valid_programs(count: int, longest: int, X: Floats) -> Programs:
 def native_losses(
     evaluator: Evaluator, programs: Programs, config: FitConfig, scale: float
 ) -> Floats:
-    return evaluator.fit(programs, config, scale, 0.5).errors.squared
+    return evaluator.fit(programs, config, scale, 0.5).errors.sums[0]
 
 
 def scipy_losses(programs: Programs, X: Floats, y: Floats) -> Floats:
@@ -199,7 +199,7 @@ def plant(options: argparse.Namespace) -> None:
         start, won = time.perf_counter(), 0
         for batch, evaluator, y in cases:
             scale = len(y) * float(y.var())
-            won += bool(evaluator.fit(batch, config, scale, 0.5).errors.squared[0] < 1e-12 * scale)
+            won += bool(evaluator.fit(batch, config, scale, 0.5).errors.sums[0, 0] < 1e-12 * scale)
         seconds = time.perf_counter() - start
         print(f"{name:32}{won / len(cases):>8.1%}{1e6 * seconds / len(cases):>9.0f} us/program")
 

@@ -98,7 +98,7 @@ def symseek_side(
     library = Library(list(others.FUNCTIONS), VARIABLES)
     programs = Programs.from_list([Program.from_preorder(names, library) for names in expressions])
     evaluator = engine_named("native").evaluator(library, X, y, cache=0)
-    return lambda: evaluator.errors(programs).squared
+    return lambda: evaluator.errors(programs).sums[0]
 
 
 def measure(

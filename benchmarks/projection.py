@@ -65,9 +65,9 @@ def family(text: str, options: argparse.Namespace) -> list[float]:
     on = ENGINE.evaluator(LIBRARY, x, y, cache=0)
     starts = random_starts(truth, options.starts, rng)
     starts = starts[np.flatnonzero(on.errors(starts).ok)]
-    best = on.fit(Programs.from_list([truth]), FitConfig("least_squares")).errors.squared[0]
+    best = on.fit(Programs.from_list([truth]), FitConfig("least_squares")).errors.sums[0, 0]
     losses = {
-        (method, steps): on.fit(starts, config(method, steps)).errors.squared
+        (method, steps): on.fit(starts, config(method, steps)).errors.sums[0]
         for steps in (15, MOST)
         for method in METHODS
     }

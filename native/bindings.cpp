@@ -154,6 +154,9 @@ TokenCode read_code(const std::vector<std::vector<std::tuple<std::string, int, d
 const std::vector<std::string> FIT_METHODS = {SYMSEEK_FIT_METHODS(X)};
 const std::vector<std::string> FIT_STATUSES = {SYMSEEK_FIT_STATUSES(X)};
 #undef X
+#define X(NAME, VALUE, BEND) #NAME,
+const std::vector<std::string> LOSSES = {SYMSEEK_LOSSES(X)};
+#undef X
 #define X(OPERATOR, SWAPPED, RESIDUAL) {#OPERATOR, SWAPPED},
 const std::vector<std::pair<std::string, bool>> PAIR_KIND_NAMES = {SYMSEEK_PAIR_KINDS(X)};
 #undef X
@@ -179,6 +182,18 @@ std::vector<std::pair<std::string, int>> operations() {
   };
 }
 
+std::vector<Loss> read_losses(const std::vector<std::pair<std::string, double>>& given) {
+  check_number("number of losses", static_cast<double>(given.size()), 1, MOST_LOSSES);
+  std::vector<Loss> out;
+  for (const auto& [name, parameter] : given) {
+    const auto found = std::find(LOSSES.begin(), LOSSES.end(), name);
+    if (found == LOSSES.end()) throw std::invalid_argument("the native engine has no loss named '" + name + "'");
+    check_number("parameter of a loss", parameter, 0.0, std::numeric_limits<double>::max());
+    out.push_back({static_cast<LossKind>(found - LOSSES.begin()), parameter});
+  }
+  return out;
+}
+
 }  // namespace
 
 NB_MODULE(_native, m) {
@@ -194,6 +209,7 @@ NB_MODULE(_native, m) {
       },
       "Names and arities of the operations the evaluator has.");
   m.def("fit_methods", [] { return FIT_METHODS; }, "The ways to fit constants, by name.");
+  m.def("losses", [] { return LOSSES; }, "What a row may count by its residual, by name.");
   m.def("fit_statuses", [] { return FIT_STATUSES; }, "How a fit can end: the name of each status code.");
   m.def(
       "pair_kinds", [] { return PAIR_KIND_NAMES; },
@@ -386,7 +402,8 @@ NB_MODULE(_native, m) {
           "__init__",
           [](Evaluator* self, const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
              const std::vector<int>& arity, In<double> columns, In<double> target, In<double> weight,
-             std::shared_ptr<Pool> pool, size_t cache, bool underflow_invalid) {
+             const std::vector<std::pair<std::string, double>>& losses, std::shared_ptr<Pool> pool, size_t cache,
+             bool underflow_invalid) {
             const bool graded = target.size() > 0;
             const int variables = axis(columns, "columns", 0);
             const size_t rows = columns.shape(1);
@@ -400,64 +417,62 @@ NB_MODULE(_native, m) {
               shaped(weight, "weight", {rows});
             }
             new (self) Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
-                                 graded ? target.data() : nullptr, graded ? weight.data() : nullptr, std::move(pool),
-                                 cache, underflow_invalid);
+                                 graded ? target.data() : nullptr, graded ? weight.data() : nullptr,
+                                 read_losses(losses), std::move(pool), cache, underflow_invalid);
           },
-          "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "pool"_a, "cache"_a, "underflow_invalid"_a = false)
+          "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "losses"_a, "pool"_a, "cache"_a,
+          "underflow_invalid"_a = false)
       .def(
           "errors",
-          [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> squared,
-             Out<double> absolute, Out<bool> ok) {
+          [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> sums,
+             Out<bool> ok) {
             const Batch batch = read_batch(tokens, lengths, constants, self.alphabet());
             const size_t count = tokens.shape(0);
-            shaped(squared, "squared", {count});
-            shaped(absolute, "absolute", {count});
+            shaped(sums, "sums", {self.losses(), count});
             shaped(ok, "ok", {count});
-            check_apart({squared, absolute, ok}, {tokens, lengths, constants});
+            check_apart({sums, ok}, {tokens, lengths, constants});
             nb::gil_scoped_release unlock;
-            return self.errors(batch, squared.data(), absolute.data(), ok.data(), check_signals);
+            return self.errors(batch, sums.data(), ok.data(), check_signals);
           },
-          "tokens"_a, "lengths"_a, "constants"_a, "squared"_a.noconvert(), "absolute"_a.noconvert(), "ok"_a.noconvert(),
-          "Fills the error sums of each program; returns how many programs are distinct.")
+          "tokens"_a, "lengths"_a, "constants"_a, "sums"_a.noconvert(), "ok"_a.noconvert(),
+          "Fills the sums of each loss of each program; returns how many programs are distinct.")
       .def(
           "fit",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, const std::string& method,
              int restarts, int max_steps, bool rescue, double scale, double power, Out<double> fitted,
-             Out<uint8_t> status, Out<double> squared, Out<double> absolute, Out<bool> ok) {
+             Out<uint8_t> status, Out<double> sums, Out<bool> ok) {
             const Batch batch = read_batch(tokens, lengths, constants, self.alphabet());
             const size_t count = tokens.shape(0);
             shaped(fitted, "fitted", {count, constants.shape(1)});
             shaped(status, "status", {count});
-            shaped(squared, "squared", {count});
-            shaped(absolute, "absolute", {count});
+            shaped(sums, "sums", {self.losses(), count});
             shaped(ok, "ok", {count});
-            check_apart({fitted, status, squared, absolute, ok}, {tokens, lengths, constants});
+            check_apart({fitted, status, sums, ok}, {tokens, lengths, constants});
             check_number("restarts", restarts, 0, MOST_TRIES);
             check_number("max_steps", max_steps, 1, MOST_TRIES);
             const FitOptions options{read_method(method), restarts, max_steps, rescue, scale, power};
             nb::gil_scoped_release unlock;
-            return self.fit(batch, options, fitted.data(), reinterpret_cast<FitStatus*>(status.data()), squared.data(),
-                            absolute.data(), ok.data(), check_signals);
+            return self.fit(batch, options, fitted.data(), reinterpret_cast<FitStatus*>(status.data()), sums.data(),
+                            ok.data(), check_signals);
           },
           "tokens"_a, "lengths"_a, "constants"_a, "method"_a, "restarts"_a, "max_steps"_a, "rescue"_a, "scale"_a,
-          "power"_a, "fitted"_a.noconvert(), "status"_a.noconvert(), "squared"_a.noconvert(), "absolute"_a.noconvert(),
-          "ok"_a.noconvert(),
+          "power"_a, "fitted"_a.noconvert(), "status"_a.noconvert(), "sums"_a.noconvert(), "ok"_a.noconvert(),
           "Fits the constants, then fills what `errors` does; returns how many programs are distinct.")
       .def(
           "derivatives",
-          [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> squared,
+          [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> loss,
              Out<double> gradient, Out<double> normal, Out<bool> ok) {
             const Batch batch = read_batch(tokens, lengths, constants, self.alphabet());
             const size_t count = tokens.shape(0), k = constants.shape(1);
-            shaped(squared, "squared", {count});
+            shaped(loss, "loss", {count});
             shaped(gradient, "gradient", {count, k});
             shaped(normal, "normal", {count, k, k});
             shaped(ok, "ok", {count});
-            check_apart({squared, gradient, normal, ok}, {tokens, lengths, constants});
+            check_apart({loss, gradient, normal, ok}, {tokens, lengths, constants});
             nb::gil_scoped_release unlock;
-            self.derivatives(batch, squared.data(), gradient.data(), normal.data(), ok.data());
+            self.derivatives(batch, loss.data(), gradient.data(), normal.data(), ok.data());
           },
-          "tokens"_a, "lengths"_a, "constants"_a, "squared"_a.noconvert(), "gradient"_a.noconvert(),
+          "tokens"_a, "lengths"_a, "constants"_a, "loss"_a.noconvert(), "gradient"_a.noconvert(),
           "normal"_a.noconvert(), "ok"_a.noconvert(), "Fills the sums that fitting goes by, where the constants stand.")
       .def(
           "predict",

@@ -6,7 +6,11 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef SYMSEEK_ISA  // no copy of a function may be left over that only some machines can run
+#define SHARED inline __attribute__((always_inline))
+#else
 #define SHARED inline
+#endif
 #define NOINLINE inline
 
 namespace symseek {

@@ -100,6 +100,7 @@ def _evaluator(X: np.ndarray, y: np.ndarray, pool: Any) -> dict[str, Any]:
         "columns": np.ascontiguousarray(X.T),
         "target": y,
         "weight": np.ones(len(y)),
+        "losses": [("squared", 1.0), ("absolute", 1.0)],
         "pool": pool,
         "cache": 64,
     }
@@ -234,11 +235,11 @@ def binding_call(rng: np.random.Generator) -> Call:
     programs = {name: batch[name] for name in ("tokens", "lengths")}
     X, y = data()
     rows, wide = len(y), batch["constants"].shape[1]
-    ok, sums = np.empty(BATCH, dtype=bool), lambda: np.empty(BATCH)
+    ok = np.empty(BATCH, dtype=bool)
     floats = lambda: np.zeros(BATCH, dtype=np.float32)  # noqa: E731
     kinds = len(_native.pair_kinds())
     fitting = {"method": "mixed", "restarts": 1, "max_steps": 3, "rescue": True}
-    graded = {"squared": sums(), "absolute": sums(), "ok": ok}
+    graded = {"sums": np.empty((2, BATCH)), "ok": ok}
     new = {
         "tokens": np.empty((BATCH, T), np.int16),
         "lengths": np.empty(BATCH, np.int32),
@@ -262,7 +263,7 @@ def binding_call(rng: np.random.Generator) -> Call:
             it["evaluator"].derivatives,
             {
                 **batch,
-                "squared": sums(),
+                "loss": np.empty(BATCH),
                 "gradient": np.empty((BATCH, wide)),
                 "normal": np.empty((BATCH, wide, wide)),
                 "ok": ok,

@@ -19,6 +19,7 @@ from oracle.evaluate import evaluate, evaluate_strictly
 from symseek import ConstraintSet, FitConfig, FitStatus, InputError, Library, Program, Programs
 from symseek.engines import interface
 from symseek.engines.interface import Errors, Fitted, Pairs, Predictions, Sample, Score
+from symseek.losses import ABSOLUTE, SQUARED, Loss
 from symseek.policy import AdamState, PolicyWeights
 
 Array = NDArray[Any]
@@ -251,7 +252,9 @@ class NumpyEvaluator:
         y: Array | None,
         weights: Array | None,
         underflow_invalid: bool,
+        losses: Sequence[Loss],
     ) -> None:
+        self.losses = losses
         self.library, self.X, self.y = library, X, y
         self.evaluate = evaluate_strictly if underflow_invalid else evaluate
         self.weights = np.ones(len(X)) if weights is None else weights
@@ -268,8 +271,8 @@ class NumpyEvaluator:
         found = self.predict(programs)
         with np.errstate(all="ignore"):
             off = found.values - self.y
-            squared, absolute = off**2 @ self.weights, np.abs(off) @ self.weights
-        return Errors(squared, absolute, found.ok, len(set(programs)))
+            sums = [loss.values(off) @ self.weights for loss in self.losses]
+        return Errors(np.array(sums), found.ok, len(set(programs)))
 
     def fit(
         self, programs: Programs, config: FitConfig, scale: float = 1.0, power: float = 1.0
@@ -280,8 +283,8 @@ class NumpyEvaluator:
             def loss(constants: Array, program: Program = program) -> float:
                 changed = replace(program, constants=tuple(constants))
                 errors = self.errors(batch_of(self.library, [changed]))
-                valid = errors.ok[0] and np.isfinite(errors.squared[0])
-                return -1 / (1 + (errors.squared[0] / scale) ** power) if valid else 1.0
+                valid = errors.ok[0] and np.isfinite(errors.sums[0, 0])
+                return -1 / (1 + (errors.sums[0, 0] / scale) ** power) if valid else 1.0
 
             start = np.array(program.constants)
             if len(start):
@@ -401,8 +404,9 @@ class NumpyEngine:
         weights: Array | None = None,
         cache: int | None = None,
         underflow_invalid: bool = False,
+        losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
     ) -> NumpyEvaluator:
-        return NumpyEvaluator(library, X, y, weights, underflow_invalid)
+        return NumpyEvaluator(library, X, y, weights, underflow_invalid, losses)
 
     def breeder(self, rules: ConstraintSet) -> NumpyBreeder:
         return NumpyBreeder(self, rules)

@@ -53,7 +53,7 @@ def call(name: str, **changed: object) -> object:
         ("errors", {"lengths": np.full(6, 99, np.int32)}, "program 0 has length 99; it must be"),
         ("errors", {"tokens": np.full((6, 12), 50, np.int16)}, "program 0 has token 50; there are"),
         ("errors", {"tokens": np.zeros((6, 12), np.int16)}, "program 0 is no complete tree"),
-        ("errors", {"squared": np.empty(5)}, r"`squared` has shape \(5\); it must be \(6\)"),
+        ("errors", {"sums": np.empty((2, 5))}, r"`sums` has shape \(2, 5\); it must be \(2, 6\)"),
         ("predict", {"predictions": np.empty((6, 3))}, r"must be \(6, 11\)"),
         ("sample", {"weights": np.zeros(3, np.float32)}, "`weights` has shape"),
         ("score", {"gradient": np.zeros(3, np.float32)}, "`gradient` has shape"),
@@ -70,10 +70,10 @@ def test_a_refusal_names_what_is_wrong(name: str, changed: dict[str, object], wo
 
 def test_an_array_to_fill_is_filled_itself_and_shares_no_memory() -> None:
     with pytest.raises(TypeError):  # a copy of the right type would be filled, and lost
-        call("errors", squared=np.empty(6, np.float32))
-    whole = np.empty(12)
+        call("errors", sums=np.empty((2, 6), np.float32))
+    whole = np.empty((2, 6))
     with pytest.raises(ValueError, match="shares its memory"):
-        call("errors", squared=whole[:6], absolute=whole[3:9])
+        call("errors", sums=whole, ok=whole.view(bool)[0, :6])
 
 
 def test_weights_that_are_not_numbers_stay_within_the_arrays() -> None:

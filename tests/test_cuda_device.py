@@ -183,7 +183,7 @@ def test_fits_on_many_rows_are_the_native_ones_in_any_company(
     found, other = (each.fit(batch, config) for each in (on, native))
     ok = found.errors.ok
     assert ok.tolist() == other.errors.ok.tolist()
-    one, two = found.errors.squared[ok], other.errors.squared[ok]
+    one, two = found.errors.sums[0, ok], other.errors.sums[0, ok]
     np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-9)
     crowd = on.fit(batch[np.arange(len(batch)).repeat(40)], config)
     for at in range(len(batch)):

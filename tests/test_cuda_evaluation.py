@@ -102,7 +102,7 @@ def test_slopes_are_the_native_ones(name: str) -> None:
     assert native.ok.sum() > 10
     for row in np.flatnonzero(native.ok):
         slope = np.where(np.isfinite(slopes[row, :arity]), slopes[row, :arity], 0.0)
-        assert value[row] ** 2 == pytest.approx(native.squared[row], rel=1e-12)
+        assert value[row] ** 2 == pytest.approx(native.loss[row], rel=1e-12)
         np.testing.assert_allclose(-value[row] * slope, native.gradient[row], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(np.outer(slope, slope), native.normal[row], rtol=1e-9)
 
@@ -144,14 +144,14 @@ def test_error_sums_are_those_of_the_predictions(batch: list[Program], rows: int
     predictions, errors = on.predict(both), on.errors(both)
     assert errors.ok.tolist() == predictions.ok.tolist()
     assert errors.distinct == len(set(batch))
-    assert np.isinf(errors.squared[~errors.ok]).all()
+    assert np.isinf(errors.sums[0, ~errors.ok]).all()
     used = weights > 0
     with np.errstate(over="ignore"):
         for row in np.flatnonzero(errors.ok):
             residual = y[used] - predictions.values[row, used]
             squared, absolute = weights[used] @ residual**2, weights[used] @ np.abs(residual)
-            assert errors.squared[row] == pytest.approx(squared, rel=1e-12)
-            assert errors.absolute[row] == pytest.approx(absolute, rel=1e-12)
+            assert errors.sums[0, row] == pytest.approx(squared, rel=1e-12)
+            assert errors.sums[1, row] == pytest.approx(absolute, rel=1e-12)
 
 
 def test_a_row_that_weighs_nothing_adds_nothing_even_where_its_error_overflows() -> None:
@@ -159,7 +159,7 @@ def test_a_row_that_weighs_nothing_adds_nothing_even_where_its_error_overflows()
     X, y, weights = np.array([[1.0], [1e150]]), np.array([0.0, -1e308]), np.array([2.0, 0.0])
     batch = copies(["x*x"], library, 1)
     errors = CudaEvaluator(library, DEVICE, X, y, weights).errors(batch)
-    assert (errors.squared[0], errors.absolute[0], errors.ok[0]) == (2.0, 2.0, True)
+    assert (errors.sums[0, 0], errors.sums[1, 0], errors.ok[0]) == (2.0, 2.0, True)
 
 
 def test_underflow_is_the_native_one() -> None:
@@ -184,24 +184,26 @@ def test_runs_see_their_own_data_and_inactive_ones_are_left_alone(rows: int) -> 
     dataset = np.array([2, 0, 1, 2], dtype=np.int32)
     active = np.array([1, 1, 0, 1], dtype=np.uint8)
     on = CudaEvaluator(library, DEVICE, X, y, weights)
-    sums = Sums(*(np.full(12, 7.0) for _ in range(2)), np.full(12, 7, dtype=np.uint8))
+    sums = Sums(np.full((2, 12), 7.0), np.full(12, 7, dtype=np.uint8))
     constants = np.ones((12, 20))
     lengths = batch.lengths.copy()
     lengths[2] = 0  # no program
     arrays = on_device(batch.tokens, lengths, constants)
     on.launch_errors(Batch(*arrays, per_run, dataset, active), sums)
-    assert (sums.squared[2], sums.absolute[2], sums.ok[2]) == (7, 7, 7)
+    assert (sums.losses[0, 2], sums.losses[1, 2], sums.ok[2]) == (7, 7, 7)
     on.launch_errors(
         Batch(*on_device(batch.tokens, batch.lengths, constants), per_run, dataset, active), sums
     )
     for run, data in enumerate(dataset):
         part = slice(run * per_run, (run + 1) * per_run)
         if not active[run]:
-            assert set(sums.squared[part]) == set(sums.absolute[part]) == set(sums.ok[part]) == {7}
+            assert (
+                set(sums.losses[0, part]) == set(sums.losses[1, part]) == set(sums.ok[part]) == {7}
+            )
             continue
         alone = evaluator(library, X[data], y[data], weights[data]).errors(batch[part])
-        np.testing.assert_allclose(sums.squared[part], alone.squared, rtol=1e-12)
-        np.testing.assert_allclose(sums.absolute[part], alone.absolute, rtol=1e-12)
+        np.testing.assert_allclose(sums.losses[0, part], alone.sums[0], rtol=1e-12)
+        np.testing.assert_allclose(sums.losses[1, part], alone.sums[1], rtol=1e-12)
         assert sums.ok[part].tolist() == alone.ok.tolist()
 
 
@@ -216,8 +218,8 @@ def test_threads_find_what_one_thread_does(rows: int) -> None:
     alone, found = one.errors(batch), other.errors(batch)
     assert found.ok.tolist() == alone.ok.tolist()
     assert 0 < found.ok.sum() < 11
-    np.testing.assert_allclose(found.squared, alone.squared, rtol=1e-12)
-    np.testing.assert_allclose(found.absolute, alone.absolute, rtol=1e-12)
+    np.testing.assert_allclose(found.sums[0], alone.sums[0], rtol=1e-12)
+    np.testing.assert_allclose(found.sums[1], alone.sums[1], rtol=1e-12)
     here, there = one.predict(batch), other.predict(batch)
     assert here.ok.tolist() == there.ok.tolist()
     np.testing.assert_array_equal(here.values, there.values)
@@ -242,15 +244,15 @@ def test_a_table_beyond_the_devices_memory_is_read_in_blocks() -> None:
     assert small.table.resident is None
     assert len(list(small.table.blocks())) > 2
     one, other = large.errors(batch), small.errors(batch)
-    assert one.squared.tobytes() == other.squared.tobytes()
-    assert one.absolute.tobytes() == other.absolute.tobytes()
+    assert one.sums[0].tobytes() == other.sums[0].tobytes()
+    assert one.sums[1].tobytes() == other.sums[1].tobytes()
     assert one.ok.tolist() == other.ok.tolist()
     assert 0 < one.ok.sum() < 30
     here, there = large.predict(batch), small.predict(batch)
     np.testing.assert_array_equal(here.values, there.values)
     assert here.ok.tolist() == there.ok.tolist() == one.ok.tolist()
     with pytest.raises(InputError, match="do not fit on the GPU"):
-        small.launch_errors(Batch(None, None, None, 1), Sums(None, None, None))
+        small.launch_errors(Batch(None, None, None, 1), Sums(None, None))
 
 
 def test_memory_that_is_not_there_is_said_in_a_sentence() -> None:

@@ -79,18 +79,18 @@ def test_a_fit_never_ends_worse_and_says_what_it_did(
     before = on.errors(given_)
     found = fit(given_, config, on)
     np.testing.assert_array_equal(given_.constants, kept)
-    usable = before.ok & np.isfinite(before.squared)
+    usable = before.ok & np.isfinite(before.sums[0])
     assert found.errors.ok[usable].all()
     # The sums that a fit goes by are added in another order than those of `errors`.
-    bound = before.squared[usable] * (1 + 1e-13)
-    assert (found.errors.squared[usable] <= bound).all()
+    bound = before.sums[0, usable] * (1 + 1e-13)
+    assert (found.errors.sums[0, usable] <= bound).all()
     ok = found.errors.ok
     assert ((found.status == FitStatus.INVALID) == ~ok).all()
     np.testing.assert_array_equal(found.programs.constants[~ok], given_.constants[~ok])
     again = on.errors(found.programs)
     assert again.ok[ok].all()
-    assert again.squared[ok].tobytes() == found.errors.squared[ok].tobytes()
-    assert again.absolute[ok].tobytes() == found.errors.absolute[ok].tobytes()
+    assert again.sums[0, ok].tobytes() == found.errors.sums[0, ok].tobytes()
+    assert again.sums[1, ok].tobytes() == found.errors.sums[1, ok].tobytes()
 
 
 @pytest.mark.parametrize("library", [LIBRARY, PLAIN], ids=["formulas", "plain"])
@@ -103,7 +103,7 @@ def test_fits_are_the_native_ones(library: Library, method: str, rows: int, coun
     found, native = fit(batch, config, on), fit(batch, config, native_on)
     assert np.count_nonzero(found.errors.ok != native.errors.ok) <= 1 + count // 100
     ok = found.errors.ok & native.errors.ok
-    one, other = found.errors.squared[ok], native.errors.squared[ok]
+    one, other = found.errors.sums[0, ok], native.errors.sums[0, ok]
     floor = 1e-12 * (WEIGHTS[:rows] @ TARGET[:rows] ** 2)
     near = np.abs(one - other) <= 1e-6 * other + floor
     assert ok.sum() > count // 4
@@ -139,7 +139,7 @@ def test_planted_constants_are_found_again(text: str, method: str) -> None:
     )
     on = CudaEvaluator(library, DEVICE, TABLE[:60], y)
     found = on.fit(begin, FitConfig(method), 60 * float(y.var()), 0.5)
-    assert found.errors.squared[0] < 1e-8 * 60 * y.var()
+    assert found.errors.sums[0, 0] < 1e-8 * 60 * y.var()
     assert found.status[0] != FitStatus.INVALID
 
 
@@ -187,7 +187,7 @@ def test_runs_fit_their_own_data_and_inactive_ones_are_left_alone(rows: int) -> 
     dataset = np.array([2, 0, 1, 2], dtype=np.int32)
     active = np.array([1, 1, 0, 1], dtype=np.uint8)
     constants = np.ones((8, 2))
-    sums = Sums(*(np.full(8, 7.0) for _ in range(2)), np.full(8, 7, dtype=np.uint8))
+    sums = Sums(np.full((2, 8), 7.0), np.full(8, 7, dtype=np.uint8))
     status = np.full(8, 7, dtype=np.uint8)
     on = CudaEvaluator(library, DEVICE, X, y)
     whole = Batch(batch.tokens, batch.lengths, constants, 2, dataset, active)
@@ -196,7 +196,7 @@ def test_runs_fit_their_own_data_and_inactive_ones_are_left_alone(rows: int) -> 
         if active[run]:
             np.testing.assert_allclose(constants[2 * run], truth[data], rtol=1e-6)
             assert status[2 * run : 2 * run + 2].tolist() == [FitStatus.CONVERGED] * 2
-            assert sums.squared[2 * run] < 1e-12 < sums.squared[2 * run + 1]
+            assert sums.losses[0, 2 * run] < 1e-12 < sums.losses[0, 2 * run + 1]
         else:
             assert constants[2 * run].tolist() == [1.0, 1.0]
             assert {*status[2 * run : 2 * run + 2], *sums.ok[2 * run : 2 * run + 2]} == {7}
@@ -212,7 +212,7 @@ def test_threads_fit_what_one_thread_does(rows: int, method: str) -> None:
     config = FitConfig(method, restarts=0, max_steps=6)
     found, alone = (fit(batch, config, on_device(rows, library, each)) for each in DEVICES)
     assert found.status.tolist() == alone.status.tolist()
-    np.testing.assert_allclose(found.errors.squared, alone.errors.squared, rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(found.errors.sums[0], alone.errors.sums[0], rtol=1e-6, atol=1e-12)
 
 
 def test_underflow_at_the_end_of_a_fit_makes_it_invalid() -> None:
@@ -233,7 +233,7 @@ def test_more_constants_than_a_kernel_takes_are_left_as_they_are() -> None:
     found = CudaEvaluator(library, DEVICE, X, X[:, 0]).fit(batch, FitConfig())
     assert found.status.tolist() == [FitStatus.LIMIT]
     assert set(found.programs.constants[0]) == {1.0}
-    assert found.errors.squared[0] == pytest.approx(np.sum((32 * X) ** 2))
+    assert found.errors.sums[0, 0] == pytest.approx(np.sum((32 * X) ** 2))
 
 
 def test_a_table_beyond_the_devices_memory_is_fitted_where_it_lies() -> None:
@@ -244,7 +244,7 @@ def test_a_table_beyond_the_devices_memory_is_fitted_where_it_lies() -> None:
     assert on.table.resident is None
     found = on.fit(copies(["1.0*sin(x) + 1.0"], library, 1), FitConfig())
     np.testing.assert_allclose(found.programs.constants, [[2.0, 3.0]])
-    assert found.errors.squared[0] < 1e-15
+    assert found.errors.sums[0, 0] < 1e-15
 
 
 def test_what_cannot_be_fitted_is_refused() -> None:

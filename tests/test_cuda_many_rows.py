@@ -47,7 +47,7 @@ def bits(found: Fitted, rows: Any = slice(None)) -> list[bytes]:
     """All that a fit has found, with the constants that programs do not have left out."""
     programs, errors = found.programs[rows], found.errors
     used = [np.array(each.constants) for each in programs]
-    sums = (errors.squared[rows], errors.absolute[rows], errors.ok[rows], found.status[rows])
+    sums = (errors.sums[0, rows], errors.sums[1, rows], errors.ok[rows], found.status[rows])
     return [each.tobytes() for each in (*used, *sums)]
 
 
@@ -87,10 +87,10 @@ def test_a_fit_never_ends_worse(batch: list[Program], steps: int, rescue: bool) 
     programs, on = Programs.from_list(batch), on_device()
     before = on.errors(programs)
     found = fit(programs, FitConfig(restarts=0, max_steps=steps, rescue=rescue), on)
-    usable = before.ok & np.isfinite(before.squared)
+    usable = before.ok & np.isfinite(before.sums[0])
     assert found.errors.ok[usable].all()
     # The sums that a fit goes by are added in another order than those of `errors`.
-    assert (found.errors.squared[usable] <= before.squared[usable] * (1 + 1e-13)).all()
+    assert (found.errors.sums[0, usable] <= before.sums[0, usable] * (1 + 1e-13)).all()
     assert {*found.status.tolist()} <= {*FitStatus}
     assert ((found.status == FitStatus.INVALID) == ~found.errors.ok).all()
 
@@ -104,7 +104,7 @@ def test_the_chunks_of_a_look_change_a_fit_by_rounding_alone(
     monkeypatch.setattr(fitting, "LEAST_CHUNK", MANY)
     assert chunks_of(MANY)[1] == 1
     whole = fit(batch, config, on_device(library=SMALL))
-    np.testing.assert_allclose(shared_out.errors.squared, whole.errors.squared, rtol=1e-9)
+    np.testing.assert_allclose(shared_out.errors.sums[0], whole.errors.sums[0], rtol=1e-9)
     np.testing.assert_allclose(shared_out.programs.constants, whole.programs.constants, rtol=1e-5)
 
 
@@ -129,7 +129,7 @@ def test_both_looks_of_a_projected_trial_count_as_steps(steps: int) -> None:
     for text in texts:
         found, native = fitted_by_both(text, TABLE, y, WEIGHTS, config)
         assert found.status.tolist() == native.status.tolist()
-        np.testing.assert_allclose(found.errors.squared, native.errors.squared, rtol=1e-6)
+        np.testing.assert_allclose(found.errors.sums[0], native.errors.sums[0], rtol=1e-6)
         np.testing.assert_allclose(found.programs.constants, native.programs.constants, rtol=1e-4)
 
 
@@ -148,7 +148,7 @@ def test_rows_left_out_of_the_sample_may_decide(rescue: bool) -> None:
     assert (found.status[0] == FitStatus.INVALID) == (not rescue)
     assert found.errors.ok[0] == rescue
     if rescue:
-        np.testing.assert_allclose(found.errors.squared, native.errors.squared, rtol=1e-9)
+        np.testing.assert_allclose(found.errors.sums[0], native.errors.sums[0], rtol=1e-9)
 
 
 def test_a_sample_that_weighs_nothing_is_not_asked() -> None:
@@ -171,7 +171,7 @@ def test_threads_fit_what_one_thread_does_and_the_same_again() -> None:
     found, again, alone = (fit(batch, config, on_device(each, library)) for each in devices)
     assert bits(found) == bits(again)
     assert found.status.tolist() == alone.status.tolist()
-    np.testing.assert_allclose(found.errors.squared, alone.errors.squared, rtol=1e-9)
+    np.testing.assert_allclose(found.errors.sums[0], alone.errors.sums[0], rtol=1e-9)
 
 
 def test_few_and_many_constants_and_none_are_fitted_together() -> None:
@@ -185,7 +185,7 @@ def test_few_and_many_constants_and_none_are_fitted_together() -> None:
     native = NativeEngine(1).evaluator(library, TABLE, TARGET, WEIGHTS)
     found, other = (each.fit(batch, config) for each in (on, native))
     assert found.status.tolist() == [*[FitStatus.CONVERGED] * 5, FitStatus.LIMIT]
-    np.testing.assert_allclose(found.errors.squared[:5], other.errors.squared[:5], rtol=1e-8)
+    np.testing.assert_allclose(found.errors.sums[0, :5], other.errors.sums[0, :5], rtol=1e-8)
     assert {*found.programs.constants[5]} == {1.0}
 
 
@@ -198,7 +198,7 @@ def test_runs_side_by_side_fit_what_they_fit_alone() -> None:
     whole = Batch(
         batch.tokens, batch.lengths, np.ones((6, 2)), 2, np.array([1, 0, 0], np.int32), active
     )
-    sums, status = Sums.empty(NARROW, 6), np.full(6, 7, dtype=np.uint8)
+    sums, status = Sums.empty(NARROW, 2, 6), np.full(6, 7, dtype=np.uint8)
     on = CudaEvaluator(library, NARROW, X, y)
     on.launch_fit(whole, FitConfig("least_squares"), np.ones(2), 0.5, status, sums)
     assert status.tolist() == [0, 0, 7, 7, 0, 0]

@@ -221,8 +221,8 @@ def test_values_errors_and_validity_are_the_oracles(engine: Engine) -> None:
         if valid:
             off = expected - Y
             np.testing.assert_allclose(values.values[row], expected, rtol=1e-9, atol=1e-9)
-            assert errors.squared[row] == pytest.approx(weights @ off**2, rel=1e-9)
-            assert errors.absolute[row] == pytest.approx(weights @ np.abs(off), rel=1e-9)
+            assert errors.sums[0, row] == pytest.approx(weights @ off**2, rel=1e-9)
+            assert errors.sums[1, row] == pytest.approx(weights @ np.abs(off), rel=1e-9)
     assert errors.distinct == len(set(programs))
 
 
@@ -231,7 +231,7 @@ def test_planted_constants_are_found(engine: Engine) -> None:
     for row, y in enumerate((2.5 * np.sin(X[:, 0]) - 3.0, np.exp(0.7 * X[:, 1]))):
         fitted = engine.evaluator(FITTED, X, y).fit(programs, FitConfig(), 20 * y.var(), 0.5)
         assert fitted.status[row] == FitStatus.CONVERGED
-        assert fitted.errors.squared[row] < 1e-10
+        assert fitted.errors.sums[0, row] < 1e-10
         assert fitted.errors.ok[row]
     never = copies(["exp(exp(exp(exp(exp(exp(1.0*x + 1000.0))))))"], FITTED, 1)
     assert engine.evaluator(FITTED, X, Y).fit(never, FitConfig()).status[0] == FitStatus.INVALID

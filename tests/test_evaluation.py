@@ -94,8 +94,8 @@ def test_error_sums_are_those_of_the_predictions(batch: list[Program], rows: int
         for row in np.flatnonzero(errors.ok):
             residual = y - predictions.values[row]
             squared, absolute = weights @ residual**2, weights @ np.abs(residual)
-            assert errors.squared[row] == pytest.approx(squared, rel=1e-12)
-            assert errors.absolute[row] == pytest.approx(absolute, rel=1e-12)
+            assert errors.sums[0, row] == pytest.approx(squared, rel=1e-12)
+            assert errors.sums[1, row] == pytest.approx(absolute, rel=1e-12)
 
 
 def test_cache_threads_and_batch_order_change_nothing() -> None:
@@ -115,8 +115,8 @@ def test_cache_threads_and_batch_order_change_nothing() -> None:
         plain, *others = [each.errors(batch) for each in variants]
         assert plain.ok.tolist() == [True, False, False, True]
         for other in others:
-            assert plain.squared[plain.ok].tobytes() == other.squared[plain.ok].tobytes()
-            assert plain.absolute[plain.ok].tobytes() == other.absolute[plain.ok].tobytes()
+            assert plain.sums[0, plain.ok].tobytes() == other.sums[0, plain.ok].tobytes()
+            assert plain.sums[1, plain.ok].tobytes() == other.sums[1, plain.ok].tobytes()
             assert plain.ok.tolist() == other.ok.tolist()
 
 
@@ -374,7 +374,7 @@ def test_programs_that_differ_in_a_constant_are_told_apart() -> None:
     on = evaluator(library, X, np.zeros(2))
     for _ in range(2):  # the second time from the cache
         errors = on.errors(Programs.from_list(batch))
-        assert errors.squared.tolist() == [20.0, 45.0, 20.0, 0.0, 0.0]
+        assert errors.sums[0].tolist() == [20.0, 45.0, 20.0, 0.0, 0.0]
         assert errors.distinct == 4
 
 
@@ -388,7 +388,7 @@ def test_any_layout_of_the_table_will_do() -> None:
     for table_ in (X, np.asfortranarray(X), wide[::2, 1:5:3], X.astype(np.float32), X.astype(int)):
         np.testing.assert_array_equal(evaluator(library, table_).predict(batch).values[0], expected)
         errors = evaluator(library, table_, y=expected[::-1][::-1]).errors(batch)
-        assert errors.squared[0] == 0.0
+        assert errors.sums[0, 0] == 0.0
 
 
 def test_a_composed_operator_is_its_formula_wherever_it_stands() -> None:

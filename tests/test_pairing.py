@@ -117,7 +117,7 @@ def data_for(
 def graded(programs: Programs, data: Data) -> Graded:
     """Rewards that fall with the squared error; constants stay as they are."""
     errors = evaluator(programs.library, data.X, data.y, data.weights).errors(programs)
-    rewards = np.where(errors.ok, 1 / (1 + errors.squared), 0.0)
+    rewards = np.where(errors.ok, 1 / (1 + errors.sums[0]), 0.0)
     return Graded(programs, rewards, errors.ok, errors.distinct)
 
 

@@ -94,7 +94,7 @@ def test_a_fit_ends_where_the_plain_one_does(text: str) -> None:
     assert found.status.tolist() == [FitStatus.CONVERGED] * len(starts)
     for row, start in enumerate(starts):
         constants, loss = case.twin.fit(start)
-        assert found.errors.squared[row] == pytest.approx(loss, rel=1e-7)
+        assert found.errors.sums[0, row] == pytest.approx(loss, rel=1e-7)
         np.testing.assert_allclose(found.programs.constants[row], constants, rtol=1e-3)
 
 
@@ -108,16 +108,16 @@ def test_it_is_never_worse_and_leaves_nothing_that_linear_constants_could_explai
     start = np.array([data.draw(sizes) for _ in case.linear])
     before = case.on.errors(case.begun(start))
     found = case.on.fit(case.begun(start), config())
-    if not (before.ok[0] and np.isfinite(before.squared[0])):
+    if not (before.ok[0] and np.isfinite(before.sums[0, 0])):
         return
-    assert found.errors.squared[0] <= before.squared[0]
+    assert found.errors.sums[0, 0] <= before.sums[0, 0]
     if found.status[0] != FitStatus.CONVERGED:
         return
     constants = found.programs.constants[0]
     with np.errstate(all="ignore"):
         least = case.twin.residuals(case.twin.solved(constants))
     # Columns may be so alike that rounding shows, so the loss is asked, not the constants.
-    assert found.errors.squared[0] <= (least @ least) * (1 + 1e-6)
+    assert found.errors.sums[0, 0] <= (least @ least) * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("text", FAMILIES)
@@ -140,7 +140,7 @@ def test_it_finds_the_best_minimum_as_often_as_least_squares(text: str, steps: i
     best = case.twin.fit(np.array(case.truth.constants))[1]
     plain, projected = (
         np.count_nonzero(
-            case.on.fit(starts, config(method, steps)).errors.squared < best * 1.000001
+            case.on.fit(starts, config(method, steps)).errors.sums[0] < best * 1.000001
         )
         for method in ("least_squares", "projected")
     )
@@ -153,8 +153,8 @@ def test_it_finds_the_best_minimum_as_often_as_least_squares(text: str, steps: i
 def test_each_measurement_is_a_step_and_more_of_them_are_never_worse(text: str) -> None:
     case = Case(text)
     starts = case.begun(case.random_places(30))
-    usable = np.isfinite(case.on.errors(starts).squared)
-    losses = [case.on.fit(starts, config(steps=n)).errors.squared[usable] for n in range(1, 30)]
+    usable = np.isfinite(case.on.errors(starts).sums[0])
+    losses = [case.on.fit(starts, config(steps=n)).errors.sums[0, usable] for n in range(1, 30)]
     for few, more in pairwise(losses):
         # A trial that is the last is judged as it is: projected, it can only be better.
         assert (more <= few * (1 + 1e-9)).all()
@@ -192,7 +192,7 @@ def test_of_linear_constants_that_do_the_same_one_is_solved_for() -> None:
     batch = parsed("1.0*x + 1.0*x + 2.0*exp(1.0*y)")
     plain, projected = (fit(batch, FitConfig(m, 0)) for m in ("least_squares", "projected"))
     assert projected.status.tolist() == [FitStatus.CONVERGED]
-    assert projected.errors.squared[0] <= plain.errors.squared[0] * (1 + 1e-9)
+    assert projected.errors.sums[0, 0] <= plain.errors.sums[0, 0] * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("rows", [20, MANY])
@@ -210,7 +210,7 @@ def test_restarts_begin_anew() -> None:
     """From here the descent ends in a poor minimum of the sine; other places do better."""
     case = Case("1.8*sin(1.2*x) + 0.3*x")
     start = case.begun(np.array([1.0, 7.0, 1.0]))
-    alone = case.on.fit(start, config()).errors.squared[0]
-    helped = case.on.fit(start, FitConfig("projected", restarts=8)).errors.squared[0]
+    alone = case.on.fit(start, config()).errors.sums[0, 0]
+    helped = case.on.fit(start, FitConfig("projected", restarts=8)).errors.sums[0, 0]
     assert helped < 0.1 * alone
     assert helped == pytest.approx(case.twin.fit(np.array(case.truth.constants))[1], rel=1e-6)

@@ -7,14 +7,20 @@
 #include <vector>
 
 #include "shared/keys.hpp"
+#include "shared/losses.hpp"
 
 namespace symseek {
 
 struct Errors {
-  double squared = 0.0;
-  double absolute = 0.0;
+  double sums[MOST_LOSSES] = {};  // of each loss
   bool ok = false;
   uint8_t status = 0;  // of the fit, where there was one
+
+  // Those of more rows.
+  void add(const Errors& more) {
+    for (int i = 0; i < MOST_LOSSES; ++i) sums[i] += more.sums[i];
+    ok = more.ok;
+  }
 };
 
 class Cache {

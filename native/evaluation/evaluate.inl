@@ -240,29 +240,79 @@ SYMSEEK_INLINE const double* run_block(const Evaluation& task, int first, int n,
   return values[0];
 }
 
+SYMSEEK_INLINE f64x8 alike(const f64x8&, double value) { return f64x8::all(value); }
+
+// Rows and what they should be.
+struct Graded {
+  const double *value, *target, *weight;
+
+  // One residual vector. A row that weighs nothing must add nothing, even where its residual overflows (0 * inf is
+  // NaN).
+  SYMSEEK_INLINE f64x8 residual(int row, const f64x8& weights) const {
+    return select(equal(weights, f64x8::all(0.0)), weights, f64x8::load(target + row) - f64x8::load(value + row));
+  }
+};
+
+// Adds the losses of n rows to a sum for each, and looks whether the values are finite.
+template <class... L>
+SYMSEEK_INLINE void add_rows(const Graded& rows, int n, const Loss* losses, f64x8* sums, i64x8& bad) {
+  f64x8 total[sizeof...(L)], parameter[sizeof...(L)];
+  for (size_t k = 0; k < sizeof...(L); ++k) {
+    total[k] = sums[k];
+    parameter[k] = f64x8::all(losses[k].parameter);
+  }
+  for (int i = 0; i < n; i += 8) {
+    const f64x8 weight = f64x8::load(rows.weight + i), residual = rows.residual(i, weight);
+    bad = bad | as_integer(nan_unless_finite(f64x8::load(rows.value + i)));
+    int k = 0;
+    ((total[k] = total[k] + weight * L::value(residual, parameter[k]), ++k), ...);
+  }
+  for (size_t k = 0; k < sizeof...(L); ++k) sums[k] = total[k];
+}
+
+SYMSEEK_OUTLINE void add_rare_losses(const Graded& rows, int n, const Loss* losses, int count, f64x8* sums,
+                                     i64x8* bad) {
+  for (int k = 0; k < count; ++k) switch (losses[k].kind) {
+#define X(NAME, VALUE, BEND) \
+  case LossKind::NAME: add_rows<NAME##_loss>(rows, n, losses + k, sums + k, *bad); break;
+      SYMSEEK_LOSSES(X)
+#undef X
+    }
+}
+
+// The usual losses have code of their own; the others would take registers from it.
+SYMSEEK_INLINE void add_losses(const Graded& rows, int n, const Loss* losses, int count, f64x8* sums, i64x8& bad) {
+  const bool squared = losses[0].kind == LossKind::squared;
+  if (squared && count == 1) return add_rows<squared_loss>(rows, n, losses, sums, bad);
+  if (squared && count == 2 && losses[1].kind == LossKind::absolute)
+    return add_rows<squared_loss, absolute_loss>(rows, n, losses, sums, bad);
+  f64x8 own[MOST_LOSSES];
+  i64x8 flags = bad;
+  for (int k = 0; k < count; ++k) own[k] = sums[k];
+  add_rare_losses(rows, n, losses, count, own, &flags);
+  for (int k = 0; k < count; ++k) sums[k] = own[k];
+  bad = flags;
+}
+
 template <bool STRICT>
 static bool evaluate_rows(Evaluation& task) {
   i64x8 bad = i64x8::all(0);
-  f64x8 squared = f64x8::all(0.0), absolute_sum = f64x8::all(0.0);
+  f64x8 sums[MOST_LOSSES];
+  for (f64x8& each : sums) each = f64x8::all(0.0);
   for (int first = 0; first < task.rows; first += ROW_BLOCK) {
     const int n = task.rows - first < ROW_BLOCK ? task.rows - first : ROW_BLOCK;
     const double* root = run_block<STRICT>(task, first, n, bad);
-    for (int i = 0; i < n; i += 8) {
-      const f64x8 value = f64x8::load(root + i);
-      bad = bad | as_integer(nan_unless_finite(value));
-      if (task.predictions) value.store(task.predictions + first + i);
-      if (!task.target) continue;
-      const f64x8 weight = f64x8::load(task.weight + first + i);
-      // A row that weighs nothing must add nothing, even where its residual overflows (0 * inf is NaN).
-      const f64x8 residual =
-          select(equal(weight, f64x8::all(0.0)), weight, f64x8::load(task.target + first + i) - value);
-      squared = squared + weight * (residual * residual);
-      absolute_sum = absolute_sum + weight * absolute(residual);
-    }
+    if (task.target)
+      add_losses({root, task.target + first, task.weight + first}, n, task.losses, task.loss_count, sums, bad);
+    else
+      for (int i = 0; i < n; i += 8) {
+        const f64x8 value = f64x8::load(root + i);
+        bad = bad | as_integer(nan_unless_finite(value));
+        if (task.predictions) value.store(task.predictions + first + i);
+      }
     if (any_nan(bad)) return false;
   }
-  task.squared_error = sum(squared);
-  task.absolute_error = sum(absolute_sum);
+  for (int i = 0; i < task.loss_count; ++i) task.sums[i] = sum(sums[i]);
   return true;
 }
 

@@ -18,10 +18,12 @@ std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padd
 }  // namespace
 
 Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
-                     const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries, bool underflow_invalid)
+                     const double* weight, std::vector<Loss> losses, std::shared_ptr<Pool> pool, size_t cache_entries,
+                     bool underflow_invalid)
     : code_(std::move(code)),
       rows_(rows),
       padded_rows_((rows + DOUBLE_LANES - 1) / DOUBLE_LANES * DOUBLE_LANES),
+      losses_(std::move(losses)),
       underflow_invalid_(underflow_invalid),
       pool_(std::move(pool)),
       cache_(cache_entries),
@@ -84,9 +86,10 @@ bool Evaluator::run(const double* constants, int64_t first, int rows, Scratch& s
   task.stack = scratch.stack.data();
   task.predictions = predictions;
   task.underflow_invalid = underflow_invalid_;
+  task.losses = losses_.data();
+  task.loss_count = static_cast<int>(losses_.size());
   out.ok = kernels().evaluate(task);
-  out.squared = task.squared_error;
-  out.absolute = task.absolute_error;
+  std::copy_n(task.sums, MOST_LOSSES, out.sums);
   return out.ok;
 }
 
@@ -94,7 +97,7 @@ bool Evaluator::run(const double* constants, int64_t first, int rows, Scratch& s
 // a time and grow in row order, so they do not depend on the number of threads.
 void Evaluator::grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& check) {
   alive_ = programs;
-  for (int i : alive_) results_[i] = {0.0, 0.0, true};
+  for (int i : alive_) results_[i] = {{}, true};
   for (int64_t first = 0; first < padded_rows_ && !alive_.empty(); first += STRIPE) {
     const int rows = static_cast<int>(std::min(STRIPE, padded_rows_ - first));
     const int count = static_cast<int>(alive_.size());
@@ -106,7 +109,7 @@ void Evaluator::grade(const Batch& batch, const std::vector<int>& programs, cons
         lower(batch, alive_[i], scratch_[thread]);
         run(batch.constants + size_t(alive_[i]) * batch.constant_width, first, rows, scratch_[thread], nullptr, part);
         Errors& total = results_[alive_[i]];
-        total = {total.squared + part.squared, total.absolute + part.absolute, part.ok};
+        total.add(part);
       }
     });
     std::erase_if(alive_, [&](int i) { return !results_[i].ok; });
@@ -164,26 +167,24 @@ void Evaluator::remember(const Batch& batch, const double* fitted) {
   });
 }
 
-void Evaluator::report(int programs, double* squared, double* absolute, bool* ok) const {
+void Evaluator::report(int programs, double* sums, bool* ok) const {
   for (int i = 0; i < programs; ++i) {
     const Errors& result = results_[first_[i]];
-    squared[i] = result.squared;
-    absolute[i] = result.absolute;
+    for (size_t loss = 0; loss < losses_.size(); ++loss) sums[loss * programs + i] = result.sums[loss];
     ok[i] = result.ok;
   }
 }
 
-int Evaluator::errors(const Batch& batch, double* squared, double* absolute, bool* ok,
-                      const std::function<void()>& check) {
+int Evaluator::errors(const Batch& batch, double* sums, bool* ok, const std::function<void()>& check) {
   const int distinct = recognise(batch, 0, nullptr);
   grade(batch, distinct_, check);
   remember(batch, nullptr);
-  report(batch.programs, squared, absolute, ok);
+  report(batch.programs, sums, ok);
   return distinct;
 }
 
-int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* squared,
-                   double* absolute, bool* ok, const std::function<void()>& check) {
+int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* sums,
+                   bool* ok, const std::function<void()>& check) {
   require_target();
   const size_t width = batch.constant_width;
   cache_.widen(std::min(batch.constant_width, batch.width));  // no program has more placeholders than tokens
@@ -197,7 +198,7 @@ int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted
   for (int i : fixed_)
     results_[i].status = static_cast<uint8_t>(results_[i].ok ? FitStatus::converged : FitStatus::invalid);
   remember(batch, fitted);
-  report(batch.programs, squared, absolute, ok);
+  report(batch.programs, sums, ok);
   for (int i = 0; i < batch.programs; ++i) {
     status[i] = static_cast<FitStatus>(results_[first_[i]].status);
     if (first_[i] != i) std::copy_n(fitted + first_[i] * width, width, fitted + i * width);
@@ -211,7 +212,7 @@ void Evaluator::require_target() const {
 
 ProgramFitter::Table Evaluator::table(Scratch& scratch) const {
   for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data();
-  return {scratch.columns.data(), target_.data(), weight_.data(), padded_rows_, exact_, 1.0};
+  return {scratch.columns.data(), target_.data(), weight_.data(), padded_rows_, exact_, 1.0, losses_[0]};
 }
 
 // Rows at even distances; none when there are too few for that to pay.
@@ -233,7 +234,13 @@ void Evaluator::draw_sample() {
     exact += EXACT_SHARE * sample_weight_[i] * sample_target_[i] * sample_target_[i];
   }
   if (here > 0.0)
-    sample_ = {sample_pointers_.data(), sample_target_.data(), sample_weight_.data(), FIT_SAMPLE, exact, here / all};
+    sample_ = {sample_pointers_.data(),
+               sample_target_.data(),
+               sample_weight_.data(),
+               FIT_SAMPLE,
+               exact,
+               here / all,
+               losses_[0]};
 }
 
 // A program is fitted by one thread, on all rows.
@@ -257,13 +264,11 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
         const Key seed = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i], constants, 0, 0);
         const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), sample_, options, seed, constants);
         Errors& total = results_[i];
-        total = {0.0, 0.0, status != FitStatus::invalid, static_cast<uint8_t>(status)};
+        total = {{}, status != FitStatus::invalid, static_cast<uint8_t>(status)};
         for (int64_t first = 0; first < padded_rows_ && total.ok; first += STRIPE) {
           Errors part;
-          total.ok =
-              run(constants, first, static_cast<int>(std::min(STRIPE, padded_rows_ - first)), scratch, nullptr, part);
-          total.squared += part.squared;
-          total.absolute += part.absolute;
+          run(constants, first, static_cast<int>(std::min(STRIPE, padded_rows_ - first)), scratch, nullptr, part);
+          total.add(part);
         }
         if (!total.ok) total.status = static_cast<uint8_t>(FitStatus::invalid);
       }
@@ -271,7 +276,7 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
   }
 }
 
-void Evaluator::derivatives(const Batch& batch, double* squared, double* gradient, double* normal, bool* ok) {
+void Evaluator::derivatives(const Batch& batch, double* loss, double* gradient, double* normal, bool* ok) {
   require_target();
   const size_t k = batch.constant_width;
   std::fill_n(gradient, batch.programs * k, 0.0);
@@ -279,7 +284,7 @@ void Evaluator::derivatives(const Batch& batch, double* squared, double* gradien
   pool_->each(batch.programs, [&](int i, int thread) {
     Scratch& scratch = scratch_[thread];
     lower(batch, i, scratch);
-    ok[i] = scratch.fitter.derivatives_at(scratch.code, table(scratch), batch.constants + i * k, squared[i],
+    ok[i] = scratch.fitter.derivatives_at(scratch.code, table(scratch), batch.constants + i * k, loss[i],
                                           gradient + i * k, normal + i * k * k, batch.constant_width);
   });
 }

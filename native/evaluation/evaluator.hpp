@@ -51,29 +51,32 @@ struct Alphabet {
 
 class Evaluator {
  public:
-  // columns [n, rows]; target and weight [rows], or null to predict only. A program may be invalid by underflow too;
+  // columns [n, rows]; target and weight [rows], or null to predict only; what rows count by their residuals: constants
+  // are fitted by the first loss. A program may be invalid by underflow too;
   // a fit then looks at its last constants only.
   Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
-            const double* weight, std::shared_ptr<Pool> pool, size_t cache_entries, bool underflow_invalid);
+            const double* weight, std::vector<Loss> losses, std::shared_ptr<Pool> pool, size_t cache_entries,
+            bool underflow_invalid);
 
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
-  // Fills the three arrays [B]; returns the number of distinct programs in the batch. On long data `check` is
+  // Fills sums [losses, B] and ok [B]; returns the number of distinct programs in the batch. On long data `check` is
   // called now and then on the calling thread; it may throw to end the work.
-  int errors(const Batch& batch, double* squared, double* absolute, bool* ok, const std::function<void()>& check);
+  int errors(const Batch& batch, double* sums, bool* ok, const std::function<void()>& check);
   // Fits the constants first, starting from those of the batch: fills fitted [B, K] and status [B] too. A program
   // that cannot be fitted, being invalid wherever it was tried, keeps its own.
-  int fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* squared,
-          double* absolute, bool* ok, const std::function<void()>& check);
-  // The squared error [B] where the constants stand, half its gradient downhill [B, K] and the normal matrix [B, K, K]:
+  int fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* sums, bool* ok,
+          const std::function<void()>& check);
+  // The first loss [B] where the constants stand, half its gradient downhill [B, K] and the normal matrix [B, K, K]:
   // the sums that fitting goes by, for whoever wants to look at them.
-  void derivatives(const Batch& batch, double* squared, double* gradient, double* normal, bool* ok);
+  void derivatives(const Batch& batch, double* loss, double* gradient, double* normal, bool* ok);
   // Fills predictions [B, rows] and ok [B].
   void predict(const Batch& batch, double* predictions, bool* ok);
 
   const Alphabet& alphabet() const { return alphabet_; }
   int64_t rows() const { return rows_; }
+  size_t losses() const { return losses_.size(); }
 
  private:
   struct Scratch {
@@ -90,7 +93,7 @@ class Evaluator {
   void require_target() const;
   int recognise(const Batch& batch, uint64_t purpose, double* fitted);
   void remember(const Batch& batch, const double* fitted);
-  void report(int programs, double* squared, double* absolute, bool* ok) const;
+  void report(int programs, double* sums, bool* ok) const;
   bool run(const double* constants, int64_t first, int rows, Scratch& scratch, double* predictions, Errors& out) const;
   void grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& check);
   void fit_all(const Batch& batch, const FitOptions& options, double* fitted, const std::function<void()>& check);
@@ -106,6 +109,7 @@ class Evaluator {
   std::vector<const double*> sample_pointers_;
   std::vector<double> sample_target_, sample_weight_;
   ProgramFitter::Table sample_;
+  std::vector<Loss> losses_;
   bool underflow_invalid_;
   std::shared_ptr<Pool> pool_;
   Cache cache_;

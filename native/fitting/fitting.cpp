@@ -45,6 +45,7 @@ bool Looks::prepare(const std::vector<Instruction>& code, const Table& table) {
   task_.target = table.target;
   task_.weight = table.weight;
   task_.rows = table.rows;
+  task_.kind = table.loss;
   task_.whole = whole;
   task_.stride = row;
   task_.values = values_.data();

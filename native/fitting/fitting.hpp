@@ -19,6 +19,7 @@ struct Looks {
     int64_t rows = 0;
     double exact = 0.0;
     double share = 1.0;  // of all rows, by weight
+    Loss loss;
   };
 
   FitOptions options;

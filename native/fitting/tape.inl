@@ -53,14 +53,9 @@ static bool prepare(Derivation& task) {
   return true;
 }
 
-// One residual vector; rows that weigh nothing have none, even where it overflows (0 * inf is NaN).
-SYMSEEK_INLINE f64x8 residual_at(const Derivation& task, int64_t row, const f64x8& value, const f64x8& weight) {
-  return select(equal(weight, f64x8::all(0.0)), weight, f64x8::load(task.target + row) - value);
-}
-
 static bool measure(Derivation& task) {
   i64x8 bad = i64x8::all(0);
-  f64x8 squared = f64x8::all(0.0);
+  f64x8 losses = f64x8::all(0.0);
   double total = 0.0;
   for (int64_t first = 0; first < task.rows; first += TAPE_BLOCK) {
     const int n = static_cast<int>(task.rows - first < TAPE_BLOCK ? task.rows - first : TAPE_BLOCK);
@@ -68,20 +63,14 @@ static bool measure(Derivation& task) {
     if (!task.whole) compute(task, block, first, n, false, bad);
     compute(task, block, first, n, true, bad);
     const double* root = node_values(task, block, first, task.root);
-    for (int i = 0; i < n; i += 8) {
-      const f64x8 value = f64x8::load(root + i);
-      bad = bad | as_integer(nan_unless_finite(value));
-      const f64x8 weight = f64x8::load(task.weight + first + i);
-      const f64x8 residual = residual_at(task, first + i, value, weight);
-      squared = squared + weight * (residual * residual);
-    }
+    add_losses({root, task.target + first, task.weight + first}, n, &task.kind, 1, &losses, bad);
     if (any_nan(bad)) return false;
     if ((first + TAPE_BLOCK) % STRIPE == 0) {  // summed as the evaluator sums
-      total += sum(squared);
-      squared = f64x8::all(0.0);
+      total += sum(losses);
+      losses = f64x8::all(0.0);
     }
   }
-  task.loss = total + sum(squared);
+  task.loss = total + sum(losses);
   return true;
 }
 
@@ -170,10 +159,31 @@ SYMSEEK_INLINE void add_products(int n, const double* a, const double* b, double
   total.store(sums);
 }
 
+template <class L>
+SYMSEEK_INLINE const double* bent_rows(const Graded& rows, int n, double parameter, double* out) {
+  for (int i = 0; i < n; i += 8) {
+    const f64x8 weight = f64x8::load(rows.weight + i);
+    (weight * L::bend(rows.residual(i, weight), f64x8::all(parameter))).store(out + i);
+  }
+  return out;
+}
+
+// The weights of n rows times the bend of the loss there.
+SYMSEEK_OUTLINE const double* bent_weights(const Graded& rows, int n, const Loss& loss, double* room) {
+  switch (loss.kind) {
+#define X(NAME, VALUE, BEND) \
+  case LossKind::NAME: return bent_rows<NAME##_loss>(rows, n, loss.parameter, room);
+    SYMSEEK_LOSSES(X)
+#undef X
+  }
+  return rows.weight;
+}
+
 static void derive(Derivation& task) {
   const int k = task.constant_count, sums = k + k * (k + 1) / 2;
   for (int i = 0; i < 8 * sums; ++i) task.lanes[i] = 0.0;
   alignas(64) double scaled[TAPE_BLOCK];  // residuals, then slopes, times the weights
+  alignas(64) double room[TAPE_BLOCK];
   i64x8 ignored = i64x8::all(0);
   for (int64_t first = 0; first < task.rows; first += TAPE_BLOCK) {
     const int n = static_cast<int>(task.rows - first < TAPE_BLOCK ? task.rows - first : TAPE_BLOCK);
@@ -183,11 +193,10 @@ static void derive(Derivation& task) {
       compute(task, block, first, n, true, ignored);
     }
     pull_back(task, block, first, n);
-    const double* root = node_values(task, block, first, task.root);
-    for (int i = 0; i < n; i += 8) {
-      const f64x8 weight = f64x8::load(task.weight + first + i);
-      (weight * residual_at(task, first + i, f64x8::load(root + i), weight)).store(scaled + i);
-    }
+    const Graded rows{node_values(task, block, first, task.root), task.target + first, task.weight + first};
+    const double* bent = task.kind.kind == LossKind::squared ? rows.weight : bent_weights(rows, n, task.kind, room);
+    for (int i = 0; i < n; i += 8)
+      (f64x8::load(bent + i) * rows.residual(i, f64x8::load(rows.weight + i))).store(scaled + i);
     double* lanes = task.lanes;
     for (int p = 0; p < k; ++p, lanes += 8) {
       double* slopes = task.adjoint(task.constant_nodes[p]);
@@ -200,7 +209,7 @@ static void derive(Derivation& task) {
     }
     for (int p = 0; p < k; ++p) {
       const double* slopes = task.adjoint(task.constant_nodes[p]);
-      for (int i = 0; i < n; i += 8) (f64x8::load(task.weight + first + i) * f64x8::load(slopes + i)).store(scaled + i);
+      for (int i = 0; i < n; i += 8) (f64x8::load(bent + i) * f64x8::load(slopes + i)).store(scaled + i);
       for (int q = 0; q <= p; ++q, lanes += 8) add_products(n, scaled, task.adjoint(task.constant_nodes[q]), lanes);
     }
   }

@@ -10,6 +10,7 @@
 
 #include "evaluation/opcodes.hpp"
 #include "fitting/tape.hpp"
+#include "shared/losses.hpp"
 #include "shared/pairs.hpp"
 
 namespace symseek {
@@ -35,11 +36,12 @@ struct Evaluation {
   double* stack;                 // [depth, ROW_BLOCK]
   double* predictions;           // null, or [rows]
   bool underflow_invalid;        // whether an underflow is as bad as an overflow
-  double squared_error;          // out: sum of weight * residual^2
-  double absolute_error;         // out: sum of weight * |residual|
+  const Loss* losses;
+  int loss_count;
+  double sums[MOST_LOSSES];  // out: of each loss, over the rows by their weights
 };
 
-// The squared error of one program as a function of its constants, on all rows.
+// The loss of one program as a function of its constants, on all rows.
 struct Derivation {
   const Term* nodes;  // the tape
   int count;
@@ -60,9 +62,10 @@ struct Derivation {
   double* values;        // [blocks or 1, nodes, stride]
   double* adjoints;      // [nodes, stride] scratch
   double* lanes;         // [K + K (K + 1) / 2, 8] scratch
-  double loss;           // out: sum of w r^2, r the residuals
-  double* gradient;      // out: [K] sum of w r df/dc
-  double* normal;        // out: [K (K + 1) / 2] sum of w df/dc df/dc', row by row, up to the diagonal
+  Loss kind;
+  double loss;       // out: its sum over the rows
+  double* gradient;  // out: [K] sum of v r df/dc, r the residuals and v the weights times the bend of the loss
+  double* normal;    // out: [K (K + 1) / 2] sum of v df/dc df/dc', row by row, up to the diagonal
 
   double* block(int64_t first) const { return whole ? values + first / TAPE_BLOCK * count * stride : values; }
   double* adjoint(int node) const { return adjoints + int64_t(node) * stride; }

@@ -10,6 +10,7 @@ def simd() -> str: ...
 def simd_variants() -> list[str]: ...
 def operations() -> dict[str, int]: ...
 def fit_methods() -> list[str]: ...
+def losses() -> list[str]: ...
 def fit_statuses() -> list[str]: ...
 def pair_kinds() -> list[tuple[str, bool]]: ...
 def adam(
@@ -106,6 +107,7 @@ class Evaluator:
         columns: NDArray[np.float64],
         target: NDArray[np.float64],
         weight: NDArray[np.float64],
+        losses: list[tuple[str, float]],
         pool: Pool,
         cache: int,
         underflow_invalid: bool = False,
@@ -115,8 +117,7 @@ class Evaluator:
         tokens: NDArray[np.int16],
         lengths: NDArray[np.int32],
         constants: NDArray[np.float64],
-        squared: NDArray[np.float64],
-        absolute: NDArray[np.float64],
+        sums: NDArray[np.float64],
         ok: NDArray[np.bool_],
     ) -> int: ...
     def fit(
@@ -132,8 +133,7 @@ class Evaluator:
         power: float,
         fitted: NDArray[np.float64],
         status: NDArray[np.uint8],
-        squared: NDArray[np.float64],
-        absolute: NDArray[np.float64],
+        sums: NDArray[np.float64],
         ok: NDArray[np.bool_],
     ) -> int: ...
     def derivatives(
@@ -141,7 +141,7 @@ class Evaluator:
         tokens: NDArray[np.int16],
         lengths: NDArray[np.int32],
         constants: NDArray[np.float64],
-        squared: NDArray[np.float64],
+        loss: NDArray[np.float64],
         gradient: NDArray[np.float64],
         normal: NDArray[np.float64],
         ok: NDArray[np.bool_],

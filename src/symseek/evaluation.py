@@ -110,9 +110,9 @@ def data_grader(
     if library.constant_id is None:
         constants = None
     spread = data.spread if spread is None else spread
-    evaluator = mapped(
-        engine.evaluator(graded, data.X, data.y, data.weights, cache, underflow_invalid), mapping
-    )
+    losses = reward.losses if isinstance(reward, ErrorReward) else ErrorReward.losses
+    given = (data.X, data.y, data.weights, cache, underflow_invalid, losses)
+    evaluator = mapped(engine.evaluator(graded, *given), mapping)
     grader: _ErrorGrader | _PredictionGrader
     if isinstance(reward, ErrorReward):
         grader = _ErrorGrader(evaluator, data, reward, spread)
@@ -219,14 +219,14 @@ class _ErrorGrader:
 
     def rewards(self, errors: Errors) -> Floats:
         # Finite values can still have an error sum that overflows: infinitely bad, reward 0.
-        rewards = self.reward(errors.squared / self.rows, errors.absolute / self.rows, self.spread)
+        rewards = self.reward(*errors.sums / self.rows, self.spread)
         rewards[~errors.ok] = 0.0
         return rewards
 
 
 @dataclass
 class _LeastSquaresGrader:
-    """Fits constants in the engine: the reward falls with the squared error."""
+    """Fits constants in the engine: the reward falls with the first of its losses."""
 
     memories: ClassVar[list[dict[bytes, Any]]] = []
     grader: _ErrorGrader

@@ -2,7 +2,8 @@
 
 The built-in rewards are formulas of the error sums that the engine returns, so predictions are
 never stored. To add one, write a subclass of `ErrorReward` with its formula; if it falls with the
-mean squared error alone, `curve` says how, and constants are fitted with derivatives.
+mean squared error alone, `curve` says how, and constants are fitted with derivatives. One that
+takes another loss of the rows, such as Huber's, names it in `losses` (see `symseek.losses`).
 `PredictionReward` takes any Python function of the predictions instead.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from symseek.arguments import refused
 from symseek.arrays import Floats
 from symseek.data import Data
 from symseek.errors import InputError, Setting, shown, unknown_name
+from symseek.losses import ABSOLUTE, SQUARED, Loss
 
 __all__ = [
     "R2",
@@ -52,21 +54,22 @@ class Curve:
 
 @dataclass(frozen=True)
 class ErrorReward:
-    """A reward computed from mean errors. `spread` is the standard deviation of y."""
+    """A reward computed from mean losses, those of `losses`. Constants are fitted by the first."""
 
     needs_spread: ClassVar[bool] = False
+    losses: ClassVar[tuple[Loss, ...]] = (SQUARED, ABSOLUTE)
 
-    def __call__(self, mse: Floats, mae: Floats, spread: float) -> Floats:
-        """Rewards [B] from mean squared and mean absolute errors [B]."""
+    def __call__(self, *means: Any, **named: Any) -> Floats:
+        """Rewards [B] from the mean [B] of each loss, and then the standard deviation of y."""
         raise NotImplementedError
 
     def curve(self, spread: float) -> Curve | None:
-        """How the reward falls with the mean squared error; None if it does not depend on it so."""
+        """How the reward falls with the mean of the first loss; None if it falls otherwise."""
         return None
 
     def row_losses(self, errors: Floats) -> Floats:
-        """What each row counts against the reward: its squared error, or its absolute one."""
-        return np.abs(errors) if self.curve(1.0) is None else errors**2
+        """What each row counts against the reward."""
+        return self.losses[-1 if self.curve(1.0) is None else 0].values(errors)
 
 
 @dataclass(frozen=True)

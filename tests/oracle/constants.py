@@ -82,7 +82,7 @@ VANISHED = 1e-300  # stands for a value that is 0 only because it is too small
 class Sums(NamedTuple):
     """Weighted sums over the rows, with residuals r and slopes J of the values by the constants."""
 
-    squared: Any  # of r^2
+    loss: Any  # r^2
     gradient: Any  # [K] of r J
     normal: Any  # [K, K] of J J'
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from symseek.arguments import refused, whole
 from symseek.arrays import Floats
 from symseek.errors import InputError, unknown_name
+from symseek.losses import ABSOLUTE, SQUARED, Loss
 from symseek.programs import Programs
 from symseek.tokens import Library
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENGINES",
+    "MOST_LOSSES",
     "PAIRS",
     "Breeder",
     "Breeding",
@@ -57,6 +59,8 @@ __all__ = [
 
 Weights = NDArray[np.float32]
 
+MOST_LOSSES = 2  # of an evaluator
+
 # What an engine answers.
 
 
@@ -79,10 +83,9 @@ class Score:
 
 @dataclass(frozen=True)
 class Errors:
-    """Error sums of a batch; meaningless where not ok."""
+    """Sums over the rows, by each loss, for a batch; meaningless where not ok."""
 
-    squared: Floats  # [B] sum of w (y - f)^2
-    absolute: Floats  # [B] sum of w |y - f|
+    sums: Floats  # [losses, B] sum of w loss(y - f)
     ok: NDArray[np.bool_]  # [B] every node is finite on every row
     distinct: int  # different programs in the batch
 
@@ -166,15 +169,15 @@ class Evaluator(Protocol):
     """A data set: errors, fits and predictions of whole batches."""
 
     def errors(self, programs: Programs) -> Errors:
-        """Sums over the rows of weighted squared and absolute errors."""
+        """Sums over the rows, by their weights, of each loss."""
 
     def fit(
         self, programs: Programs, config: FitConfig, scale: float = 1.0, power: float = 1.0
     ) -> Fitted:
         """Fit the constants, starting from those the programs have, and give the errors after.
 
-        BFGS minimises -1 / (1 + (squared / scale)**power): minus the reward. Where the error
-        overflows, a program is invalid.
+        The first loss becomes small. BFGS minimises -1 / (1 + (loss / scale)**power): minus the
+        reward. Where the loss overflows, a program is invalid.
         """
 
     def predict(self, programs: Programs) -> Predictions:
@@ -240,8 +243,11 @@ class Engine(Protocol):
         weights: Floats | None = None,
         cache: int | None = None,
         underflow_invalid: bool = False,
+        losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
     ) -> Evaluator:
-        """A data set X [N, n], y [N]; `cache` results of recent programs may be kept.
+        """A data set X [N, n], y [N], and what its rows count: at most `MOST_LOSSES` ways.
+
+        `cache` results of recent programs may be kept.
 
         With `underflow_invalid` a program is also invalid where a product, quotient, power or
         exponential that is not 0 falls below the smallest normal float, 2.2e-308. A fit is judged

@@ -40,6 +40,7 @@ from symseek.engines.interface import (
 )
 from symseek.engines.packing import instructions, operations, packed_rules
 from symseek.errors import InputError, shown
+from symseek.losses import ABSOLUTE, LOSSES, SQUARED, Loss
 from symseek.policy import AdamState
 from symseek.programs import Programs
 from symseek.tokens import Library
@@ -82,9 +83,10 @@ def check_simd() -> None:
 
 
 def _check_contract() -> None:
-    """Refuse a core that counts fit methods, fit statuses or pairs otherwise than this package."""
-    core = _native.fit_methods(), _native.fit_statuses(), _native.pair_kinds()
+    """Refuse a core that counts losses, fit methods or pairs otherwise than this package."""
+    core = _native.losses(), _native.fit_methods(), _native.fit_statuses(), _native.pair_kinds()
     here = (
+        list(LOSSES),
         list(FIT_METHODS),
         [status.name.lower() for status in FitStatus],
         [(pair.operator, pair.swapped) for pair in PAIRS],
@@ -146,9 +148,10 @@ class NativeEngine:
         weights: Floats | None = None,
         cache: int | None = None,
         underflow_invalid: bool = False,
+        losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
     ) -> NativeEvaluator:
         """A data set X [N, n], y [N]; `cache` results of recent programs are kept."""
-        return NativeEvaluator(library, X, y, weights, self._pool, cache, underflow_invalid)
+        return NativeEvaluator(library, X, y, weights, self._pool, cache, underflow_invalid, losses)
 
     def breeder(self, rules: ConstraintSet) -> NativeBreeder:
         """A maker of children."""
@@ -312,8 +315,9 @@ class NativeEvaluator:
     >>> library = Library(["add", "mul"], variables=["x"])
     >>> X = np.array([[1.0], [2.0]])
     >>> batch = Programs.from_list([Program.parse("x*x + x", library)])
-    >>> NativeEngine().evaluator(library, X, y=np.array([2.0, 7.0])).errors(batch).squared
-    array([1.])
+    >>> NativeEngine().evaluator(library, X, y=np.array([2.0, 7.0])).errors(batch).sums
+    array([[1.],
+           [1.]])
     """
 
     def __init__(
@@ -325,8 +329,9 @@ class NativeEvaluator:
         pool: _native.Pool,
         cache: int | None,
         underflow_invalid: bool,
+        losses: Sequence[Loss],
     ) -> None:
-        self.rows = len(X)
+        self.rows, self._losses = len(X), len(losses)
         self.library = library
         target = np.empty(0) if y is None else np.ascontiguousarray(y, dtype=np.float64)
         if weights is None:
@@ -337,6 +342,7 @@ class NativeEvaluator:
             columns=np.ascontiguousarray(np.asarray(X, dtype=np.float64).T),
             target=target,
             weight=np.ascontiguousarray(weights, dtype=np.float64),
+            losses=[(each.name, each.parameter) for each in losses],
             pool=pool,
             cache=CACHE_ENTRIES if cache is None else cache,
             underflow_invalid=underflow_invalid,
@@ -348,13 +354,12 @@ class NativeEvaluator:
         return {"tokens": programs.tokens, "lengths": programs.lengths, "constants": constants}
 
     def errors(self, programs: Programs) -> Errors:
-        """Sums over the rows of weighted squared and absolute errors."""
+        """Sums over the rows, by their weights, of each loss."""
         batch, count = self._batch(programs), len(programs)
-        squared, absolute = np.empty(count), np.empty(count)
-        ok = np.empty(count, dtype=bool)
+        sums, ok = np.empty((self._losses, count)), np.empty(count, dtype=bool)
         with _as_input_errors():
-            distinct = self._core.errors(**batch, squared=squared, absolute=absolute, ok=ok)
-        return Errors(squared, absolute, ok, distinct)
+            distinct = self._core.errors(**batch, sums=sums, ok=ok)
+        return Errors(sums, ok, distinct)
 
     def fit(
         self, programs: Programs, config: FitConfig, scale: float = 1.0, power: float = 1.0
@@ -363,8 +368,7 @@ class NativeEvaluator:
         batch, count = self._batch(programs), len(programs)
         fitted = np.empty_like(batch["constants"])
         status = np.empty(count, dtype=np.uint8)
-        squared, absolute = np.empty(count), np.empty(count)
-        ok = np.empty(count, dtype=bool)
+        sums, ok = np.empty((self._losses, count)), np.empty(count, dtype=bool)
         with _as_input_errors():
             distinct = self._core.fit(
                 **batch,
@@ -376,24 +380,21 @@ class NativeEvaluator:
                 power=power,
                 fitted=fitted,
                 status=status,
-                squared=squared,
-                absolute=absolute,
+                sums=sums,
                 ok=ok,
             )
         best = Programs._trusted(self.library, programs.tokens, programs.lengths, fitted)
-        return Fitted(best, Errors(squared, absolute, ok, distinct), status)
+        return Fitted(best, Errors(sums, ok, distinct), status)
 
     def derivatives(self, programs: Programs) -> Derivatives:
-        """The squared error at the present constants, and how it changes with them."""
+        """The first loss at the present constants, and how it changes with them."""
         batch = self._batch(programs)
         count, width = batch["constants"].shape
-        squared, gradient = np.empty(count), np.empty((count, width))
+        loss, gradient = np.empty(count), np.empty((count, width))
         normal, ok = np.empty((count, width, width)), np.empty(count, dtype=bool)
         with _as_input_errors():
-            self._core.derivatives(
-                **batch, squared=squared, gradient=gradient, normal=normal, ok=ok
-            )
-        return Derivatives(squared, gradient, normal, ok)
+            self._core.derivatives(**batch, loss=loss, gradient=gradient, normal=normal, ok=ok)
+        return Derivatives(loss, gradient, normal, ok)
 
     def predict(self, programs: Programs) -> Predictions:
         """Values at every row, and whether every node was finite on every row."""
@@ -407,11 +408,14 @@ class NativeEvaluator:
 
 @dataclass(frozen=True)
 class Derivatives:
-    """Sums over the rows, with residuals r = y - f and slopes J = df/dc; meaningless if not ok."""
+    """Sums over the rows, with residuals r = y - f and slopes J = df/dc; meaningless if not ok.
 
-    squared: Floats  # [B] sum of w r^2
-    gradient: Floats  # [B, K] sum of w r J
-    normal: Floats  # [B, K, K] sum of w J J'
+    The weights v are w times half the derivative of the loss, over r: w itself for squared errors.
+    """
+
+    loss: Floats  # [B] sum of w loss(r)
+    gradient: Floats  # [B, K] sum of v r J
+    normal: Floats  # [B, K, K] sum of v J J'
     ok: NDArray[np.bool_]  # [B]
 
 

@@ -24,6 +24,7 @@ from symseek.engines.cuda.policy import CudaPolicy, PolicyKernels, TooLarge
 from symseek.engines.cuda.rules import device_rules
 from symseek.engines.interface import Breeder, Pairs, Policy, Turn
 from symseek.engines.native import NativeEngine
+from symseek.losses import ABSOLUTE, SQUARED, Loss
 from symseek.programs import Programs
 from symseek.tokens import Library
 
@@ -73,9 +74,10 @@ class CudaEngine:
         weights: Floats | None = None,
         cache: int | None = None,
         underflow_invalid: bool = False,
+        losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
     ) -> CudaEvaluator:
         """A data set X [N, n], y [N]."""
-        return CudaEvaluator(library, self.device, X, y, weights, underflow_invalid)
+        return CudaEvaluator(library, self.device, X, y, weights, underflow_invalid, losses)
 
     def breeder(self, rules: ConstraintSet) -> Breeder:
         """A maker of children."""

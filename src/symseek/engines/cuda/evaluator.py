@@ -7,7 +7,7 @@ start work there: they wait for nothing, and allocate nothing once a size has be
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from symseek.engines.interface import (
     filled_constants,
 )
 from symseek.errors import InputError
+from symseek.losses import ABSOLUTE, SQUARED, Loss
 from symseek.programs import Programs
 from symseek.tokens import Library
 
@@ -62,15 +63,14 @@ class Batch:
 class Sums:
     """Where the sums of a batch go, on the device; infinity where a program is not ok."""
 
-    squared: Array  # [P] float64
-    absolute: Array  # [P] float64
+    losses: Array  # [losses, P] float64
     ok: Array  # [P] uint8
 
     @classmethod
-    def empty(cls, device: Device, count: int) -> Sums:
+    def empty(cls, device: Device, losses: int, count: int) -> Sums:
         """Room for so many programs."""
         new = device.xp.empty
-        return cls(new(count), new(count), new(count, dtype=np.uint8))
+        return cls(new((losses, count)), new(count, dtype=np.uint8))
 
 
 class CudaEvaluator:
@@ -88,27 +88,30 @@ class CudaEvaluator:
         y: Floats | None = None,
         weights: Floats | None = None,
         underflow_invalid: bool = False,
+        losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
     ) -> None:
         self.library = library
         self.device = device
+        self._losses = tuple(losses)
         self._strict = underflow_invalid
         self._steps = steps_of(library)
         self._known: dict[tuple[int, int], Mapping[str, Kernel]] = {}
         self._fits: FitKernels | None = None
         with said_in_a_sentence():
             self.table = DeviceTable(device, X, y, weights)
+            self._parameters = device.xp.asarray(np.array([each.parameter for each in losses]))
             self._step_table = device.xp.asarray(self._steps.table.view(np.uint8))
         self.rows = self.table.rows
-        self._scratch = Sums.empty(device, 0)
+        self._scratch = Sums.empty(device, len(losses), 0)
         self._stopped = device.xp.empty(0, dtype=np.uint8)
 
     # ---- what an engine is asked for ---------------------------------------------------------
 
     def errors(self, programs: Programs) -> Errors:
-        """Sums over the rows of weighted squared and absolute errors."""
+        """Sums over the rows, by their weights, of each loss."""
         with said_in_a_sentence():
             batch = self._batch(programs)
-            sums = Sums.empty(self.device, len(programs))
+            sums = self._empty(len(programs))
             self._all_errors(batch, sums)
             return self._errors(programs, sums)
 
@@ -121,7 +124,7 @@ class CudaEvaluator:
             batch = replace(batch, constants=batch.constants.copy())
             scales = self.device.xp.full(self.table.sets, float(scale))
             status = self.device.xp.empty(len(programs), dtype=np.uint8)
-            sums = Sums.empty(self.device, len(programs))
+            sums = self._empty(len(programs))
             counts = {*_constants_of(programs).tolist()}
             self._fit(batch, counts, config, scales, power, status, sums)
             errors, get = self._errors(programs, sums), self.device.get
@@ -157,10 +160,11 @@ class CudaEvaluator:
         )
 
     def _errors(self, programs: Programs, sums: Sums) -> Errors:
-        squared, absolute, ok = (
-            self.device.get(each) for each in (sums.squared, sums.absolute, sums.ok)
-        )
-        return Errors(squared, absolute, ok.astype(bool), _distinct(programs))
+        losses, ok = self.device.get(sums.losses), self.device.get(sums.ok)
+        return Errors(losses, ok.astype(bool), _distinct(programs))
+
+    def _empty(self, count: int) -> Sums:
+        return Sums.empty(self.device, len(self._losses), count)
 
     # ---- launches ----------------------------------------------------------------------------
 
@@ -201,7 +205,7 @@ class CudaEvaluator:
         sums: Sums,
     ) -> None:
         if self._fits is None:
-            self._fits = FitKernels(self.device, self._steps, self.table)
+            self._fits = FitKernels(self.device, self._steps, self.table, self._losses[0])
         programs, length = batch.tokens.shape
         if not programs:
             return
@@ -209,7 +213,7 @@ class CudaEvaluator:
         self._fits.launch(given, (programs, length), counts, config, scale, power, status)
         self._all_errors(batch, sums)
         judge = self._kernels(length, self.rows)[0]["judge_fits"]
-        self._by_program(judge, batch, (), (status, sums.squared, sums.absolute, sums.ok))
+        self._by_program(judge, batch, (), (status, sums.losses, sums.ok))
 
     def _by_program(
         self, kernel: Kernel, batch: Batch, before: tuple[Any, ...], after: tuple[Any, ...]
@@ -231,14 +235,14 @@ class CudaEvaluator:
         what = (*self._batch_arguments(batch), *block.arguments, np.int64(PART))
         blocks = _blocks(programs * parts, threads[1])
         if parts == 1 and not more:
-            arguments = (*what, sums.squared, sums.absolute, sums.ok, None)
+            arguments = (*what, self._parameters, sums.losses, sums.ok, None)
             kernels["errors"](blocks, threads, arguments, _SHARED)
             return
         scratch = self._room(programs, parts)
         self._stopped[:programs] = 0
-        kept = (scratch.squared, scratch.absolute, scratch.ok)
-        kernels["errors"](blocks, threads, (*what, *kept, self._stopped), _SHARED)
-        into = (np.int32(more), sums.squared, sums.absolute, sums.ok)
+        kept = (scratch.losses, scratch.ok)
+        kernels["errors"](blocks, threads, (*what, self._parameters, *kept, self._stopped), _SHARED)
+        into = (np.int32(more), sums.losses, sums.ok)
         self._by_program(kernels["add_parts"], batch, (*kept, np.int32(parts)), into)
 
     def _room(self, programs: int, parts: int) -> Sums:
@@ -246,7 +250,7 @@ class CudaEvaluator:
         if len(self._stopped) < programs:
             self._stopped = self.device.xp.empty(programs, dtype=np.uint8)
         if len(self._scratch.ok) < programs * parts:
-            self._scratch = Sums.empty(self.device, programs * parts)
+            self._scratch = self._empty(programs * parts)
         return self._scratch
 
     def _predict(self, batch: Batch, block: RowBlock, values: Array, ok: Array) -> None:
@@ -279,7 +283,7 @@ class CudaEvaluator:
                 raise InputError(
                     "a program nests too deeply to be evaluated; lower the maximum length"
                 )
-            source = evaluation_source(self._steps, stack, at_once, self._strict)
+            source = evaluation_source(self._steps, stack, at_once, self._strict, self._losses)
             names = ("errors", "add_parts", "predict", "judge_fits")
             self._known[length, at_once] = compiled(self.device, source, *names)
         return self._known[length, at_once], self._threads(rows)
@@ -290,10 +294,19 @@ class CudaEvaluator:
         return (self.device.warp, 8) if rows < WARP_ROWS else (256, 1)
 
 
-def evaluation_source(steps: Steps, stack: int, rows: int, strict: bool) -> str:
+def evaluation_source(
+    steps: Steps,
+    stack: int,
+    rows: int,
+    strict: bool,
+    losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
+) -> str:
     """The source of the kernels, for threads that work on so many rows at once."""
-    sizes = {"STACK": stack, "ROWS": rows, "STRICT": int(strict)}
-    return with_sizes(sizes, "programs.cuh", "evaluation.cuh", more=operation_text(steps))
+    sizes = {"STACK": stack, "ROWS": rows, "STRICT": int(strict), "LOSSES": len(losses)}
+    named = " ".join(f"X({place}, {each.name})" for place, each in enumerate(losses))
+    more = f"{operation_text(steps)}\n#define EACH_LOSS(X) {named}\n"
+    shared = ("shared/losses.hpp", "shared/keys.hpp", "shared/fits.hpp")
+    return with_sizes(sizes, *shared, "programs.cuh", "evaluation.cuh", more=more)
 
 
 _SHARED = 8 * 8  # bytes: a number for each warp of a block

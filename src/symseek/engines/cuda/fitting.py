@@ -22,6 +22,7 @@ from symseek.engines.cuda.operations import Steps, operation_text
 from symseek.engines.cuda.source import compiled, power_of_two, usual_length, with_sizes
 from symseek.engines.cuda.table import DeviceTable, RowBlock
 from symseek.errors import InputError
+from symseek.losses import SQUARED, Loss
 
 __all__ = ["MOST_CONSTANTS", "FitKernels", "fit_source"]
 
@@ -50,7 +51,14 @@ MOST_NODES = 4096
 MOST_ROWS = (1 << 31) - (1 << 16)  # places of rows in a kernel have 32 bits, a few beyond the end
 
 
-def fit_source(steps: Steps, length: int, least: int, most: int, few_rows: bool = False) -> str:
+def fit_source(
+    steps: Steps,
+    length: int,
+    least: int,
+    most: int,
+    few_rows: bool = False,
+    loss: Loss = SQUARED,
+) -> str:
     """The source of the kernels for programs of so many tokens and constants."""
     sizes = {
         "LEAST_K": least,
@@ -63,11 +71,13 @@ def fit_source(steps: Steps, length: int, least: int, most: int, few_rows: bool 
         "TAPE_BYTES": _tape_bytes(_nodes(steps, length)),
         "DESCENT_BYTES": _descent_bytes(_nodes(steps, length), most),
     }
+    shared = ("random", "keys", "fits", "linesearch", "losses")
     files = (
-        *("programs.cuh", "tape.cuh", "shared/linesearch.hpp", "slopes.cuh", "shared/random.hpp"),
-        *("shared/keys.hpp", "shared/fits.hpp", "looks.cuh", "shared/fitting.hpp", "fit.cuh"),
+        *(f"shared/{name}.hpp" for name in shared),
+        *("programs.cuh", "tape.cuh", "slopes.cuh", "looks.cuh", "shared/fitting.hpp", "fit.cuh"),
     )
-    return with_sizes(sizes, *files, more=operation_text(steps))
+    more = f"{operation_text(steps)}\n#define FIT_LOSS {loss.name}_loss\n"
+    return with_sizes(sizes, *files, more=more)
 
 
 def _size_for(count: int) -> tuple[int, int]:
@@ -178,7 +188,9 @@ class _Part:
 class FitKernels:
     """Fits to the data of one table."""
 
-    def __init__(self, device: Device, steps: Steps, table: DeviceTable) -> None:
+    def __init__(
+        self, device: Device, steps: Steps, table: DeviceTable, loss: Loss = SQUARED
+    ) -> None:
         if table.target is None:
             raise InputError("constants cannot be fitted without a target; give y")
         if table.rows >= MOST_ROWS:
@@ -187,7 +199,7 @@ class FitKernels:
                 f" {table.rows:,}; take fewer, or use the engine 'native'"
             )
         self._device = device
-        self._steps = steps
+        self._steps, self._loss = steps, loss
         self._block = table.anywhere()
         self._sample = _Sample.of(device, table)
         self._chunks = chunks_of(table.rows)
@@ -210,6 +222,7 @@ class FitKernels:
             *batch,
             *self._block.arguments,
             self._sample.exact,
+            np.float64(self._loss.parameter),
             scale,
             np.float64(power),
             np.int32(FIT_METHODS.index(config.method)),
@@ -245,7 +258,7 @@ class FitKernels:
     def _kernels(self, length: int, size: tuple[int, int]) -> Mapping[str, Kernel]:
         if (length, size[1]) not in self._known:
             few_rows = self._block.rows <= FEW_ROWS
-            source = fit_source(self._steps, length, *size, few_rows=few_rows)
+            source = fit_source(self._steps, length, *size, few_rows, self._loss)
             self._known[length, size[1]] = compiled(self._device, source, "fit", "take_steps")
         return self._known[length, size[1]]
 

@@ -96,7 +96,7 @@ class LearningKernels:
         self._wide = device.warp > 1
 
     def grade(self, arrays: tuple[Array, ...], kind: int, batch: int, rewards: Array) -> None:
-        """Rewards [R, rows]; `arrays` are squared, absolute, ok, active, dataset, total, spread."""
+        """Rewards [R, rows]; `arrays` are losses, ok, active, dataset, total, spread."""
         runs, rows = rewards.shape
         sizes = (np.int32(kind), np.int32(runs), np.int32(rows), np.int32(batch))
         blocks = -(-rewards.size // _THREADS)

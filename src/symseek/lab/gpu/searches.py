@@ -221,7 +221,7 @@ class Searches:
             {name: on[f"front_{name}"] for name in ("reward", "found", "source")},
             on["asks"],
         )
-        self._sums = Sums(*(on[name].reshape(flat) for name in ("squared", "absolute", "ok")))
+        self._sums = Sums(on["losses"].reshape(2, *flat), on["ok"].reshape(flat))
 
     @property
     def room(self) -> int:
@@ -341,7 +341,7 @@ class Searches:
         """Rewards for all programs, constants fitted; the fronts keep the best."""
         on, learning, offers = self._on, self._learning, self._offers
         self._evaluate()
-        errors = on["squared"], on["absolute"], on["ok"], active, on["dataset"]
+        errors = on["losses"], on["ok"], active, on["dataset"]
         learning.grade((*errors, self._total, self._spread), self._number, offers, on["rewards"])
         written = on["tokens"], on["lengths"], on["constants"], on["ok"], on["rewards"], active
         front = [on[f"front_{e}"] for e in ("reward", "tokens", "constants", "found", "source")]

@@ -69,10 +69,10 @@ DEVICE void take_rows(long long begin, long long end, long long (&row)[ROWS]) {
   }
 }
 
-// Sums of weighted squared and absolute errors over parts of the rows: outputs [parts, P]. A program that one part has
-// found invalid is skipped by parts that begin later, where `stopped` [P] is given.
-KERNEL errors(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* squared, double* absolute, uint8* ok,
-              uint8* stopped) {
+// Sums of each loss over parts of the rows, by their weights: losses [LOSSES, parts, P], ok [parts, P]. A program that
+// one part has found invalid is skipped by parts that begin later, where `stopped` [P] is given.
+KERNEL errors(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, const double* parameters, double* losses,
+              uint8* ok, uint8* stopped) {
   const Batch batch BATCH;
   const Table tables TABLE;
   const long long parts = (rows + part_rows - 1) / part_rows;
@@ -80,7 +80,7 @@ KERNEL errors(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* s
     const long long p = item % programs, start = item / programs * part_rows;
     if (!batch.has(p)) continue;
     bool good = !stopped || !group_any(stopped[p]);
-    double sum = 0.0, absolute_sum = 0.0;
+    double sums[LOSSES] = {};
     if (good) {
       const Program program(batch, p);
       const Table table = tables.of(batch.data(p));
@@ -96,17 +96,17 @@ KERNEL errors(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* s
           // A row that weighs nothing must add nothing, even where its residual overflows.
           if (begin + threadIdx.x + (long long)r * blockDim.x >= end || weight == 0.0) continue;
           const double residual = table.target[row[r]] - value[r];
-          sum += weight * (residual * residual);
-          absolute_sum += weight * fabs(residual);
+#define X(PLACE, NAME) sums[PLACE] += weight * NAME##_loss::value(residual, parameters[PLACE]);
+          EACH_LOSS(X)
+#undef X
         }
         good = !group_any(worst >= NOT_FINITE);
       }
-      sum = group_sum(sum, sum_scratch());
-      absolute_sum = group_sum(absolute_sum, sum_scratch());
+      for (int loss = 0; loss < LOSSES; ++loss) sums[loss] = group_sum(sums[loss], sum_scratch());
     }
     if (threadIdx.x == 0) {
-      squared[item] = good ? sum : infinity();
-      absolute[item] = good ? absolute_sum : infinity();
+      for (int loss = 0; loss < LOSSES; ++loss)
+        losses[loss * programs * parts + item] = good ? sums[loss] : infinity();
       ok[item] = good;
       if (stopped && !good) stopped[p] = 1;
     }
@@ -114,22 +114,18 @@ KERNEL errors(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* s
 }
 
 // Adds up the parts in their order, on top of what is there already if `more`.
-KERNEL add_parts(const double* part_squared, const double* part_absolute, const uint8* part_ok, int parts,
-                 const int* lengths, long long programs, int per_run, const uint8* active, int more, double* squared,
-                 double* absolute, uint8* ok) {
+KERNEL add_parts(const double* part_losses, const uint8* part_ok, int parts, const int* lengths,
+                 long long programs, int per_run, const uint8* active, int more, double* losses, uint8* ok) {
   for (long long p = (long long)blockIdx.x * blockDim.x + threadIdx.x; p < programs;
        p += (long long)gridDim.x * blockDim.x) {
     if (lengths[p] == 0 || (active && !active[p / per_run])) continue;
-    double sum = more ? squared[p] : 0.0, absolute_sum = more ? absolute[p] : 0.0;
     bool good = more ? ok[p] : true;
-    for (int part = 0; part < parts && good; ++part) {
-      const long long at = part * programs + p;
-      good = part_ok[at];
-      sum += part_squared[at];
-      absolute_sum += part_absolute[at];
+    for (int part = 0; part < parts && good; ++part) good = part_ok[part * programs + p];
+    for (int loss = 0; loss < LOSSES; ++loss) {
+      double sum = more ? losses[loss * programs + p] : 0.0;
+      for (int part = 0; part < parts && good; ++part) sum += part_losses[(loss * parts + part) * programs + p];
+      losses[loss * programs + p] = good ? sum : infinity();
     }
-    squared[p] = good ? sum : infinity();
-    absolute[p] = good ? absolute_sum : infinity();
     ok[p] = good;
   }
 }
@@ -160,14 +156,14 @@ KERNEL predict(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* 
 
 // A fit that found nothing valid has no errors, and one whose end is not valid has failed.
 KERNEL judge_fits(const int* lengths, long long programs, int per_run, const uint8* active, uint8* status,
-                  double* squared, double* absolute, uint8* ok) {
-  const uint8 invalid = 2;
+                  double* losses, uint8* ok) {
+  const uint8 invalid = (uint8)FitStatus::invalid;
   for (long long p = (long long)blockIdx.x * blockDim.x + threadIdx.x; p < programs;
        p += (long long)gridDim.x * blockDim.x) {
     if (lengths[p] == 0 || (active && !active[p / per_run])) continue;
     if (status[p] != invalid && ok[p]) continue;
     status[p] = invalid;
     ok[p] = 0;
-    squared[p] = absolute[p] = infinity();
+    for (int loss = 0; loss < LOSSES; ++loss) losses[loss * programs + p] = infinity();
   }
 }

@@ -7,7 +7,7 @@ constexpr int BEGINNING = 0, GUESSING = 1, DESCENDING = 2, DONE = 3;  // what a 
 
 // Programs `from` to `to` of a batch are fitted; descents are theirs.
 #define FIT_PARAMETERS                                                                                          \
-  const double *exact, const double *scale, double power, int method, int restarts, int max_steps, int rescue, \
+  const double *exact, double loss_parameter, const double *scale, double power, int method, int restarts, int max_steps, int rescue, \
       uint8 *status, char *descents, long long from, long long to
 
 struct Descent {  // in global memory, one for each program
@@ -69,9 +69,9 @@ KERNEL __launch_bounds__(MOST_THREADS) fit(BATCH_PARAMETERS, TABLE_PARAMETERS, F
     const FitOptions options{FitMethod(method), restarts, max_steps, rescue != 0, scale[data], power};
     Fitter fitter(tape, options, program_key(program.tokens, program.length, nullptr, 0, 0));
     if (descent)
-      fitter.prepare(samples.of(data), sample_exact[data], share[data]);
+      fitter.prepare(samples.of(data), sample_exact[data], share[data], loss_parameter);
     else
-      fitter.prepare(tables.of(data), exact[data], 1.0);
+      fitter.prepare(tables.of(data), exact[data], 1.0, loss_parameter);
     double* own = constants + p * constant_width;
     double x[MAX_K];
     fitter.copy(own, x);
@@ -156,7 +156,7 @@ KERNEL __launch_bounds__(MOST_THREADS)
     const int data = batch.data(p);
     const FitOptions options{FitMethod(method), restarts, max_steps, rescue != 0, scale[data], power};
     Fitter fitter(tape, options, Key{0, 0});
-    fitter.prepare(tables.of(data), exact[data], 1.0);
+    fitter.prepare(tables.of(data), exact[data], 1.0, loss_parameter);
     fitter.first_row = item % chunks * chunk_rows;
     fitter.end_row = fitter.first_row + chunk_rows < rows ? fitter.first_row + chunk_rows : rows;
     double loss = 0.0;

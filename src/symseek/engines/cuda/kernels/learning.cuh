@@ -12,15 +12,15 @@ DEVICE double reward_of(int kind, double mse, double mae, double spread) {
   }
 }
 
-// rewards [R, rows] from error sums; 0 where a program is invalid. total and spread [D] are of the data sets.
-KERNEL grade(const double* squared, const double* absolute, const uint8* ok, const uint8* active, const int* dataset,
+// rewards [R, rows] from the squared and absolute errors, losses [2, R, rows]; 0 where a program is invalid. total and spread [D] are of the data sets.
+KERNEL grade(const double* losses, const uint8* ok, const uint8* active, const int* dataset,
              const double* total, const double* spread, int kind, int runs, int rows, int batch, double* rewards) {
   const long long count = (long long)runs * rows, threads = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += threads) {
     const int run = (int)(i / rows);
     if (!active[run] || i % rows >= batch) continue;
     const int data = dataset[run];
-    rewards[i] = ok[i] ? reward_of(kind, squared[i] / total[data], absolute[i] / total[data], spread[data]) : 0.0;
+    rewards[i] = ok[i] ? reward_of(kind, losses[i] / total[data], losses[count + i] / total[data], spread[data]) : 0.0;
   }
 }
 

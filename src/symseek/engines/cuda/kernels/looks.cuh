@@ -61,6 +61,7 @@ struct Looks {
   long long first_row, end_row;  // that a sweep looks at
   double exact;  // a loss that counts as none at all
   double share;  // of all rows, by weight
+  double loss_parameter;
   int size;      // K
   static constexpr int stride = MAX_K;
   bool some_linear, all_linear;
@@ -78,8 +79,7 @@ struct Looks {
     all_linear = __popcll(tape.linear) == size;
   }
 
-  // Looks at the program on its rows: its loss at `at` and, with SLOPES, next_gradient (sum of w r df/dc) and next_normal
-  // (sum of w df/dc df/dc'). False when a value is not finite on some row, or the loss is not.
+  // Looks at the program on its rows: its loss at `at` and, with SLOPES, next_gradient and next_normal. False when a value is not finite on some row, or the loss is not.
   template <bool SLOPES>
   DEVICE bool sweep(double& loss) {
     uint32 worst = 0;
@@ -97,11 +97,12 @@ struct Looks {
         const double weight = begin + r * (int)blockDim.x < rows.count ? __ldg(rows.weight + row[r]) : 0.0;
         // Rows that weigh nothing have no residual, even where it overflows.
         const double off = weight == 0.0 ? 0.0 : __ldg(rows.target + row[r]) - value[r];
-        sums[0] += weight * (off * off);
+        sums[0] += weight * FIT_LOSS::value(off, loss_parameter);
+        const double bent = SLOPES ? weight * FIT_LOSS::bend(off, loss_parameter) : 0.0;
         if (SLOPES) SUM_UP_TO(i, MAX_K) {
           // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
           if (!isfinite(slopes[r][i])) slopes[r][i] = 0.0;
-          const double weighted = weight * slopes[r][i];
+          const double weighted = bent * slopes[r][i];
           sums[1 + i] += weighted * off;
           SUM_UP_TO(j, i + 1) sums[1 + MAX_K + triangle(i, j)] += weighted * slopes[r][j];
         }
@@ -121,12 +122,13 @@ struct Looks {
   NOINLINE bool sloped_sweep(double& loss) { return sweep<true>(loss); }
 
   // From now on these rows count.
-  DEVICE void prepare(const Table& data, double no_loss, double part) {
+  DEVICE void prepare(const Table& data, double no_loss, double part, double parameter) {
     table = data;
     first_row = 0;
     end_row = data.rows;
     exact = no_loss;
     share = part;
+    loss_parameter = parameter;
   }
 
   // The loss at x; false where the program is invalid.

@@ -20,7 +20,7 @@ from symseek.arguments import items, real_array, refused
 from symseek.errors import InputError, Setting, printable
 from symseek.notation import parse, printing, sympy_forms
 from symseek.operators.record import ARGUMENTS, read_formulas_with
-from symseek.tokens import EMPTY, OPERATORS, Library, Token, TokenKind
+from symseek.tokens import EMPTY, Library, Token, TokenKind, every_operator
 
 if TYPE_CHECKING:
     from sympy import Expr
@@ -554,9 +554,8 @@ def _stack(arrays: Sequence[NDArray[Any]], fill: float) -> NDArray[Any]:
 @lru_cache(maxsize=1024)
 def _expansion(name: str, arity: int, formula: str) -> Program:
     """The formula of an operator, in its arguments as variables."""
-    library = Library([*OPERATORS, "const"], variables=tuple(ARGUMENTS[:arity]))
     try:
-        return Program.parse(formula, library)
+        return Program.parse(formula, every_operator(tuple(ARGUMENTS[:arity])))
     except InputError as error:
         raise InputError(f"the formula of operator {name!r}: {error}") from None
 

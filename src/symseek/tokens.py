@@ -244,15 +244,16 @@ def _redefines(token: Token) -> bool:
     return (token.arity, token.numpy) != (builtin.arity, builtin.numpy)
 
 
-def every_operator(variables: Iterable[str], own: Iterable[Token] = ()) -> list[Token]:
-    """The operators of a library that has them all, beside variables of these names.
+def every_operator(variables: Sequence[str], own: Iterable[Token] = ()) -> Library:
+    """The library with every operator, variables of these names, and `const`.
 
     An operator that a variable is named like is left out. Those of the caller's own come last,
     and in the place of a built-in one that has the same name.
 
-    >>> [token.name for token in every_operator(["x", "cosh"])][:3]
-    ['add', 'sub', 'mul']
+    >>> every_operator(["x", "cosh"]).names[:3]
+    ('add', 'sub', 'mul')
     """
     others = set(variables) - RESERVED
     chosen = {name: token for name, token in OPERATORS.items() if name not in others}
-    return list({**chosen, **{token.name: token for token in own}}.values())
+    tokens = {**chosen, **{token.name: token for token in own}}
+    return Library([*tokens.values(), CONST], variables)

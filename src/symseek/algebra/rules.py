@@ -15,10 +15,10 @@ from functools import cached_property
 from symseek.algebra.matching import ANYTHING, NUMBERS
 from symseek.algebra.normal_form import Algebra, Sum
 from symseek.programs import Program
-from symseek.tokens import Library, every_operator
+from symseek.tokens import every_operator
 
 _FUNCTION = re.compile(r"(\w+)\(")
-_LETTERS = Library([*every_operator([]), "const"], [*ANYTHING, *NUMBERS])
+_LETTERS = every_operator([*ANYTHING, *NUMBERS])
 
 
 @dataclass(frozen=True)

@@ -29,4 +29,4 @@ def full_library(features: Sequence[str], operators: Iterable[object] = ()) -> L
             )
         if name in names[:at]:
             raise InputError(f"two columns are named {name!r}; rename one")
-    return Library([*every_operator(names, own), "const"], names)
+    return every_operator(names, own)

@@ -304,7 +304,7 @@ def infer_library(text: str) -> Library:
             names.add(_unquote(this.text))
         elif this.kind == "name" and following.text != "(" and this.text not in RESERVED | {"pi"}:
             names.add(this.text)
-    return Library([*every_operator(names), "const"], sorted(sorted(names), key=_natural))
+    return every_operator(sorted(sorted(names), key=_natural))
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

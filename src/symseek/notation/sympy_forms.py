@@ -133,8 +133,7 @@ def real_expression(expression: Expr | float) -> Expr:
 
 def infer_library(expression: Expr) -> Library:
     """The library for an expression that comes without one: every operator, and its symbols."""
-    names = sorted(symbol.name for symbol in expression.free_symbols)
-    return Library([*every_operator(names), "const"], names)
+    return every_operator(sorted(symbol.name for symbol in expression.free_symbols))
 
 
 def from_sympy(expression: Expr, library: Library) -> Parts:

@@ -157,7 +157,7 @@ def _prove(pair: Pair, positive: frozenset[str], deadline: float, compared: int)
 def _read(source: Program | Expr | str, variables: Sequence[str] | None) -> Formula:
     """The formula as a program or SymPy expression, over the variables allowed."""
     if isinstance(source, str):
-        own = None if variables is None else _full(variables)
+        own = None if variables is None else every_operator(variables)
         source = Program.parse(source, own)
     formula = _unprotected(source) if isinstance(source, Program) else _checked_sympy(source)
     if variables is not None:
@@ -178,10 +178,6 @@ def _unprotected(program: Program) -> Program:
     library = Library(own.values(), program.library.variables)
     tokens = tuple(library.index(plain[token].name) for token in program.tokens)
     return Program(library, tokens, program.constants)
-
-
-def _full(variables: Sequence[str]) -> Library:
-    return Library([*every_operator(variables), "const"], variables)
 
 
 def _exact(formula: Formula) -> Formula:

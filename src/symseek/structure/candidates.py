@@ -27,7 +27,7 @@ from symseek.structure.quotients import quotients
 from symseek.structure.separation import Separation, separations
 from symseek.structure.solving import mean
 from symseek.structure.surrogate import Surrogate
-from symseek.structure.targets import Preorder, chain, targets
+from symseek.structure.targets import Preorder, targets, times, total
 from symseek.tokens import Library
 
 _ROWS = 400  # looked at; each candidate is graded on all afterwards
@@ -252,16 +252,10 @@ class _Joined:
     chosen: tuple[tuple[str | float, ...], ...]  # the words of each part's coefficient
 
     def words(self) -> Preorder:
-        parts = []
-        for part, words in zip(self.separation.parts, self.chosen, strict=True):
-            if part.words[:2] == ["div", 1.0]:
-                parts.append(["div", *words, *part.words[2:]])
-            else:
-                parts.append(chain([each for each in (list(words), part.words) if each]))
-        whole = parts[-1]
-        for each in reversed(parts[:-1]):
-            whole = ["add", *each, *whole]
-        return self.separation.form.words(whole)
+        pairs = zip(self.separation.parts, self.chosen, strict=True)
+        return self.separation.form.words(
+            total([times(list(words), part.words) for part, words in pairs])
+        )
 
 
 def _separated(data: Data, given: _Vocabulary, close: float) -> list[Candidate]:

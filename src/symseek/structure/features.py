@@ -16,7 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from symseek.arrays import Floats
-from symseek.structure.targets import Preorder, chain, powers, quotient
+from symseek.structure.targets import Preorder, chain, monomial, powers, quotient
 
 Rates: TypeAlias = dict[tuple[int, int], list[float]]  # by column and power of it, in halves
 
@@ -74,11 +74,8 @@ class _Columns:
 
     def monomial(self, columns: tuple[int, ...], halves: tuple[int, ...]) -> _Feature:
         """A product of powers, with one line between those above and those below."""
-        with np.errstate(all="ignore"):
-            values = np.ones(len(self.Z))
-            for c, h in zip(columns, halves, strict=True):
-                values = values * self.Z[:, c] ** (h / 2)
-        return _Feature(quotient(*powers([self.names[c] for c in columns], halves)), values)
+        words = quotient(*powers([self.names[c] for c in columns], halves))
+        return _Feature(words, monomial(self.Z, columns, halves))
 
     def usable(self, columns: tuple[int, ...], halves: tuple[int, ...]) -> bool:
         """Whether every power is defined on all rows, and can be written."""

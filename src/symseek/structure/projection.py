@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from symseek.arrays import Floats
 from symseek.structure.features import Family
 from symseek.structure.solving import factored, inverses, least_squares, lengths, mean
-from symseek.structure.targets import Preorder, Target, chain
+from symseek.structure.targets import Preorder, Target, times, total
 
 EXACT = 1e-9  # relative residual of what lies in a span
 ROWS_A_TERM = 2  # at least: as many features as rows give any target
@@ -161,12 +161,7 @@ def _candidate(
         error = rows.error(target.multiplier.values * target.form.apply(total))
     words = weighted_sum([family.words[at] for at in terms], numbers.tolist())
     above, below = target.multiplier.words(rows.names)
-    whole = target.form.words(words)
-    if above:
-        if whole[:2] == ["div", 1.0]:
-            whole = ["div", *above, *whole[2:]]
-        else:
-            whole = ["mul", *above, *whole]
+    whole = times(above, target.form.words(words))
     if below:
         whole = ["div", *whole, *below]
     return Candidate(tuple(whole), error)
@@ -178,15 +173,5 @@ def weighted_sum(features: Sequence[Sequence[str | float]], numbers: Sequence[fl
     >>> weighted_sum([["x"], []], [2.0, 3.0])
     ['add', 'mul', 2.0, 'x', 3.0]
     """
-    parts: list[Preorder] = []
-    for feature, number in zip(features, numbers, strict=True):
-        if not feature:
-            parts.append([number])
-        elif list(feature[:2]) == ["div", 1.0]:
-            parts.append(["div", number, *feature[2:]])
-        else:
-            parts.append(chain([[number], list(feature)]))
-    result = parts[-1]
-    for part in reversed(parts[:-1]):
-        result = ["add", *part, *result]
-    return result
+    pairs = zip(features, numbers, strict=True)
+    return total([times([number], list(feature)) for feature, number in pairs])

@@ -62,7 +62,7 @@ class Proposals:
         self.searched = searched
         self.threads = threads
         self.device = device  # that fits and factors large tables, if there is one
-        self._check: Callable[[], None] = _unlimited
+        self._check: Callable[[], None] = lambda: None
 
     @staticmethod
     def suit(reward: Reward) -> bool:
@@ -125,7 +125,7 @@ class Proposals:
         try:
             yield
         finally:
-            self._check = _unlimited
+            self._check = lambda: None
 
     def _written(self, found: list[Program]) -> Programs:
         written = [self.transform.program(each, self.library) for each in found]
@@ -229,7 +229,3 @@ class Proposals:
         state = inner.step(replace(inner.state, iteration=iteration), own)
         context.adopt_counts(own)
         return [entry.program for entry in state.front]
-
-
-def _unlimited() -> None:
-    """The check of what may take its time."""

@@ -74,7 +74,7 @@ class _Problem:
 def quotients(
     family: Family, target: Target, rows: Rows, close: float | None
 ) -> Iterator[Candidate]:
-    """Quotients of two sums over a family, with as few terms as they need.
+    """Quotients of two sums over a family, with as few terms as they need, for a plain target.
 
     `close` is a smallest singular value, over the largest, that counts as none; without it, the
     best quotients of few terms are given, however near they come.
@@ -125,12 +125,9 @@ def _written(family: Family, target: Target, numbers: Floats, rows: Rows) -> Can
     above, below = above / unit, below / unit
     with np.errstate(all="ignore"):
         s = family.table @ above / (family.table @ below)
-        error = rows.error(target.multiplier.values * target.form.apply(s))
+        error = rows.error(target.form.apply(s))
     parts: list[Preorder] = [
         weighted_sum([family.words[at] for at in chosen], part[chosen].tolist())
         for part, chosen in zip((above, below), terms, strict=True)
     ]
-    whole = target.form.words(["div", *parts[0], *parts[1]])
-    over, under = target.multiplier.words(rows.names)
-    whole = ["mul", *over, *whole] if over else whole
-    return Candidate(tuple(["div", *whole, *under] if under else whole), error)
+    return Candidate(tuple(target.form.words(["div", *parts[0], *parts[1]])), error)

@@ -36,12 +36,8 @@ _FEWEST_ROWS = 500  # to look at products of three columns
 _EXPLAINED = 12  # columns, at most, whose effect a surrogate can take away
 
 
-def _unlimited() -> None:
-    """The check of what may take its time."""
-
-
 def screened(
-    X: Floats, y: Floats, weights: Floats, check: Callable[[], None] = _unlimited
+    X: Floats, y: Floats, weights: Floats, check: Callable[[], None] = lambda: None
 ) -> list[int]:
     """The columns of X [N, n] that y [N] depends on, in their order.
 

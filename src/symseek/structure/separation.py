@@ -27,7 +27,7 @@ _NOTHING = 1e-6  # a part that contributes less, of the spread, is none
 
 
 @dataclass(frozen=True)
-class Addend:
+class _Part:
     """One addend: the words of h, empty for 1, its values, and the values of its coefficient."""
 
     words: Preorder
@@ -41,7 +41,7 @@ class Separation:
 
     form: Form
     column: int
-    parts: tuple[Addend, ...]
+    parts: tuple[_Part, ...]
     error: float  # on the rows left out, relative to the spread of f^-1(y)
 
 
@@ -101,7 +101,7 @@ def _functions(
 @np.errstate(all="ignore")  # columns may be of any size
 def _taken_apart(
     others: Floats, target: Floats, weights: Floats, functions: list[tuple[Preorder, Floats]]
-) -> tuple[tuple[Addend, ...], float] | None:
+) -> tuple[tuple[_Part, ...], float] | None:
     """The parts, and the error on the rows left out."""
     powers, ends = terms(others.shape[1], _MOST_TERMS.get(others.shape[1], 0))
     if len(ends) < 2:
@@ -128,7 +128,7 @@ def _taken_apart(
     split = np.split(numbers, len(functions))
     spread = float(target.std())
     parts = [
-        Addend(words, h, table @ own)
+        _Part(words, h, table @ own)
         for (words, h), own in zip(functions, split, strict=True)
         if float(np.std((table @ own) * h)) + abs(float(np.mean((table @ own) * h)))
         > max(_NOTHING, 3 * error) * spread

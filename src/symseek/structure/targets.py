@@ -146,6 +146,34 @@ def chain(parts: list[Preorder]) -> Preorder:
     return result
 
 
+def times(factor: Preorder, words: Preorder) -> Preorder:
+    """A product, either part of which may be empty for 1; what is over 1/... goes above the line.
+
+    >>> times([2.0], ["div", 1.0, "x"]), times([2.0], ["x"])
+    (['div', 2.0, 'x'], ['mul', 2.0, 'x'])
+    """
+    if factor and words[:2] == ["div", 1.0]:
+        return ["div", *factor, *words[2:]]
+    return chain([each for each in (factor, words) if each])
+
+
+def total(parts: list[Preorder]) -> Preorder:
+    """A sum in pre-order."""
+    result = parts[-1]
+    for each in reversed(parts[:-1]):
+        result = ["add", *each, *result]
+    return result
+
+
+def monomial(Z: Floats, columns: Sequence[int], halves: Sequence[int]) -> Floats:
+    """The values [N] of a product of powers of columns, the exponents in halves."""
+    values = np.ones(len(Z))
+    with np.errstate(all="ignore"):
+        for at, half in zip(columns, halves, strict=True):
+            values = values * Z[:, at] ** (half / 2)
+    return values
+
+
 def defined(column: Floats, halves: int, operators: set[str]) -> bool:
     """Whether a power of a column, in halves, is a number on all rows and can be written."""
     if halves < 0 and not ((column != 0).all() and "div" in operators):
@@ -194,10 +222,7 @@ def multipliers(Z: Floats, operators: set[str]) -> Iterator[Multiplier]:
     most = 10 if count < 3 else 6
     for chosen in choices(*allowed):
         if sum(map(abs, chosen)) <= most:
-            with np.errstate(all="ignore"):
-                values = np.ones(len(Z))
-                for at, half in enumerate(chosen):
-                    values = values * Z[:, at] ** (half / 2)
+            values = monomial(Z, range(count), chosen)
             if np.isfinite(values).all() and (values != 0).all():
                 yield Multiplier(chosen, values)
 

@@ -65,7 +65,7 @@ class Parameter:
     is_usual: bool = False  # whether a form shows it at once, not behind "more"
     while_paused: bool = False  # whether a run that has begun may go on with another value
     off: str = ""  # what it means to switch it off, if it is a flag that is on by default
-    in_file: bool = True  # whether the settings of a run folder have it
+    changes_result: bool = True  # else a run folder does not have it
     by_itself: tuple[str, Callable[[], Any]] | None = None  # the default of a command, if another
     name: str = ""
     default: Any = None
@@ -74,6 +74,11 @@ class Parameter:
     def is_text(self) -> bool:
         """Whether a command line can give it."""
         return self.type.is_text
+
+    @property
+    def in_file(self) -> bool:
+        """Whether the settings of a run folder have it."""
+        return self.is_text and self.changes_result
 
     @property
     def option(self) -> str:
@@ -251,7 +256,7 @@ class Settings:
         "threads; they change the speed, never the result",
         label="Threads",
         while_paused=True,
-        in_file=False,
+        changes_result=False,
         by_itself=("every core", cores),
     )
     engine: str = declared(
@@ -303,7 +308,7 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON, which cannot hold the caller's Python objects."""
         record = {name: each.type.saved(getattr(self, name)) for name, each in PARAMETERS.items()}
-        return {name: record[name] for name in _in_file()}
+        return {name: record[name] for name in self._in_file()}
 
     @classmethod
     def from_dict(cls, record: Any, threads: int = 1) -> Settings:
@@ -311,15 +316,14 @@ class Settings:
         if not isinstance(record, Mapping):
             raise InputError(f"the settings are {shown(record)}, which is no object")
         for name in record:
-            if name not in _in_file():
-                raise unknown_name("setting", name, _in_file())
+            if name not in cls._in_file():
+                raise unknown_name("setting", name, cls._in_file())
         return cls(**record, threads=threads)
+
+    @staticmethod
+    def _in_file() -> list[str]:
+        return [name for name, each in PARAMETERS.items() if each.in_file]
 
 
 PARAMETERS = parameters(Settings)
 """The settings by name, in their order."""
-
-
-def _in_file() -> list[str]:
-    """The settings that a run folder has."""
-    return [name for name, each in PARAMETERS.items() if each.in_file and each.is_text]

@@ -25,6 +25,7 @@ __all__ = [
     "fit_words",
     "given_settings",
     "option_words",
+    "quoted_name",
     "vocabulary",
 ]
 
@@ -97,7 +98,7 @@ def fit_words(request: FitRequest) -> list[str]:
 
     words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
     if request.features is not None:
-        words += _option("features", ",".join(map(_quoted_name, request.features)))
+        words += _option("features", ",".join(map(quoted_name, request.features)))
     for name, value in (("weights", request.weights), ("delimiter", request.delimiter)):
         words += _option(name, value) if value is not None else []
     words += ["--drop-missing"] * request.drop_missing
@@ -135,7 +136,7 @@ def _option(name: str, value: str) -> list[str]:
     return [f"--{name}={value}"] if value.startswith("-") else [f"--{name}", value]
 
 
-def _quoted_name(name: str) -> str:
+def quoted_name(name: str) -> str:
     """A name in a list with commas between, as `names` reads it."""
     return f"`{name}`" if "," in name or name.startswith("`") else name
 

@@ -10,7 +10,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,7 +29,7 @@ from symseek.many.summary import forms_of, summary_text, why_stopped
 from symseek.many.tables import Table, file_tables, files_named, folder_names
 from symseek.model import Model
 from symseek.runs.folder import FitRequest
-from symseek.settings import Settings
+from symseek.settings import PARAMETERS, Settings
 from symseek.text import counted
 
 if TYPE_CHECKING:
@@ -240,8 +240,7 @@ def _place(folder: Place | None) -> Iterator[tuple[Path, Callable[[Fits], object
 
 
 def _settings(given: Mapping[str, Any], seed: int) -> Settings:
-    known = [each.name for each in fields(Settings)]
-    known = [name for name in known if name not in ("seed", "threads", "config")]
+    known = [name for name, each in PARAMETERS.items() if each.in_file and name != "seed"]
     for name in given:
         if name not in known:
             raise unknown_name("parameter", name, known)

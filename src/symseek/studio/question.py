@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 from symseek.cli.options import names as read_names
 from symseek.cli.options import shell_words
-from symseek.cli.settings import fit_words, option_words
+from symseek.cli.settings import fit_words, option_words, quoted_name
 from symseek.engines.choice import NATIVE
 from symseek.errors import InputError, Setting, unknown_name
 from symseek.files.contents import Contents
@@ -97,7 +97,7 @@ def consider(
     aside = [
         word
         for name, each in PARAMETERS.items()
-        if name in question.settings and not each.in_file
+        if name in question.settings and each.is_text and not each.in_file
         for word in option_words(name, getattr(settings, name))
     ]
     asked = _request(question, path, settings)
@@ -189,7 +189,7 @@ def _searched(
     assert question.target is not None
     columns, given = (question.target, question.features, question.weights), question.features
     table = training_table(contents, *columns, question.drop_missing)
-    if given is not None and read_names(",".join(map(_listed, given))) != list(given):
+    if given is not None and read_names(",".join(map(quoted_name, given))) != list(given):
         raise InputError(Setting("features"), " has a name with a backquote; rename that column")
     plan = SearchPlan.of(
         table.X,
@@ -221,10 +221,6 @@ def _left_out(asked: Settings, usable: Settings) -> list[str]:
     count = len(asked.guesses) - len(usable.guesses)
     many = "one formula" if count == 1 else f"{count} formulas"
     return [f"left out {many} to begin with that cannot be used"] if count else []
-
-
-def _listed(name: str) -> str:
-    return f"`{name}`" if "," in name or name.startswith("`") else name
 
 
 def _field(question: Question, names: Sequence[str], error: InputError) -> str | None:

@@ -17,10 +17,9 @@ from run_helpers import Capture, answer
 from studio_helpers import questioned
 from symseek import SymbolicRegressor
 from symseek.errors import InputError
-from symseek.files.contents import read_contents
 from symseek.files.naming import names_identifier
 from symseek.files.roles import left_out_note, roles
-from symseek.files.tables import read_table, training_table
+from symseek.files.tables import columns_left_out, open_table, read_table, training_table
 from symseek.regression.estimator import LeftOutWarning
 from symseek.runs.folder import FitRequest, RunFolder
 from symseek.studio.preview import preview
@@ -372,7 +371,7 @@ def test_identifiers_need_not_be_numbers(
     table = read_table(path, "y")
     assert table.left_out == left_out
     assert table.X.tolist() == [[5.0], [6.0], [8.0]]
-    assert read_contents(path).left_out(["y"]) == left_out
+    assert columns_left_out(open_table(path), ["y"]) == left_out
 
 
 @pytest.mark.parametrize(
@@ -392,9 +391,9 @@ def test_text_is_left_out(here: Path, cells: str, why: str) -> None:
     assert tuple(map(str, table.notes)) == (
         f"left out: state ({why}); turn it into numbers to use it",
     )
-    assert read_contents(path).left_out(["y"]) == {"state": why}
+    assert columns_left_out(open_table(path), ["y"]) == {"state": why}
     asked = questioned({"table": "data.csv", "target": "y"})
-    assert consider(asked, path, lambda: read_contents(path)).problems == []
+    assert consider(asked, path, lambda: open_table(path).whole()).problems == []
     for all_columns in ({"features": ["state"]}, {"left_out": {}}):
         with pytest.raises(InputError, match=r"column 'state' of .* has"):
             read_table(path, "y", **all_columns)
@@ -408,7 +407,7 @@ def test_mistyped_numbers_are_still_refused(here: Path, cells: str) -> None:
     path.write_text("mass,x,y\n{},5,1\n{},6,2\n{},7,4\n".format(*cells.split()))
     with pytest.raises(InputError, match=r"column 'mass' of .* has .* in line [24]"):
         read_table(path, "y")
-    assert read_contents(path).left_out(["y"]) == {}
+    assert columns_left_out(open_table(path), ["y"]) == {}
 
 
 def test_text_is_refused_where_no_quantity_is_left(here: Path) -> None:
@@ -416,7 +415,7 @@ def test_text_is_refused_where_no_quantity_is_left(here: Path) -> None:
     path.write_text("rownames,spray,y\n1,A,5\n2,A,6\n3,B,8\n")
     with pytest.raises(InputError, match=r"column 'spray' of .* has 'A' in line 2"):
         read_table(path, "y")
-    assert read_contents(path).left_out(["y"]) == {"rownames": "row numbers"}
+    assert columns_left_out(open_table(path), ["y"]) == {"rownames": "row numbers"}
 
 
 def test_a_constant_may_be_named_like_an_operator(here: Path) -> None:
@@ -514,11 +513,11 @@ def test_a_warm_start_goes_on_with_the_columns_it_had() -> None:
 def test_the_studio_shows_what_is_left_out_and_why(here: Path) -> None:
     path = here / "women.csv"
     path.write_text(WOMEN)
-    shown = preview(read_contents(path), here)
+    shown = preview(open_table(path).whole(), here)
     reasons = {each["name"]: each["left_out"] for each in shown["columns"]}
     assert reasons == {"rownames": "row numbers", "height": None, "weight": None}
     asked = questioned({"table": "women.csv", "target": "weight"})
-    considered = consider(asked, path, lambda: read_contents(path))
+    considered = consider(asked, path, lambda: open_table(path).whole())
     assert considered.problems == []
     assert considered.command == "symseek fit women.csv --target weight"
     assert considered.notes == [
@@ -527,7 +526,7 @@ def test_the_studio_shows_what_is_left_out_and_why(here: Path) -> None:
     ticked = questioned(
         {"table": "women.csv", "target": "weight", "features": ["rownames", "height"]}
     )
-    considered = consider(ticked, path, lambda: read_contents(path))
+    considered = consider(ticked, path, lambda: open_table(path).whole())
     assert considered.notes == []
     assert considered.command.endswith("--features rownames,height")
 
@@ -536,7 +535,7 @@ def test_an_identifier_of_text_is_no_problem_in_the_studio(here: Path) -> None:
     path = here / "data.csv"
     path.write_text("id,x,y\nA-1,5,1\nA-2,6,2\nB-1,8,4\n")
     asked = questioned({"table": "data.csv", "target": "y"})
-    assert consider(asked, path, lambda: read_contents(path)).problems == []
+    assert consider(asked, path, lambda: open_table(path).whole()).problems == []
 
 
 cells = st.sampled_from(["0", "1", "2", "3", "7", "1.5", "-1", "A", ""])
@@ -554,11 +553,11 @@ def test_a_table_in_memory_leaves_out_what_the_file_does(
     path = tmp_path_factory.mktemp("both") / "data.csv"
     lines = [",".join([*row, str(at**2)]) for at, row in enumerate(rows)]
     path.write_text("\n".join([",".join([*names, "y"]), *lines]))
-    contents = read_contents(path)
+    whole = open_table(path).whole()
     try:
         table = read_table(path, "y")
     except InputError:
         with pytest.raises(InputError):
-            training_table(contents, "y")
+            training_table(whole, "y")
     else:
-        assert contents.left_out(["y"]) == table.left_out
+        assert columns_left_out(whole, ["y"]) == table.left_out

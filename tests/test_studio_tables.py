@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 from run_helpers import Capture, answer
 from studio_helpers import Served, error_of, questioned, serving
 from symseek.errors import InputError
-from symseek.files.contents import read_contents
+from symseek.files.cells import MISSING, is_number, value_of
+from symseek.files.delimited import Delimited
 from symseek.files.tables import open_table, read_table, training_table
 from symseek.settings import Settings
 from symseek.studio.preview import preview
@@ -38,7 +40,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def columns_of(path: Path) -> dict[str, Any]:
-    found = preview(read_contents(path), path.parent)
+    found = preview(open_table(path).whole(), path.parent)
     return {each["name"]: each for each in found["columns"]}
 
 
@@ -89,7 +91,7 @@ def test_a_table_in_memory_answers_like_its_file(tmp_path: Path, content: str) -
             return str(error)
 
     here = complaint(lambda: read_table(path, "b", ["a"]))
-    assert complaint(lambda: training_table(read_contents(path), "b", ["a"])) == here
+    assert complaint(lambda: training_table(open_table(path).whole(), "b", ["a"])) == here
 
 
 cells = st.sampled_from(
@@ -104,13 +106,22 @@ def test_numbers_are_read_once_as_they_are_read_from_the_file(
     path = tmp_path_factory.mktemp("cells") / "data.csv"
     path.write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in rows), encoding="utf-8")
 
-    def read(source: Any) -> str:
-        try:
-            return repr(source.floats([0, 1], lambda *about: InputError(str(about))))
-        except InputError as error:
-            return str(error)
-
-    assert read(read_contents(path)) == read(open_table(path))
+    table = Delimited.open(path)
+    direct, held = table.numbers([1, 0]), table.whole().numbers([1, 0])
+    first = table.heading.first_row  # below a row that was taken for units
+    rows = rows[first - 2 :]
+    assert direct.texts == held.texts
+    if not direct.texts:
+        assert repr(direct) == repr(held)
+    for at, column in enumerate(zip(*rows, strict=True)):
+        values = [value_of(cell, ".") if is_number(cell, ".") else np.nan for cell in column]
+        assert np.array_equal(held.values[:, 1 - at], values, equal_nan=True)
+        known = [is_number(cell, ".") or cell in MISSING for cell in column]
+        odd = [row for row, fine in enumerate(known) if not fine]
+        text = direct.texts.get(1 - at)
+        assert (text and (text.row, text.where, text.value)) == (
+            (odd[0], f"line {first + odd[0]}", column[odd[0]]) if odd else None
+        )
 
 
 @pytest.mark.slow
@@ -125,7 +136,7 @@ def test_a_large_table_is_read_alike(tmp_path: Path, last: str) -> None:
         except InputError as error:
             return str(error)
 
-    assert told(read_contents) == told(open_table)
+    assert told(lambda path: open_table(path).whole()) == told(open_table)
 
 
 def test_a_dropped_table_is_saved_once(studio: Served) -> None:
@@ -229,7 +240,7 @@ def test_problems_belong_to_fields(
     path = tmp_path / "ugly.csv"
     path.write_text(UGLY)
     asked = questioned({"table": path.name, "target": "y", **question})
-    found = consider(asked, path, lambda: read_contents(path, asked.delimiter))
+    found = consider(asked, path, lambda: open_table(path, asked.delimiter).whole())
     assert [each["field"] for each in found.problems] == fields
     assert all(str(tmp_path) not in each["sentence"] for each in found.problems)
 
@@ -267,7 +278,7 @@ def test_the_command_is_that_of_a_terminal(tmp_path: Path) -> None:
     path.write_text("x,`y,y,-z\n1,2,3\n2,3,5\n3,4,9\n4,5,1\n")
     settings = {"max_seconds": None, "constants": False, "threads": 2, "operators": ["add", 2]}
     asked = questioned({"table": path.name, "target": "-z", "settings": settings})
-    found = consider(asked, path, lambda: read_contents(path))
+    found = consider(asked, path, lambda: open_table(path).whole())
     assert found.command == (
         "symseek fit 'a b.csv' --target=-z --operators add,2 --no-constants --max-seconds none"
         " --threads 2"
@@ -281,7 +292,7 @@ def test_formulas_to_begin_with_are_left_out_where_they_cannot_be_used(tmp_path:
     path.write_text("x,y\n1,2\n2,3\n3,5\n4,5\n")
     settings = {"guesses": ["2*x", "log(x - 9)", "x + 1", "nonsense("]}
     asked = questioned({"table": path.name, "target": "y", "settings": settings})
-    found = consider(asked, path, lambda: read_contents(path))
+    found = consider(asked, path, lambda: open_table(path).whole())
     assert found.problems == []
     assert found.notes == ["left out 2 formulas to begin with that cannot be used"]
     assert found.command == "symseek fit data.csv --target y --guesses '2*x; x + 1'"

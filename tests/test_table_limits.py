@@ -18,7 +18,6 @@ from studio_helpers import Served, serving
 from symseek import fit_many
 from symseek.errors import InputError
 from symseek.files import delimited, limits
-from symseek.files.contents import read_contents
 from symseek.files.delimited import Delimited
 from symseek.files.limits import MOST_TABLE
 from symseek.files.predictions import predictions
@@ -47,7 +46,7 @@ READERS: dict[str, Callable[[Path, int], object]] = {
     "fit": lambda path, most: read_table(path, "y", max_table_size=most),
     "predict": lambda path, most: read_inputs(path, ["a", "b"], max_table_size=most),
     "predict --keep": lambda path, most: read_all(path, max_table_size=most),
-    "studio": lambda path, most: read_contents(path, max_table_size=most),
+    "studio": lambda path, most: open_table(path, max_table_size=most).whole(),
 }
 
 
@@ -101,8 +100,8 @@ def test_wide_rows_are_read_few_at_a_time(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(f"{head}\n{'1' + ',2' * 999}\n".encode()))
     table = Delimited.open(path)
     rows = [(at, ["1"] * 1000) for at in range(600)]
-    object.__setattr__(table, "rows", lambda: iter(rows))
-    assert [len(portion) for portion in table.portions()] == [262, 262, 76]
+    object.__setattr__(table, "_records", lambda: iter(rows))
+    assert [len(portion) for portion in table._portions()] == [262, 262, 76]
 
 
 def parquet(path: Path, rows: int) -> Path:
@@ -125,7 +124,7 @@ def test_parquet_is_refused_before_it_is_read(tmp_path: Path) -> None:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 10**6
-    assert open_table(path, max_table_size=10**7).floats([0], None).shape == (10**6, 1)  # type: ignore[arg-type]
+    assert open_table(path, max_table_size=10**7).numbers([0]).values.shape == (10**6, 1)
 
 
 def test_the_pages_of_parquet_count_too(tmp_path: Path) -> None:

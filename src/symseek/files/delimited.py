@@ -7,21 +7,22 @@ by record too, which also names the line of what is wrong.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
-from numpy.typing import NDArray
 
+from symseek.arrays import Floats
 from symseek.errors import InputError, Setting
 from symseek.files.cells import BOOLEANS, MISSING, is_number, value_of
 from symseek.files.heading import DELIMITERS, Heading
 from symseek.files.limits import MOST_TABLE, NUMBER, TEXT, refuse_large
 from symseek.files.lines import BLANKS, is_comment, is_compressed, look_through, opened, records
-from symseek.files.source import CellError
+from symseek.files.source import Numbers, Source, TextCell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,15 +35,12 @@ ROWS_AT_A_TIME = 1 << 16  # the same, of few columns
 
 
 @dataclass(frozen=True)
-class Delimited:
-    """A text table that has been opened: everything but its numbers."""
+class Delimited(Source):
+    """A text table that has been opened."""
 
-    path: Path
     heading: Heading
-    comments: int  # lines that are left out
     plain: bool  # nothing in it but what pandas reads as well
     small: bool  # it is read sooner than pandas is loaded
-    most: int = MOST_TABLE  # bytes that a compressed one may take
 
     @classmethod
     def open(cls, path: Path, delimiter: str | None = None, most: int = MOST_TABLE) -> Delimited:
@@ -50,38 +48,24 @@ class Delimited:
         heading = Heading.read(path, delimiter, most)
         commented, size = look_through(path, most, SMALL + 1)
         comments = _comments(path, heading.line, most) if commented else 0
-        table = cls(path, heading, comments, not commented, size <= SMALL, most)
-        for line, record in table.heading.sample:
-            table.refuse_ragged(line, record)
+        lines = "a line that begins" if comments == 1 else f"{comments} lines that begin"
+        table = cls(
+            path,
+            heading.names,
+            heading.units,
+            heading.notes + ((f"left out {lines} with #",) if comments else ()),
+            f"line {heading.line}",
+            heading.first_row,
+            comments,
+            most,
+            heading.decimal,
+            heading,
+            not commented,
+            size <= SMALL,
+        )
+        for line, record in heading.sample:
+            table._refuse_ragged(line, record)
         return table
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the columns, tidy."""
-        return self.heading.names
-
-    @property
-    def units(self) -> Mapping[str, str]:
-        """Units of columns by name, from a row of their own."""
-        return self.heading.units
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was done that the user may not expect."""
-        if not self.comments:
-            return self.heading.notes
-        lines = "a line that begins" if self.comments == 1 else f"{self.comments} lines that begin"
-        return (*self.heading.notes, f"left out {lines} with #")
-
-    @property
-    def header(self) -> str:
-        """Where the names are."""
-        return f"line {self.heading.line}"
-
-    @property
-    def first_row(self) -> int:
-        """The first row of numbers in a spreadsheet that shows the file."""
-        return self.heading.first_row
 
     def misread(self) -> InputError | None:
         """The error about a wrong delimiter, when that is why there is only one column.
@@ -103,52 +87,55 @@ class Delimited:
             value=used,
         )
 
-    def portions(self) -> Iterator[list[tuple[int, list[str]]]]:
-        """The rows, as many at a time as take little memory while they are text."""
-        rows = self.rows()
-        count = min(ROWS_AT_A_TIME, max(1, CELLS_AT_A_TIME // len(self.names)))
-        while portion := list(islice(rows, count)):
-            yield portion
+    def _seen(self, columns: Sequence[int]) -> dict[int, TextCell]:
+        texts: dict[int, TextCell] = {}
+        for row, (line, record) in enumerate(self.heading.sample):
+            for at, column in enumerate(columns):
+                if at not in texts and self._is_text(record[column]):
+                    texts[at] = TextCell(row, f"line {line}", record[column])
+        return texts
 
-    def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
-        """The numbers [N, k] of some columns; nan where one is missing."""
+    def _read(self, columns: Sequence[int]) -> Numbers:
         if not self.plain or self.small:
-            return self._converted(columns, cell_error)
+            return self._converted(columns)
         try:
             with opened(self.path, self.most) as text:
                 values = self._parsed(text, columns)
         except InputError:
             raise
         except ValueError:
-            return self._converted(columns, cell_error)
-        if (gone := np.isnan(values).any(axis=1)).any():
-            rows = frozenset(np.flatnonzero(gone).tolist())
-            for row, (line, record) in enumerate(self.rows()):
-                if row in rows:
-                    self._refuse_text(line, record, columns, cell_error)
-        return values
+            return self._converted(columns)
+        return self._with_gaps(values, columns) if np.isnan(values).any() else Numbers(values, {})
 
     def where(self, row: int) -> str:
-        """The place in the file of a row, counted from 0, in words."""
-        line, _ = next(islice(self.rows(), row, None))
+        """The line of a row."""
+        if self.held is not None and self.held.lines is not None:
+            return f"line {self.held.lines[row]}"
+        line, _ = next(islice(self._records(), row, None))
         return f"line {line}"
+
+    def rows(self) -> Iterator[tuple[str, Sequence[object]]]:
+        """The rows as text, with their lines."""
+        for line, record in self._records():
+            self._refuse_ragged(line, record)
+            yield f"line {line}", record
 
     def frame(self) -> DataFrame:
         """All columns as the text that they are in the file."""
         import pandas
 
         rows = []
-        for line, record in self.rows():
-            self.refuse_ragged(line, record)
+        for line, record in self._records():
+            self._refuse_ragged(line, record)
             rows.append(record)
-            self.refuse_large(len(rows), len(record) * TEXT)
+            self._refuse_large(len(rows), len(record) * TEXT)
         return pandas.DataFrame(rows, columns=list(self.names), dtype=object)
 
     def head(self, count: int) -> list[list[str]]:
         """The first rows as the text that they are in the file."""
         return [list(record) for _, record in self.heading.sample[:count]]
 
-    def _parsed(self, text: TextIO, columns: Sequence[int]) -> NDArray[np.float64]:
+    def _parsed(self, text: TextIO, columns: Sequence[int]) -> Floats:
         import pandas
 
         heading = self.heading
@@ -172,39 +159,59 @@ class Delimited:
             # Later versions round correctly anyway, and warn about the option.
             **({} if version >= (3, 1) else {"float_precision": "round_trip"}),
         )
-        blocks: list[NDArray[np.float64]] = []
+        blocks: list[Floats] = []
         for chunk in chunks:
             blocks.append(np.ascontiguousarray(chunk[list(columns)].to_numpy()))
-            self.refuse_large(sum(map(len, blocks)), len(columns) * NUMBER)
+            self._refuse_large(sum(map(len, blocks)), len(columns) * NUMBER)
         return _stacked(blocks)
 
-    def _converted(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
-        """The numbers record by record; the first that is too long or no number is refused."""
-        blocks = [np.empty((0, len(columns)))]
-        for portion in self.portions():
+    def _converted(self, columns: Sequence[int]) -> Numbers:
+        """The numbers record by record, as many at a time as take little memory as text."""
+        blocks, lines = [np.empty((0, len(columns)))], array("q")
+        texts: dict[int, TextCell] = {}
+        before = 0
+        for portion in self._portions():
             for line, record in portion:
-                self._refuse_text(line, record, columns, cell_error)
-            decimal = self.heading.decimal
-            values = [[value_of(record[at], decimal) for at in columns] for _, record in portion]
-            blocks.append(np.array(values, dtype=np.float64))
-            self.refuse_large(sum(map(len, blocks)), len(columns) * NUMBER)
-        return _stacked(blocks)
+                self._refuse_ragged(line, record)
+                lines.append(line)
+            block = np.empty((len(portion), len(columns)))
+            for at, column in enumerate(columns):
+                cells = [record[column] for _, record in portion]
+                block[:, at], odd = _numbers(cells, self.decimal)
+                if odd is not None and at not in texts:
+                    row = before + odd
+                    texts[at] = TextCell(row, f"line {lines[row]}", cells[odd])
+            blocks.append(block)
+            before = len(lines)
+            self._refuse_large(before, len(columns) * NUMBER)
+        return Numbers(_stacked(blocks), texts, lines)
 
-    def refuse_large(self, rows: int, each: int) -> None:
+    def _portions(self) -> Iterator[list[tuple[int, list[str]]]]:
+        records = self._records()
+        count = min(ROWS_AT_A_TIME, max(1, CELLS_AT_A_TIME // len(self.names)))
+        while portion := list(islice(records, count)):
+            yield portion
+
+    def _with_gaps(self, values: Floats, columns: Sequence[int]) -> Numbers:
+        """The numbers that pandas has read: where it left a gap there may be a flag."""
+        gone = np.asarray(np.isnan(values).any(axis=1))
+        lines, texts = array("q"), dict[int, TextCell]()
+        for row, (line, record) in enumerate(self._records()):
+            lines.append(line)
+            for at, column in enumerate(columns) if gone[row] else ():
+                if at not in texts and self._is_text(record[column]):
+                    texts[at] = TextCell(row, f"line {line}", record[column])
+        return Numbers(values, texts, lines)
+
+    def _is_text(self, cell: str) -> bool:
+        return cell not in MISSING and not is_number(cell, self.decimal)
+
+    def _refuse_large(self, rows: int, each: int) -> None:
         """Refuse a compressed file with more rows than it may have, of so many bytes each."""
         if is_compressed(self.path):
             refuse_large(self.path, rows * each, self.most)
 
-    def _refuse_text(
-        self, line: int, record: Sequence[str], columns: Collection[int], cell_error: CellError
-    ) -> None:
-        self.refuse_ragged(line, record)
-        for column in columns:
-            cell = record[column]
-            if cell not in MISSING and not is_number(cell, self.heading.decimal):
-                raise cell_error(column, f"line {line}", cell)
-
-    def refuse_ragged(self, line: int, record: Sequence[str]) -> None:
+    def _refuse_ragged(self, line: int, record: Sequence[str]) -> None:
         """Refuse a record with more or fewer fields than there are columns."""
         if len(record) == len(self.names):
             return
@@ -224,14 +231,35 @@ class Delimited:
             f" with {_called(self.heading.delimiter)} between quotation marks",
         )
 
-    def rows(self) -> Iterator[tuple[int, list[str]]]:
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
         """The records of numbers, each with its line."""
         with opened(self.path, self.most) as text:
             every = records(self.path, text, self.heading.delimiter)
             yield from islice(every, self.heading.skipped, None)
 
 
-def _stacked(blocks: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _numbers(cells: Sequence[str], decimal: str) -> tuple[Floats, int | None]:
+    """The numbers of some cells, and the first that is none.
+
+    Python reads numbers faster than they can be checked, but for a few that are none here.
+    """
+    together = "".join(cells)
+    if decimal == "." and together.isascii() and "_" not in together:
+        try:
+            plain = ["nan" if cell in MISSING else cell for cell in cells]
+            return np.array(list(map(float, plain))), None
+        except ValueError:
+            pass
+    values, odd = np.full(len(cells), np.nan), None
+    for at, cell in enumerate(cells):
+        if is_number(cell, decimal):
+            values[at] = value_of(cell, decimal)
+        elif odd is None and cell not in MISSING:
+            odd = at
+    return values, odd
+
+
+def _stacked(blocks: list[Floats]) -> Floats:
     """The rows of all blocks in one array; each block is let go of as soon as it is copied."""
     end = sum(map(len, blocks))
     table = np.empty((end, blocks[0].shape[1]))

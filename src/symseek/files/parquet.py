@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from symseek.errors import InputError
 from symseek.files.heading import tidy
 from symseek.files.limits import MOST_TABLE, parquet_size, refuse_large
-from symseek.files.source import CellError
+from symseek.files.source import Numbers, Source, TextCell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -32,18 +32,10 @@ _INDEX = re.compile(r"__index_level_\d+__")
 
 
 @dataclass(frozen=True)
-class Parquet:
-    """A Parquet table that has been opened: everything but its numbers."""
+class Parquet(Source):
+    """A Parquet table that has been opened."""
 
-    path: Path
-    names: tuple[str, ...]  # of the columns, tidy
-    fields: tuple[str, ...]  # the same names as the file has them
-    notes: tuple[str, ...]
-    most: int = MOST_TABLE  # bytes that it may take
-    header = "the schema"  # where the names are
-    first_row = 2  # of the numbers, in a spreadsheet with a row of names
-    comments = 0
-    units: ClassVar[Mapping[str, str]] = {}  # no row of a schema has them
+    fields: tuple[str, ...]  # the names as the file has them
 
     @classmethod
     def open(cls, path: Path, most: int = MOST_TABLE) -> Parquet:
@@ -52,27 +44,26 @@ class Parquet:
             stored = tuple(file.schema_arrow.names)
         fields = tuple(name for name in stored if not _INDEX.fullmatch(name))
         notes = ("left out the index that pandas saved",) if fields != stored else ()
-        return cls(path, tuple(map(tidy, fields)), fields, notes, most)
+        return cls(path, tuple(map(tidy, fields)), {}, notes, "the schema", 2, 0, most, ".", fields)
 
-    def misread(self) -> None:
-        """Nothing separates the columns, so nothing can be wrong with that."""
+    def _seen(self, columns: Sequence[int]) -> dict[int, TextCell]:
+        found = {at: self._text(column) for at, column in enumerate(columns)}
+        return {at: text for at, text in found.items() if text is not None}
 
-    def floats(self, columns: Sequence[int], cell_error: CellError) -> NDArray[np.float64]:
-        """The numbers [N, k] of some columns; nan where one is missing."""
+    def _read(self, columns: Sequence[int]) -> Numbers:
         self._refuse_large(columns)
-        for column in columns:
-            self._refuse_other_types(column, cell_error)
-        wanted = [self.fields[column] for column in columns]
+        texts = self._seen(columns)
         with _file(self.path) as file:
             # Column after column, as in the file: beside the table there is one of them at a time.
-            table = np.empty((file.metadata.num_rows, len(wanted)), order="F")
+            table = np.full((file.metadata.num_rows, len(columns)), np.nan, order="F")
             end = 0
             for group in range(file.num_row_groups):
                 start, end = end, end + file.metadata.row_group(group).num_rows
-                for at, name in enumerate(wanted):
-                    table[start:end, at] = _numbers(file, group, name)
+                for at, column in enumerate(columns):
+                    if at not in texts:
+                        table[start:end, at] = _numbers(file, group, self.fields[column])
         _release_memory()
-        return table
+        return Numbers(table, texts)
 
     def frame(self) -> DataFrame:
         """All columns as they are in the file."""
@@ -96,10 +87,13 @@ class Parquet:
             return [["" if cell is None else str(cell) for cell in row] for row in rows]
         return []
 
-    def rows(self) -> Iterator[tuple[object, ...]]:
+    def rows(self) -> Iterator[tuple[str, Sequence[object]]]:
         """The rows one by one, each value as Python has it; None where there is none."""
+        row = 0
         for batch in self._batches(max(1, ROWS_AT_A_TIME // (len(self.fields) or 1))):
-            yield from zip(*map(_cells, batch.columns), strict=True)
+            for cells in zip(*map(_cells, batch.columns), strict=True):
+                yield self.where(row), cells
+                row += 1
 
     def _batches(self, rows: int) -> Iterator[Any]:
         """So many rows at a time of all columns, a text that many have in memory once."""
@@ -110,11 +104,6 @@ class Parquet:
                 size += sum(map(_text_size, batch.columns))
                 refuse_large(self.path, size, self.most)
                 yield batch
-
-    def count(self) -> int:
-        """How many rows there are."""
-        with _file(self.path) as file:
-            return int(file.metadata.num_rows)
 
     def where(self, row: int) -> str:
         """The place in the file of a row, in words."""
@@ -129,8 +118,8 @@ class Parquet:
             size = parquet_size(file.metadata, places)
         refuse_large(self.path, size, self.most)
 
-    def _refuse_other_types(self, column: int, cell_error: CellError) -> None:
-        """Refuse the first value of a column that does not hold numbers."""
+    def _text(self, column: int) -> TextCell | None:
+        """The first value of a column that does not hold numbers, if it has any."""
         from pyarrow import types
 
         name = self.fields[column]
@@ -138,15 +127,16 @@ class Parquet:
             kind = file.schema_arrow.field(name).type
             numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
             if any(is_kind(kind) for is_kind in numeric):
-                return
+                return None
             if types.is_nested(kind):
-                raise cell_error(column, self.where(0), str(kind))
+                return TextCell(0, self.where(0), str(kind))
             row = 0
             for batch in file.iter_batches(_FEW_ROWS, columns=[name]):
                 for value in batch.column(0):
                     if value.is_valid:
-                        raise cell_error(column, self.where(row), value.as_py())
+                        return TextCell(row, self.where(row), value.as_py())
                     row += 1
+        return None
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ from symseek.files.lines import COMPRESSED
 from symseek.files.naming import names_identifier
 from symseek.files.parquet import Parquet
 from symseek.files.roles import left_out_note, roles, with_followed
-from symseek.files.source import Source
+from symseek.files.source import Numbers, Source, TextCell
 from symseek.files.texts import text_columns
 from symseek.tokens import RESERVED
 
@@ -48,6 +48,7 @@ __all__ = [
     "InputTable",
     "TrainingTable",
     "column_error",
+    "columns_left_out",
     "names_table",
     "no_rows",
     "open_table",
@@ -244,19 +245,40 @@ def _without_text(
 
     Where it is `known` what to leave out, only a column without a name, which is never used, is.
     """
-    texts: dict[str, str] = {}
+    left, texts = list(names), dict[str, str]()
     while True:
-        left = [name for name in names if name not in texts]
-        try:
-            return _values(source, [*left, *beside], optional=left), texts
-        except _TextColumn as error:
-            name = error.field or ""
-            if name not in left or (known and name):
-                raise
-            found = text_columns(source, [name] if known else left, [name])
+        every = [*left, *beside]
+        numbers = source.numbers(_columns(source, every))
+        if not numbers.texts:
+            return _some_rows(source, numbers), texts
+        for at in numbers.with_text():
+            name, found = every[at], dict[str, str]()
+            if name in texts:
+                continue
+            if name in left and not (known and name):
+                found = text_columns(source, [name] if known else left, [name])
             if name not in found or not set(left) - set(found):
-                raise
+                raise _text_error(source, name, numbers.texts[at], left)
             texts |= found
+            left = [each for each in left if each not in texts]
+
+
+def columns_left_out(source: Source, beside: Collection[str]) -> dict[str, str]:
+    """The columns, but those beside, that a search does without unless asked, and why."""
+    every = source.whole().numbers(range(len(source.names)))
+    if not every.values.size:
+        return {}
+    others = [at for at, name in enumerate(source.names) if name not in beside]
+    texts = [source.names[at] for at in others if at in every.texts]
+    numbers = [at for at in others if at not in every.texts]
+    names = [source.names[at] for at in numbers]
+    why = text_columns(source, texts, texts) if texts else {}
+    alone = all(names_identifier(name) for name in why)
+    found = roles([every.values[:, at] for at in numbers], names, alone)
+    if len(found) == len(names):
+        why = {}  # these are all, or none is left but text, which is then to be told
+    why |= {names[at]: reason for at, reason in found.items()}
+    return {name: why[name] for at in others if (name := source.names[at]) in why}
 
 
 def read_inputs(
@@ -313,7 +335,7 @@ def column_error(source: Source, at: int, drop_missing: bool = False) -> InputEr
 
 def open_table(
     path: Path, delimiter: str | None = None, max_table_size: int = MOST_TABLE
-) -> Delimited | Parquet:
+) -> Source:
     """The file by its suffix, its names read and its numbers not yet."""
     _refuse_other_than_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -504,28 +526,29 @@ def _in_a_list(name: str) -> str:
     return f"`{name}`" if "," in name else name
 
 
-class _TextColumn(InputError):
-    """A column has a cell that is no number; the field is its name."""
-
-
 def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) -> Floats:
     """The numbers [N, k] of some columns, nan where missing; an optional one could be left out."""
+    numbers = source.numbers(_columns(source, names))
+    for at in numbers.with_text():
+        raise _text_error(source, names[at], numbers.texts[at], optional)
+    return _some_rows(source, numbers)
 
-    def cell_error(column: int, where: str, value: object) -> InputError:
-        name = source.names[column]
-        if not name:
-            return _TextColumn(nameless(source, column))
-        wrong, advice = not_a_number(where, value)
-        parts: list[Part] = [f" has {wrong}; {advice}"]
-        if name in optional:
-            parts += [", or leave the column out with ", Setting("features")]
-        return _TextColumn(of_column(source, name, *parts, value=value))
 
-    columns = _columns(source, names)
-    values = source.floats(columns, cell_error)
-    if not len(values):
+def _some_rows(source: Source, numbers: Numbers) -> Floats:
+    if not len(numbers.values):
         raise no_rows(source)
-    return values
+    return numbers.values
+
+
+def _text_error(source: Source, name: str, cell: TextCell, optional: Sequence[str]) -> InputError:
+    """The error about a cell that is no number."""
+    if not name:
+        return nameless(source, source.names.index(name))
+    wrong, advice = not_a_number(cell.where, cell.value)
+    parts: list[Part] = [f" has {wrong}; {advice}"]
+    if name in optional:
+        parts += [", or leave the column out with ", Setting("features")]
+    return of_column(source, name, *parts, value=cell.value)
 
 
 def _whole_rows(

@@ -21,11 +21,10 @@ from typing import Any
 
 from symseek.errors import InputError, Setting, name_shown, suggestion
 from symseek.files.cells import MISSING, is_number, value_of
-from symseek.files.delimited import Delimited
 from symseek.files.heading import tidy
 from symseek.files.limits import MOST_TABLE
-from symseek.files.parquet import Parquet
 from symseek.files.regular import write_regular
+from symseek.files.source import Source
 from symseek.files.tables import open_table
 from symseek.many.tables import Table, folder_names
 from symseek.runs.lock import FolderLock, holder
@@ -95,7 +94,7 @@ def split_file(
     return Split(tables, notes)
 
 
-def _column(source: Delimited | Parquet, by: str) -> int:
+def _column(source: Source, by: str) -> int:
     """The place of the column that names the groups."""
     name, setting = tidy(by), Setting("by")
     count, quoted = source.names.count(name), name_shown(name, quoted=True)
@@ -112,11 +111,10 @@ def _column(source: Delimited | Parquet, by: str) -> int:
 
 
 def _grouped(
-    source: Delimited | Parquet, at: int, kept: list[int], drop_missing: bool, dropped: list[str]
+    source: Source, at: int, kept: list[int], drop_missing: bool, dropped: list[str]
 ) -> Iterator[tuple[str, Cells]]:
     """Each row with its group; the places of those without one are added to `dropped`."""
-    decimal = source.heading.decimal if isinstance(source, Delimited) else "."
-    for where, record in _records(source):
+    for where, record in source.rows():
         value = record[at]
         group = "" if value is None else str(value).strip()
         if group in MISSING:
@@ -131,18 +129,7 @@ def _grouped(
                 )
             dropped.append(where)
             continue
-        yield group, [_cell(record[place], decimal) for place in kept]
-
-
-def _records(source: Delimited | Parquet) -> Iterator[tuple[str, Cells]]:
-    """The rows of a file, each with its place in words."""
-    if isinstance(source, Parquet):
-        for row, values in enumerate(source.rows()):
-            yield source.where(row), values
-        return
-    for line, record in source.rows():
-        source.refuse_ragged(line, record)
-        yield f"line {line}", record
+        yield group, [_cell(record[place], source.decimal) for place in kept]
 
 
 def _cell(value: object, decimal: str) -> object:

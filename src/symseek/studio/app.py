@@ -25,9 +25,10 @@ from starlette.routing import Route
 from symseek.cli.settings import option_words
 from symseek.errors import OUT_OF_MEMORY, InputError, described, shown, unknown_name
 from symseek.files import limits
-from symseek.files.contents import Contents, read_contents
 from symseek.files.regular import read_regular
 from symseek.files.schema import Within, parse_json, read
+from symseek.files.source import Source
+from symseek.files.tables import open_table
 from symseek.runs.folder import RunFolder, new_folder
 from symseek.settings import PARAMETERS, cores
 from symseek.studio.answers import Answer, Refused
@@ -74,8 +75,8 @@ class Studio:
         self.searches = Searches(self.workspace.folder)
         self.runs = Runs(self.workspace, self.searches)
         self.events = Events(self.runs, self.searches)
-        self.contents: FileCache[Contents] = FileCache(self._read_contents, most=4)
-        self.formulas = Formulas(self.runs, self.contents, max_table_size)
+        self.tables: FileCache[Source] = FileCache(self._read_table, most=4)
+        self.formulas = Formulas(self.runs, self.tables, max_table_size)
         self.considered: FileCache[Considered] = FileCache(self._consider_anew, most=20)
         self.previews: FileCache[dict[str, Any]] = FileCache(self._read_preview, most=50)
 
@@ -205,12 +206,12 @@ class Studio:
     def _preview(self, name: str, delimiter: str | None) -> dict[str, Any]:
         return self.previews(self.workspace.table(name), delimiter)
 
-    def _read_contents(self, path: Path, delimiter: str | None = None) -> Contents:
-        return read_contents(path, delimiter, self.max_table_size)
+    def _read_table(self, path: Path, delimiter: str | None = None) -> Source:
+        return open_table(path, delimiter, self.max_table_size).whole()
 
     def _read_preview(self, path: Path, delimiter: str | None) -> dict[str, Any]:
         try:
-            return preview(self.contents(path, delimiter), self.workspace.folder)
+            return preview(self.tables(path, delimiter), self.workspace.folder)
         except InputError as error:
             return unreadable(path.name, error, self.workspace.folder)
 
@@ -231,7 +232,7 @@ class Studio:
     def _consider_anew(self, path: Path, text: str) -> Considered:
         question: Question = read(json.loads(text), Question, "the question")
         return consider(
-            question, path, lambda: self.contents(path, question.delimiter), self.max_table_size
+            question, path, lambda: self.tables(path, question.delimiter), self.max_table_size
         )
 
     async def start(self, request: Request) -> Response:

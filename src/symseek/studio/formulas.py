@@ -84,9 +84,9 @@ class Formulas:
     def _table(self, run: str, model: Model) -> TrainingTable:
         """The rows that the run was fitted to, as its file has them now."""
         request = self.runs.readable(run)
-        contents = self.read(request.data, request.delimiter)
+        source = self.read(request.data, request.delimiter)
         return training_table(
-            contents, request.target, model.features, request.weights, request.drop_missing
+            source, request.target, model.features, request.weights, request.drop_missing
         )
 
     # --- one formula

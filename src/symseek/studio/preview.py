@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
-from symseek.files.contents import Column, Contents
-from symseek.files.tables import column_error, no_rows
+from symseek.files.source import Source
+from symseek.files.tables import column_error, columns_left_out, no_rows
 from symseek.studio.wording import told
 
 __all__ = ["HEAD", "Reader", "preview", "unreadable"]
 
-Reader = Callable[[Path, str | None], Contents]
+Reader = Callable[[Path, str | None], Source]
 
 HEAD = 8  # rows that are shown
 BINS = 20  # of a histogram
@@ -24,24 +24,25 @@ MOST_COLUMNS = 1000
 _CELL = 80  # characters of a cell
 
 
-def preview(contents: Contents, folder: Path) -> dict[str, Any]:
+def preview(table: Source, folder: Path) -> dict[str, Any]:
     """What the page shows of a table."""
-    names = contents.names
+    names = table.names
     if len(names) > MOST_COLUMNS:
-        what = f"{contents.path} has {len(names):,} columns, and at most {MOST_COLUMNS:,} are shown"
-        return unreadable(contents.path.name, f"{what}; leave some out", folder)
-    columns = [_column(contents, at, folder) for at in range(len(names))]
+        what = f"{table.path} has {len(names):,} columns, and at most {MOST_COLUMNS:,} are shown"
+        return unreadable(table.path.name, f"{what}; leave some out", folder)
+    rows = len(table.numbers([0]).values) if names else 0
+    columns = [_column(table, at, folder) for at in range(len(names))]
     numbers = [each["name"] for each in columns if each["kind"] == "number" and each["name"]]
-    left_out = contents.left_out(numbers[-1:]) if contents.rows else {}
+    left_out = columns_left_out(table, numbers[-1:])
     for each in columns:
         each["left_out"] = left_out.get(each["name"])
     return {
-        "name": contents.path.name,
-        "rows": contents.rows,
-        "notes": list(contents.notes),
-        "error": None if contents.rows else told(no_rows(contents), folder),
+        "name": table.path.name,
+        "rows": rows,
+        "notes": list(table.notes),
+        "error": None if rows else told(no_rows(table), folder),
         "columns": columns,
-        "head": [[cell[:_CELL] for cell in row] for row in contents.file.head(HEAD)],
+        "head": [[cell[:_CELL] for cell in row] for row in table.head(HEAD)],
         "suggested_target": numbers[-1] if numbers else None,
     }
 
@@ -59,17 +60,18 @@ def unreadable(name: str, error: InputError | str, folder: Path) -> dict[str, An
     }
 
 
-def _column(contents: Contents, at: int, folder: Path) -> dict[str, Any]:
-    column = contents.columns[at]
-    finite = column.values[np.isfinite(column.values)]
-    wrong = column_error(contents, at)
-    counts = contents.names[at] == "" and at == 0  # it may number the rows
-    kind = _kind(column, finite)
+def _column(table: Source, at: int, folder: Path) -> dict[str, Any]:
+    column = table.numbers([at])
+    values = column.values[:, 0]
+    finite = values[np.isfinite(values)]
+    wrong = column_error(table, at)
+    counts = table.names[at] == "" and at == 0  # it may number the rows
+    kind = "text" if column.texts else _kind(finite)
     shown = len(finite) > 0 and kind != "text"
     return {
-        "name": contents.names[at],
+        "name": table.names[at],
         "kind": kind,
-        "missing": 0 if column.text else int(np.isnan(column.values).sum()),
+        "missing": 0 if column.texts else int(np.isnan(values).sum()),
         "min": float(finite.min()) if shown else None,
         "max": float(finite.max()) if shown else None,
         "mean": float(finite.mean()) if shown and np.abs(finite).max() < 1e300 else None,
@@ -78,9 +80,7 @@ def _column(contents: Contents, at: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def _kind(column: Column, finite: NDArray[np.float64]) -> str:
-    if column.text is not None:
-        return "text"
+def _kind(finite: NDArray[np.float64]) -> str:
     if not len(finite):
         return "empty"
     return "constant" if finite.min() == finite.max() else "number"

@@ -15,10 +15,15 @@ from symseek.cli.options import shell_words
 from symseek.cli.settings import fit_words, option_words, quoted_name
 from symseek.engines.choice import NATIVE
 from symseek.errors import InputError, Setting, unknown_name
-from symseek.files.contents import Contents
 from symseek.files.limits import MOST_TABLE
 from symseek.files.schema import Most, Name
-from symseek.files.tables import TrainingTable, column_error, training_table
+from symseek.files.source import Source
+from symseek.files.tables import (
+    TrainingTable,
+    column_error,
+    columns_left_out,
+    training_table,
+)
 from symseek.regression.search_plan import SearchPlan
 from symseek.runs.folder import FitRequest
 from symseek.settings import PARAMETERS, Settings
@@ -70,7 +75,7 @@ class Considered:
 def consider(
     question: Question,
     path: Path,
-    read: Callable[[], Contents],
+    read: Callable[[], Source],
     max_table_size: int = MOST_TABLE,
 ) -> Considered:
     """Check a question; `read` gives the table, or says what is wrong with it."""
@@ -78,21 +83,21 @@ def consider(
     settings, problems = read_settings(question.settings, folder)
     rows, notes, left_out = 0, list[str](), None
     try:
-        contents = read()
+        source = read()
     except InputError as error:
         field = error.field if error.kind == "setting" else None
         problems.append(_problem(field, error, folder))
     else:
-        wrong = _column_problems(question, contents, folder)
+        wrong = _column_problems(question, source, folder)
         problems += wrong
         try:
             if not wrong:
-                table, usable = _searched(question, contents, settings)
+                table, usable = _searched(question, source, settings)
                 said = [*table.notes, *_left_out(settings, usable)]
                 rows, notes = len(table.y), [told(each, folder) for each in said]
                 settings, left_out = usable, table.left_out
         except InputError as error:
-            field = _field(question, contents.names, error)
+            field = _field(question, source.names, error)
             problems.append(_problem(field, error, folder))
     aside = [
         word
@@ -159,28 +164,28 @@ def read_settings(given: Mapping[str, Any], folder: Path) -> tuple[Settings, Pro
 # --- columns
 
 
-def _column_problems(question: Question, contents: Contents, folder: Path) -> Problems:
+def _column_problems(question: Question, table: Source, folder: Path) -> Problems:
     """What is wrong with single columns among those that are to be used."""
     problems: Problems = []
     if question.target is None:
         problems.append(_problem("target", "choose the column to find a formula for", folder))
     roles = {question.target: "target", question.weights: "weights"}
     beside = [name for name in roles if name is not None]
-    left_out = contents.left_out(beside) if question.features is None and contents.rows else {}
-    for at, name in enumerate(contents.names):
+    left_out = columns_left_out(table, beside) if question.features is None else {}
+    for at, name in enumerate(table.names):
         role = roles.get(name)
         if role is None and question.features is not None and name not in question.features:
             continue
         if name in left_out or (name == "" and at == 0 and question.features is None):
             continue  # a first one without a name is looked at with the whole table
-        error = column_error(contents, at, question.drop_missing)
+        error = column_error(table, at, question.drop_missing)
         if error is not None:
             problems.append(_problem(role or f"column:{name}", error, folder))
     return [each for at, each in enumerate(problems) if each not in problems[:at]]
 
 
 def _searched(
-    question: Question, contents: Contents, settings: Settings
+    question: Question, source: Source, settings: Settings
 ) -> tuple[TrainingTable, Settings]:
     """The table that the search would get, and its settings; whatever it refuses is refused here.
 
@@ -188,7 +193,7 @@ def _searched(
     """
     assert question.target is not None
     columns, given = (question.target, question.features, question.weights), question.features
-    table = training_table(contents, *columns, question.drop_missing)
+    table = training_table(source, *columns, question.drop_missing)
     if given is not None and read_names(",".join(map(quoted_name, given))) != list(given):
         raise InputError(Setting("features"), " has a name with a backquote; rename that column")
     plan = SearchPlan.of(

@@ -207,7 +207,7 @@ CONFIGS: list[tuple[Callable[..., Any], dict[str, Any]]] = [
             "learning_rate": np.float64(0.5),
             "entropy_weight": np.float64(0.25),
             "entropy_decay": np.float64(0.5),
-            "fresh": np.float64(0.5),
+            "untrained_share": np.float64(0.5),
             "max_constants": np.uint8(2),
         },
     ),

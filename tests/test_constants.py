@@ -437,8 +437,14 @@ def test_twelve_constants() -> None:
     ("make", "message"),
     [
         (lambda: FitConfig("bgfs"), "unknown method of fitting constants 'bgfs'; did you mean"),
-        (lambda: FitConfig(restarts=-1), "restarts is -1; it must be 0 or more"),
-        (lambda: FitConfig(max_steps=0), "max_steps is 0; it must be 1 or more"),
+        (
+            lambda: FitConfig(restarts=-1),
+            "FitConfig.restarts is -1; it must be a whole number of 0 or more",
+        ),
+        (
+            lambda: FitConfig(max_steps=0),
+            "FitConfig.max_steps is 0; it must be a whole number of 1 or more",
+        ),
         (
             lambda: fit_constants(parsed("x", library=Library([], ["x"])), POINTS, POINTS[:, 0]),
             "no 'const' token",

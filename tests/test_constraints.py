@@ -352,9 +352,9 @@ def test_a_collision_that_only_shows_while_sampling_names_those_that_collide():
     ("make", "message"),
     [
         (lambda: Length(5, 4), "minimum length 5 is above the maximum length 4"),
-        (lambda: Length(0, 4), "minimum length is 0"),
-        (lambda: CloseUnfinished(0), "at least 1"),
-        (lambda: CloseUnfinished(-3), "at least 1"),
+        (lambda: Length(0, 4), "Length.low is 0"),
+        (lambda: CloseUnfinished(0), "CloseUnfinished.at is 0; it must be a whole number of 1"),
+        (lambda: CloseUnfinished(-3), "CloseUnfinished.at is -3"),
         (lambda: Forbid("x", "chidl", of="add"), "unknown relation 'chidl'; did you mean 'child'"),
         (lambda: Forbid("x", "sibling", of="add", argument=1), "only a child or a descendant"),
         (
@@ -364,9 +364,12 @@ def test_a_collision_that_only_shows_while_sampling_names_those_that_collide():
         (lambda: Count("x", -1), "0 <= low <= high"),
         (lambda: Count("x", 3, 2), "0 <= low <= high"),
         (lambda: Count("x", 300), "255"),
-        (lambda: SoftLength(10, 0.0), "scale of SoftLength"),
-        (lambda: SoftLength(10, float("nan")), "scale of SoftLength"),
-        (lambda: SoftLength(float("nan"), 5), "location of SoftLength"),
+        (lambda: SoftLength(10, 0.0), "SoftLength.scale is .*; it must be a number above 0"),
+        (
+            lambda: SoftLength(10, float("nan")),
+            "SoftLength.scale is .*; it must be a number above 0",
+        ),
+        (lambda: SoftLength(float("nan"), 5), "SoftLength.location is nan"),
         (lambda: ConstraintSet(LIBRARY, []), "no maximum length; add Length"),
         (lambda: ConstraintSet(LIBRARY, [NoInverseChild()]), "no maximum length; add Length"),
         (lambda: ConstraintSet(LIBRARY, [ANY, Length(2, 9)]), "two Length constraints"),

@@ -424,10 +424,10 @@ def test_a_result_prints_like_any_other() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"population": 1}, "population is 1; it must be at least 2"),
+        ({"population": 1}, "population is 1; it must be a whole number of 2 or more"),
         ({"tournament": 0}, "tournament is 0"),
         ({"max_length": 0}, "max_length is 0"),
-        ({"crossover": 1.5}, "crossover is 1.5; it must be from 0 to 1"),
+        ({"crossover": 1.5}, "crossover is 1.5; it must be a number from 0 to 1"),
         ({"mutation": -0.1}, "mutation is -0.1"),
         ({"crossover": 0, "mutation": 0}, "both 0"),
         ({"init_depths": (2, 1)}, r"init_depths is \(2, 1\)"),
@@ -436,7 +436,7 @@ def test_a_result_prints_like_any_other() -> None:
         ({"max_constants": -1}, "max_constants is -1"),
         ({"max_expressions": 999}, "smaller than one population"),
         ({"max_seconds": 0}, "max_seconds is 0"),
-        ({"stop_reward": float("nan")}, "stop_reward is NaN"),
+        ({"stop_reward": float("nan")}, "stop_reward is nan"),
         ({"populaton": 10}, "unknown setting 'populaton'; did you mean 'population'"),
     ],
 )

@@ -148,5 +148,5 @@ def test_novelty_favours_what_was_seldom_seen_and_never_the_invalid() -> None:
 
 
 def test_novelty_refuses_a_negative_weight() -> None:
-    with pytest.raises(InputError, match="weight of novelty"):
+    with pytest.raises(InputError, match="weight is -1; it must be a number of 0 or more"):
         Novelty(RiskSeeking(), weight=-1)

@@ -231,7 +231,7 @@ def test_a_score_of_the_wrong_shape_is_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"batch_size": 1}, "batch size is 1"),
+        ({"batch_size": 1}, "batch_size is 1; it must be a whole number of 2 or more"),
         ({"max_expressions": 10, "batch_size": 100}, "smaller than one batch"),
         ({"max_seconds": 0.0}, "max_seconds"),
         ({"max_seconds": float("nan")}, "max_seconds"),

@@ -8,29 +8,17 @@ from __future__ import annotations
 
 import math
 import sys
+from dataclasses import is_dataclass
 from datetime import date, timedelta
+from functools import cache
 from numbers import Real
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from symseek import errors
 from symseek.errors import InputError, Kind, Setting
-
-__all__ = [
-    "flag",
-    "flags",
-    "items",
-    "number",
-    "numbers",
-    "real_array",
-    "refuse_text",
-    "refused",
-    "shown",
-    "whole",
-    "wholes",
-]
 
 _SHOWN = 60  # characters of a value
 _WHOLE = (int, np.integer)
@@ -179,29 +167,53 @@ def _refuse_cell(cell: Any, what: str, row: int, missing: bool) -> None:
 
 # --- of a frozen dataclass, its fields by their names
 
+ABOVE_0, BELOW_1, FINITE = math.nextafter(0, 1), math.nextafter(1, 0), sys.float_info.max
+"""Bounds of numbers."""
 
-def wholes(record: Any, *names: str, optional: tuple[str, ...] = ()) -> None:
-    """Refuse fields that are no whole numbers, nor None if they are optional."""
-    for name in (*names, *optional):
-        value, wanted = getattr(record, name), "a whole number"
-        if value is None and name in optional:
+
+def check_fields(record: Any, **bounds: float | tuple[float, float]) -> None:
+    """Refuse fields that are not what their annotations say, and numbers out of bounds.
+
+    Looked at are whole numbers, numbers, flags and dataclasses, all of them with None or without.
+    Bounds are the lowest value, or that and the highest.
+    """
+    of: Any = type(record)
+    for name, (kind, optional) in _kinds(of).items():
+        value, other = getattr(record, name), ", or None" if optional else ""
+        if optional and value is None:
             continue
-        wanted += ", or None" if name in optional else ""
-        object.__setattr__(record, name, whole(name, value, wanted))
+        named = f"{of.__name__}.{name}"
+        given = bounds.get(name, -math.inf)
+        low, high = given if isinstance(given, tuple) else (given, math.inf)
+        if kind is int:
+            value = whole(named, value, f"a whole number{_range(low, high)}{other}", low, high)
+        elif kind is float:
+            value = number(named, value, f"a number{_range(low, high)}{other}", low, high)
+        elif kind is bool:
+            value = flag(named, value)
+        elif not isinstance(value, kind):
+            raise refused(named, value, f"of the type {kind.__name__}{other}")
+        object.__setattr__(record, name, value)
 
 
-def numbers(record: Any, *names: str, optional: tuple[str, ...] = ()) -> None:
-    """Refuse fields that are no numbers, nor None if they are optional; nan is one here."""
-    for name in (*names, *optional):
-        value = getattr(record, name)
-        if value is None and name in optional:
-            continue
-        if not _is_number(value):
-            raise refused(name, value, "a number, or None" if name in optional else "a number")
-        object.__setattr__(record, name, value if isinstance(value, int) else float(value))
+@cache
+def _kinds(record: Any) -> dict[str, tuple[type, bool]]:
+    """The types of a dataclass's fields that can be checked, and whether None will do as well."""
+    found = {}
+    for name, hint in get_type_hints(record).items():
+        kinds = [each for each in get_args(hint) or (hint,) if each is not type(None)]
+        if len(kinds) == 1 and (kinds[0] in (int, float, bool) or is_dataclass(kinds[0])):
+            found[name] = kinds[0], type(None) in get_args(hint)
+    return found
 
 
-def flags(record: Any, *names: str) -> None:
-    """Refuse fields that are neither True nor False."""
-    for name in names:
-        object.__setattr__(record, name, flag(name, getattr(record, name)))
+def _range(low: float, high: float) -> str:
+    """Bounds in words.
+
+    >>> _range(2, math.inf), _range(ABOVE_0, FINITE), _range(0, BELOW_1), _range(-math.inf, FINITE)
+    (' of 2 or more', ' above 0', ' from 0 to below 1', '')
+    """
+    if high >= FINITE:
+        return "" if low <= -FINITE else " above 0" if low == ABOVE_0 else f" of {low} or more"
+    least = "above 0" if low == ABOVE_0 else f"from {low}"
+    return f" {least} to {'below 1' if high == BELOW_1 else high}"

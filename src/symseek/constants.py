@@ -15,9 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.arguments import flags, refused, wholes
+from symseek.arguments import check_fields, refused
 from symseek.arrays import Floats
-from symseek.errors import InputError, unknown_name
+from symseek.errors import unknown_name
 from symseek.programs import Program, Programs
 from symseek.tokens import Library, Token, TokenKind
 
@@ -71,16 +71,11 @@ class FitConfig:
     rescue: bool = True  # look elsewhere when a program is invalid where it starts
 
     def __post_init__(self) -> None:
-        wholes(self, "restarts", "max_steps")
-        flags(self, "rescue")
+        check_fields(self, restarts=0, max_steps=1)
         if not isinstance(self.method, str):
             raise refused("method", self.method, f"one of {', '.join(FIT_METHODS)}")
         if self.method not in FIT_METHODS:
             raise unknown_name("method of fitting constants", self.method, FIT_METHODS)
-        if self.restarts < 0:
-            raise InputError(f"restarts is {self.restarts}; it must be 0 or more")
-        if self.max_steps < 1:
-            raise InputError(f"max_steps is {self.max_steps}; it must be 1 or more")
 
     @classmethod
     def paper(cls) -> FitConfig:

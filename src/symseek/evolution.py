@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.arguments import flags, numbers, wholes
+from symseek.arguments import check_fields
 from symseek.constraints import ConstraintSet
 from symseek.data import Data
 from symseek.engines.interface import PAIRS, Engine
@@ -51,18 +51,8 @@ class Evolution:
     continues: bool = False  # the next iteration goes on with this population: it samples none
 
     def __post_init__(self) -> None:
-        wholes(self, "generations", "tournament", "elite", "pairing", "pairs", "kept")
-        numbers(self, "crossover", "mutation")
-        flags(self, "continues")
-        for name in ("generations", "tournament", "pairs", "kept"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 1 or more")
-        for name in ("elite", "pairing"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
-        for name in ("crossover", "mutation"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        at_least_1 = dict.fromkeys(("generations", "tournament", "pairs", "kept"), 1)
+        check_fields(self, **at_least_1, elite=0, pairing=0, crossover=(0, 1), mutation=(0, 1))
         if self.crossover == self.mutation == 0:
             raise InputError("crossover and mutation are both 0, so no child would be new")
 

@@ -8,7 +8,6 @@ between two iterations: one that was interrupted leaves no trace in it.
 from __future__ import annotations
 
 import enum
-import math
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -149,17 +148,13 @@ class Budget(Protocol):
 
 
 def check_budget(budget: Budget, batch: str, setting: str) -> None:
-    """Refuse a budget smaller than one batch, no time at all, and a reward that is not a number."""
+    """Refuse a budget of expressions that is smaller than one batch."""
     size = getattr(budget, setting)
     if budget.max_expressions is not None and budget.max_expressions < size:
         raise InputError(
             f"the budget of {budget.max_expressions} expressions is smaller than one {batch} of"
             f" {size}; raise max_expressions or lower {setting}"
         )
-    if budget.max_seconds is not None and not budget.max_seconds > 0:
-        raise InputError(f"max_seconds is {budget.max_seconds}; it must be positive")
-    if budget.stop_reward is not None and math.isnan(budget.stop_reward):
-        raise InputError("stop_reward is NaN; give a number, or None")
 
 
 def check_seed(seed: int) -> int:

@@ -7,16 +7,14 @@ functions: `start` gives its state, `select` turns (state, batch, rewards) into 
 
 from __future__ import annotations
 
-import math
 import zlib
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
-from symseek.arguments import numbers, wholes
+from symseek.arguments import ABOVE_0, FINITE, check_fields
 from symseek.arrays import Floats
-from symseek.errors import InputError
 from symseek.programs import Programs
 
 __all__ = [
@@ -59,14 +57,6 @@ def top_quantile(rewards: Floats, epsilon: float) -> float:
     return float(np.partition(rewards, rank)[rank])
 
 
-def _check_share(epsilon: float) -> None:
-    if not 0 < epsilon <= 1:
-        raise InputError(
-            f"epsilon is {epsilon}; it must be above 0 and at most 1:"
-            " the share of each batch to learn from"
-        )
-
-
 @dataclass(frozen=True)
 class RiskSeeking:
     r"""The risk-seeking policy gradient: learn from the best `epsilon` of each batch.
@@ -80,8 +70,7 @@ class RiskSeeking:
     epsilon: float = 0.05
 
     def __post_init__(self) -> None:
-        numbers(self, "epsilon")
-        _check_share(self.epsilon)
+        check_fields(self, epsilon=(ABOVE_0, 1))
 
     def start(self) -> None:
         return None
@@ -104,9 +93,7 @@ class VanillaPolicyGradient:
     beta: float = 0.25
 
     def __post_init__(self) -> None:
-        numbers(self, "beta")
-        if not 0 < self.beta <= 1:
-            raise InputError(f"beta is {self.beta}; it must be above 0 and at most 1")
+        check_fields(self, beta=(ABOVE_0, 1))
 
     def start(self) -> float | None:
         return None
@@ -135,9 +122,7 @@ class Novelty:
     weight: float = 0.1
 
     def __post_init__(self) -> None:
-        numbers(self, "weight")
-        if not self.weight >= 0:
-            raise InputError(f"the weight of novelty is {self.weight}; it must be 0 or more")
+        check_fields(self, weight=0)
 
     def start(self) -> tuple[Any, dict[bytes, int]]:
         return self.objective.start(), {}
@@ -193,9 +178,7 @@ class _Queued:
     size: int = 10  # programs in the queue
 
     def __post_init__(self) -> None:
-        wholes(self, "size")
-        if self.size < 1:
-            raise InputError(f"the priority queue has size {self.size}; it must be at least 1")
+        check_fields(self, size=1)
 
     def start(self) -> Queue:
         return Queue()
@@ -221,11 +204,7 @@ class PriorityQueue(_Queued):
     epsilon: float = 0.05  # share of the batch that has the entropy bonus
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        numbers(self, "weight", "epsilon")
-        if not (math.isfinite(self.weight) and self.weight > 0):
-            raise InputError(f"the weight of imitation is {self.weight}; it must be above 0")
-        _check_share(self.epsilon)
+        check_fields(self, size=1, weight=(ABOVE_0, FINITE), epsilon=(ABOVE_0, 1))
 
     def select(self, state: Queue, programs: Programs, rewards: Floats) -> tuple[Selection, Queue]:
         best = [int(rewards.argmax())]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.arguments import wholes
+from symseek.arguments import check_fields
 from symseek.errors import InputError, Setting, unknown_name
 
 __all__ = ["FORMULAS_HIDDEN", "STARTS", "AdamState", "PolicyConfig", "PolicyWeights"]
@@ -36,9 +36,7 @@ class PolicyConfig:
     start: str = "uniform"  # or "formulas": it writes as people do before it has learnt anything
 
     def __post_init__(self) -> None:
-        wholes(self, "hidden")
-        if not 1 <= self.hidden <= 1024:
-            raise InputError(f"the policy has {self.hidden} hidden units; use 1 to 1024")
+        check_fields(self, hidden=(1, 1024))
         if not isinstance(self.start, str) or self.start not in STARTS:
             raise unknown_name("start", self.start, STARTS)
         if self.start == "formulas" and self.hidden < FORMULAS_HIDDEN:

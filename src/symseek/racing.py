@@ -27,12 +27,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.arguments import numbers, wholes
+from symseek.arguments import FINITE, check_fields
 from symseek.arrays import Floats
 from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.engines.interface import Engine, Evaluator
-from symseek.errors import InputError
 from symseek.evaluation import Graded, Grader, data_grader, refitting
 from symseek.front import ALIKE, ROUNDING, Entry, Front
 from symseek.mapping import Mapping, mapped
@@ -63,16 +62,7 @@ class Racing:
     doubt: float = 2.0  # standard errors by which a program must seem worse to be left behind
 
     def __post_init__(self) -> None:
-        wholes(self, "rows", "steps", "last_steps")
-        numbers(self, "keep", "doubt")
-        for name, least in (("rows", 8), ("steps", 1), ("last_steps", 1)):
-            value = getattr(self, name)
-            if value < least:
-                raise InputError(f"{name} of the racing is {value}; it must be {least} or more")
-        if not 0 <= self.keep <= 1:
-            raise InputError(f"keep is {self.keep}; it must be from 0 to 1: a share of the batch")
-        if not 0 <= self.doubt < np.inf:
-            raise InputError(f"doubt is {self.doubt}; it must be a number, 0 or more")
+        check_fields(self, rows=8, steps=1, last_steps=1, keep=(0, 1), doubt=(0, FINITE))
 
     def sizes(self, rows: int) -> list[int]:
         """The rows of each rung below a table of so many; none where racing would not pay."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symseek.arguments import flags, number, numbers, refused, whole, wholes
+from symseek.arguments import ABOVE_0, BELOW_1, FINITE, check_fields, number, refused, whole
 from symseek.constants import FitConfig
 from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constraints
 from symseek.data import Data
@@ -74,43 +74,19 @@ class SearchConfig:
     racing: Racing | None = None  # on many rows, grade on few first and only the best on all
 
     def __post_init__(self) -> None:
-        wholes(self, "batch_size", "max_constants", optional=("max_expressions",))
-        numbers(self, "learning_rate", "entropy_weight", "entropy_decay", "untrained_share")
-        numbers(self, optional=("max_seconds", "stop_reward"))
-        flags(self, "underflow_invalid")
-        self._check_parts()
-        if self.batch_size < 2:
-            raise InputError(f"the batch size is {self.batch_size}; it must be at least 2")
-        check_budget(self, "batch", "batch_size")
-        for name in ("learning_rate", "entropy_weight"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise InputError(f"{name} is {value}; it must be a number, 0 or more")
-        if self.max_constants < 0:
-            raise InputError(f"max_constants is {self.max_constants}; it must be 0 or more")
-        if not 0 <= self.untrained_share < 1:
-            raise InputError(
-                f"untrained_share is {self.untrained_share}; it must be from 0 to below 1: a share"
-            )
-        if not 0 < self.entropy_decay <= 1:
-            raise InputError(
-                f"entropy_decay is {self.entropy_decay}; it must be above 0 and at most 1"
-            )
-
-    def _check_parts(self) -> None:
-        """Refuse parts of a wrong type."""
+        check_fields(
+            self,
+            batch_size=2,
+            learning_rate=(0, FINITE),
+            entropy_weight=(0, FINITE),
+            entropy_decay=(ABOVE_0, 1),
+            untrained_share=(0, BELOW_1),
+            max_constants=0,
+            max_seconds=ABOVE_0,
+        )
         if isinstance(self.objective, type) or not hasattr(self.objective, "select"):
             raise refused("objective", self.objective, "an objective, such as RiskSeeking()")
-        for name, kind in (
-            ("policy", PolicyConfig),
-            ("evolution", Evolution),
-            ("constants", FitConfig),
-            ("racing", Racing),
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, kind) and (value is not None or kind is PolicyConfig):
-                other = "" if kind is PolicyConfig else ", or None"
-                raise refused(name, value, f"of the type {kind.__name__}{other}")
+        check_budget(self, "batch", "batch_size")
 
     @classmethod
     def from_dict(cls, settings: dict[str, Any]) -> SearchConfig:

@@ -8,7 +8,6 @@ written as a Python object that is asked once a step about all unfinished progra
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -17,7 +16,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symseek.arguments import items, numbers, wholes
+from symseek.arguments import ABOVE_0, FINITE, check_fields, items
 from symseek.constraints.tables import CountTable, Tables
 from symseek.errors import InputError, shown, suggestion, unknown_name
 from symseek.programs import Program
@@ -108,9 +107,7 @@ class Length:
     high: int = 30
 
     def __post_init__(self) -> None:
-        wholes(self, "low", "high")
-        if self.low < 1:
-            raise InputError(f"the minimum length is {self.low}; it must be at least 1")
+        check_fields(self, low=1)
         if self.high < self.low:
             raise InputError(
                 f"the minimum length {self.low} is above the maximum length {self.high};"
@@ -132,9 +129,7 @@ class CloseUnfinished:
     at: int = 30
 
     def __post_init__(self) -> None:
-        wholes(self, "at")
-        if self.at < 1:
-            raise InputError(f"CloseUnfinished({self.at}): it must be at least 1")
+        check_fields(self, at=1)
 
     def narrow(self, tables: Tables) -> None:
         _refuse_second_limit(tables)
@@ -177,7 +172,7 @@ class Forbid:
         object.__setattr__(self, "relation", relation)
         object.__setattr__(self, "of", _names(of))
         object.__setattr__(self, "argument", argument)
-        wholes(self, optional=("argument",))
+        check_fields(self)
         if argument is not None and relation not in ("child", "descendant"):
             raise InputError(f"{self}: only a child or a descendant can be in a given argument")
 
@@ -253,7 +248,7 @@ class Count:
         object.__setattr__(self, "tokens", _names(tokens))
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        wholes(self, "low", optional=("high",))
+        check_fields(self)
         if low < 0 or (high is not None and high < low):
             raise InputError(f"{self}: the bounds must satisfy 0 <= low <= high")
         if max(low, high or 0) > 255:
@@ -370,11 +365,7 @@ class SoftLength:
     scale: float = 5.0
 
     def __post_init__(self) -> None:
-        numbers(self, "location", "scale")
-        if not math.isfinite(self.location):
-            raise InputError(f"the location of SoftLength is {self.location}; it must be a number")
-        if not self.scale > 0:
-            raise InputError(f"the scale of SoftLength is {self.scale}; it must be positive")
+        check_fields(self, location=(-FINITE, FINITE), scale=ABOVE_0)
 
     def narrow(self, tables: Tables) -> None:
         tables.soft.append(self)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from symseek.arguments import flags, numbers, refused, whole, wholes
+from symseek.arguments import ABOVE_0, check_fields, refused, whole
 from symseek.constants import FitConfig
 from symseek.constraints import ConstraintSet, paper_constraints
 from symseek.data import Data
@@ -69,23 +69,20 @@ class GPConfig:
     constants: FitConfig | None = field(default_factory=FitConfig.paper)  # None: const stays 1
 
     def __post_init__(self) -> None:
-        wholes(self, "population", "tournament", "max_length", "max_constants", "max_expressions")
-        numbers(self, "crossover", "mutation", optional=("max_seconds", "stop_reward"))
-        flags(self, "constraints")
-        if not isinstance(self.constants, FitConfig | None):
-            raise refused("constants", self.constants, "of the type FitConfig, or None")
-        for name, least in (("population", 2), ("tournament", 1), ("max_length", 1)):
-            if getattr(self, name) < least:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be at least {least}")
-        for name in ("crossover", "mutation"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be from 0 to 1")
+        check_fields(
+            self,
+            population=2,
+            tournament=1,
+            max_length=1,
+            crossover=(0, 1),
+            mutation=(0, 1),
+            max_constants=0,
+            max_seconds=ABOVE_0,
+        )
         if self.crossover == self.mutation == 0:
             raise InputError("crossover and mutation are both 0, so no child would be new")
         for name in ("init_depths", "mutation_depths"):
             object.__setattr__(self, name, _depths(name, getattr(self, name)))
-        if self.max_constants < 0:
-            raise InputError(f"max_constants is {self.max_constants}; it must be 0 or more")
         check_budget(self, "population", "population")
 
     @classmethod

@@ -1,15 +1,19 @@
-"""How many examples property tests draw: a part of them by default, all in `make test-all`."""
+"""How much is tried by default, and how much only in `make test-all`."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from typing import Any
 
+import pytest
 from hypothesis import settings
 
-__all__ = ["examples", "load_profile"]
+__all__ = ["QUICK", "examples", "load_profile", "mostly_slow"]
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
-PART = 3 if PROFILE == "quick" else 1
+QUICK = PROFILE == "quick"
+PART = 3 if QUICK else 1
 
 
 def load_profile() -> None:
@@ -23,3 +27,8 @@ def load_profile() -> None:
 def examples(most: int) -> settings:
     """A decorator: at the most so many examples, and a third of them by default."""
     return settings(max_examples=max(most // PART, 5), deadline=None)
+
+
+def mostly_slow(values: Iterable[Any], *quick: Any) -> list[Any]:
+    """The cases of a test, of which all but some are among the slow tests."""
+    return [pytest.param(each, marks=[pytest.mark.slow] * (each not in quick)) for each in values]

@@ -15,6 +15,7 @@ import pytest
 
 import host_device
 import nvrtc
+from examples import mostly_slow
 from symseek import (
     ConstraintSet,
     Evolution,
@@ -139,8 +140,9 @@ CASES: dict[str, tuple[tuple[str, str], SearchConfig]] = {
 }
 
 
-@pytest.mark.parametrize(("names", "settings"), CASES.values(), ids=CASES)
-def test_each_search_is_that_of_the_host(names: tuple[str, str], settings: SearchConfig) -> None:
+@pytest.mark.parametrize("case", mostly_slow(CASES, "constants", "many pairs"))
+def test_each_search_is_that_of_the_host(case: str) -> None:
+    names, settings = CASES[case]
     library, tables = problems.load(names[0]).library(), [table(name) for name in names]
     runs = made(library, tables, settings, 3)
     slots = [runs.start(seed, seed % 2) for seed in range(3)]

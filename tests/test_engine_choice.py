@@ -36,7 +36,7 @@ from symseek.settings import Settings
 X = np.linspace(0.1, 3, 40)[:, None]
 Y = 9.81 / 2 * X[:, 0] ** 2 + np.sin(40 * X[:, 0])  # in which no formula is soon exact
 FIT = ("fit", "data.csv", "--target", "y", "--out", "run", "--quiet", "--no-report")
-SHORT = ("--max-expressions", "2000")
+SHORT = ("--max-expressions", "2000", "--no-structure")
 
 
 # --- the choice
@@ -104,7 +104,7 @@ def test_an_unknown_engine_is_refused_by_name() -> None:
 
 
 def test_the_estimator_says_what_it_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    small: dict[str, Any] = {"max_expressions": 1_000, "random_state": 0}
+    small: dict[str, Any] = {"max_expressions": 1_000, "random_state": 0, "structure": False}
     assert SymbolicRegressor(**small).fit(X, Y).engine_ == "native"
     use_device(monkeypatch)
     model = SymbolicRegressor(engine="cuda", **small).fit(X, Y)

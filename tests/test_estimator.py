@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from examples import QUICK
 from symseek import InputError, Search, SymbolicRegressor, Token, presets
 from symseek.model import Model
 from symseek.regression.estimator import UndefinedWarning
@@ -33,10 +34,17 @@ NOISE = 0.05 * DRAW.normal(size=60)
 
 
 def regressor(**settings: Any) -> SymbolicRegressor:
-    return SymbolicRegressor(**{"max_expressions": 2_000, "random_state": 0, **settings})
+    small = {"max_expressions": 2_000, "random_state": 0, "structure": False}
+    return SymbolicRegressor(**{**small, **settings})
 
 
-@parametrize_with_checks([SymbolicRegressor(max_expressions=500, random_state=0)])
+@pytest.fixture(scope="module")
+def noisy() -> SymbolicRegressor:
+    """Fitted once for the tests that only ask it; they leave it as it is."""
+    return regressor().fit(X, Y + NOISE)
+
+
+@parametrize_with_checks([regressor(max_expressions=300, structure=not QUICK)])
 def test_what_scikit_learn_asks_for(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -56,7 +64,6 @@ def test_its_parameters_are_the_settings() -> None:
 # --- in the company of other estimators
 
 
-@pytest.mark.slow
 def test_in_a_pipeline_and_a_grid_search() -> None:
     pipeline = make_pipeline(StandardScaler(), regressor(max_expressions=10_000))
     grid = GridSearchCV(pipeline, {"symbolicregressor__max_length": [1, 12]}, cv=2)
@@ -126,7 +133,6 @@ def texts(model: SymbolicRegressor) -> list[str]:
     return [each.text for each in model.models_[0].formulas]
 
 
-@pytest.mark.slow
 def test_rows_of_no_weight_are_as_if_they_were_not_there() -> None:
     odd = np.vstack([X, [[-5.0, 7.0]], [[0.0, 0.0]]])
     targets = np.append(Y + NOISE, [1e6, -1e6])
@@ -135,7 +141,6 @@ def test_rows_of_no_weight_are_as_if_they_were_not_there() -> None:
     assert texts(weighted) == texts(regressor().fit(X, Y + NOISE))
 
 
-@pytest.mark.slow
 def test_weights_are_repetitions() -> None:
     counts = DRAW.integers(1, 4, 60)
     weighted = regressor().fit(X, Y + NOISE, sample_weight=counts)
@@ -153,16 +158,13 @@ def test_bad_weights(weights: NDArray[np.float64]) -> None:
 # --- seeds
 
 
-def test_a_seed_gives_the_same_whatever_the_threads() -> None:
+def test_a_seed_gives_the_same_whatever_the_threads(noisy: SymbolicRegressor) -> None:
     one = regressor(random_state=3, n_jobs=1).fit(X, Y + NOISE)
-    two = regressor(random_state=3, n_jobs=2).fit(X, Y + NOISE)
-    numpy_seed = regressor(random_state=np.int64(3), n_jobs=-1).fit(X, Y + NOISE)
-    assert front(one) == front(two) == front(numpy_seed)
-    other = regressor(random_state=4).fit(X, Y + NOISE)
-    assert one.history_[0][0].mean_reward != other.history_[0][0].mean_reward
+    all_cores = regressor(random_state=np.int64(3), n_jobs=-1).fit(X, Y + NOISE)
+    assert front(one) == front(all_cores)
+    assert one.history_[0][0].mean_reward != noisy.history_[0][0].mean_reward
 
 
-@pytest.mark.slow
 def test_random_states_are_drawn_from() -> None:
     states = [np.random.RandomState(7), np.random.RandomState(7)]
     first, again = (regressor(random_state=state).fit(X, Y + NOISE) for state in states)
@@ -175,7 +177,6 @@ def test_random_states_are_drawn_from() -> None:
 # --- going on
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("state", [0, None])
 def test_a_warm_start_on_the_same_data_goes_on(state: int | None) -> None:
     noisy = Y + NOISE
@@ -202,7 +203,6 @@ def test_a_warm_start_on_other_data_begins_with_the_formulas_it_had() -> None:
     assert anew.score(more, other) < 1.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -274,9 +274,8 @@ def test_a_column_vector_is_one_target() -> None:
 # --- what is found
 
 
-def test_the_front_as_a_table() -> None:
-    model = regressor().fit(X, Y + NOISE)
-    table = model.front_
+def test_the_front_as_a_table(noisy: SymbolicRegressor) -> None:
+    table = noisy.front_
     assert list(table.columns) == [
         "complexity",
         "reward",
@@ -291,20 +290,18 @@ def test_the_front_as_a_table() -> None:
     assert (np.diff(table["complexity"]) > 0).all()
     assert (np.diff(table["nrmse"]) < 0).all()
     assert table["validation_r2"].isna().all()
-    assert model.formula(1) == table["expression"][1]
+    assert noisy.formula(1) == table["expression"][1]
 
 
-def test_the_picked_row_is_marked_and_predicts() -> None:
-    model = regressor().fit(X, Y + NOISE)
-    found = model.models_[0]
-    (marked,) = [line for line in str(model).splitlines() if line.startswith(">")]
+def test_the_picked_row_is_marked_and_predicts(noisy: SymbolicRegressor) -> None:
+    found = noisy.models_[0]
+    (marked,) = [line for line in str(noisy).splitlines() if line.startswith(">")]
     assert marked.split()[1] == str(found.picked)
-    assert marked.endswith(model.formula())
-    assert np.array_equal(model.predict(X), model.predict(X, row=found.picked))
-    assert not np.array_equal(model.predict(X), model.predict(X, row=0))
+    assert marked.endswith(noisy.formula())
+    assert np.array_equal(noisy.predict(X), noisy.predict(X, row=found.picked))
+    assert not np.array_equal(noisy.predict(X), noisy.predict(X, row=0))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("row", [-1, 99])
 def test_a_row_that_is_not_there(row: int) -> None:
     model = regressor().fit(X, Y + NOISE)
@@ -415,7 +412,7 @@ def test_another_pick_after_the_fit_picks_anew() -> None:
 
 @pytest.mark.slow
 def test_a_pick_that_cannot_be_made_is_told() -> None:
-    model = regressor().fit(X, Y + NOISE)
+    model = regressor(structure=True).fit(X, Y + NOISE)
     before = model.formula()
     for rule, says in (("mld", "did you mean 'mdl'"), ("validation", "needs validation rows")):
         with pytest.raises(InputError, match=says):
@@ -445,7 +442,6 @@ def test_a_warm_start_goes_on_after_another_pick() -> None:
 # --- the report
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_a_report_needs_a_path_alone(several: bool, tmp_path: Path) -> None:
     target = np.column_stack([Y + NOISE, 2 * Y + NOISE]) if several else Y + NOISE
@@ -522,7 +518,6 @@ def test_before_a_fit_there_is_nothing() -> None:
         model.predict(X)
 
 
-@pytest.mark.slow
 def test_a_configuration_with_every_detail() -> None:
     config = presets.evolution(max_expressions=4_000, batch_size=100)
     model = regressor(config=config).fit(X, Y + NOISE)
@@ -553,13 +548,12 @@ def test_progress_is_shown_when_asked_for(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == ""
 
 
-def test_a_notebook_shows_the_front() -> None:
-    model = regressor()
-    assert "SymbolicRegressor" in model._repr_mimebundle_()["text/html"]
-    shown = model.fit(X, Y + NOISE)._repr_mimebundle_()
+def test_a_notebook_shows_the_front(noisy: SymbolicRegressor) -> None:
+    assert "SymbolicRegressor" in regressor()._repr_mimebundle_()["text/html"]
+    shown = noisy._repr_mimebundle_()
     assert "<math" in shown["text/html"]
     assert "▸" in shown["text/html"]
-    assert shown["text/plain"] == str(model)
+    assert shown["text/plain"] == str(noisy)
 
 
 # --- parameters that make no sense

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from examples import mostly_slow
 from symseek import (
     FitConfig,
     Library,
@@ -150,10 +151,7 @@ def test_the_stored_run_comes_back(case: str) -> None:
 THREADED = ("hybrid, constants", "genetic programming, constants")  # all that threads do
 
 
-@pytest.mark.parametrize(
-    "case",
-    [pytest.param(each, marks=[pytest.mark.slow] * (each not in THREADED)) for each in CASES],
-)
+@pytest.mark.parametrize("case", mostly_slow(CASES, *THREADED))
 def test_the_stored_run_comes_back_from_two_threads(case: str) -> None:
     assert record(case, 2) == json.loads(STORED.read_text())[case]
 

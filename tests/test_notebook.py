@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from examples import mostly_slow
+
 LONG = 120.0  # seconds after which something is wrong
 
 
@@ -128,7 +130,9 @@ def test_progress_needs_no_widgets(kernel: Kernel) -> None:
     assert pages[-1] == ""  # the fitted model shows the front itself
 
 
-@pytest.mark.parametrize("targets", ["noisy", "np.column_stack([noisy, 2*noisy])"])
+@pytest.mark.parametrize(
+    "targets", mostly_slow(["noisy", "np.column_stack([noisy, 2*noisy])"], "noisy")
+)
 def test_the_stop_button_keeps_the_front(kernel: Kernel, targets: str) -> None:
     pressed = []
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from examples import mostly_slow
 from symseek import InputError
 from symseek.command import main
 from symseek.lab import Record, Spec, Store
@@ -65,8 +66,7 @@ def in_process(name: str, store: Store) -> list[Record]:
     return records
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", list(EXPERIMENTS))
+@pytest.mark.parametrize("name", mostly_slow(EXPERIMENTS, "reward-noise"))
 def test_every_experiment_writes_its_files(name: str, store: Store, tmp_path: Path) -> None:
     records, request = in_process(name, store), Request(name, SEEDS, quick=True)
     specs = [record.spec for record in records]
@@ -84,7 +84,7 @@ def test_every_experiment_writes_its_files(name: str, store: Store, tmp_path: Pa
         assert (tmp_path / link).exists()
 
 
-@pytest.mark.parametrize("name", list(EXPERIMENTS))
+@pytest.mark.parametrize("name", mostly_slow(EXPERIMENTS, "table1"))
 def test_runs_on_a_gpu_are_reported_as_others(name: str, store: Store) -> None:
     """Their settings name the engine, by which no table groups or labels them."""
     records = in_process(name, store)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from examples import mostly_slow
 from symseek.arrays import Floats
 from symseek.model import Model
 from symseek.regression.regression import Regression
@@ -55,7 +56,7 @@ def test_planets_to_three_digits() -> None:
     assert "x**(3/2)" in fitted(x, y, max_expressions=200_000).best.text
 
 
-@pytest.mark.parametrize("rows", [6, 12, 30])
+@pytest.mark.parametrize("rows", mostly_slow([6, 12, 30], 6))
 def test_noise_is_described_by_its_mean(rows: int) -> None:
     """A search among so many formulas finds some that fit; not every table has a law."""
     picked = []

@@ -11,7 +11,7 @@ import signal
 import socket
 import sqlite3
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import symseek
+from examples import mostly_slow
 from run_helpers import FILES, Capture, answer
 from studio_helpers import Served, serving
 from symseek.errors import InputError
@@ -66,11 +67,6 @@ COMMANDS = {
 }
 
 
-def some_slow(values: Iterable[str], *slow: str) -> list[Any]:
-    """The values, of which some are tried only with all the slow tests."""
-    return [pytest.param(each, marks=[pytest.mark.slow] * (each in slow)) for each in values]
-
-
 @pytest.fixture(autouse=True)
 def no_waiting() -> Iterator[None]:
     """Whoever waits for a pipe is woken, and has failed."""
@@ -98,7 +94,7 @@ def plant(run: Path, name: str, kind: str, victim: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", some_slow(KINDS, "socket", "device", "folder"))
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, "link", "pipe"))
 @pytest.mark.parametrize("name", NAMES)
 def test_every_command_refuses_what_is_no_file_or_does_without(
     name: str, kind: str, folder: Path, victim: Path, capsys: Capture
@@ -157,7 +153,7 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-@pytest.mark.parametrize("kind", some_slow(KINDS, "socket", "device", "folder"))
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, "link", "pipe"))
 def test_no_route_of_the_studio_follows_a_link(
     kind: str, folder: Path, victim: Path, studio: Served
 ) -> None:
@@ -218,7 +214,7 @@ def test_what_appears_after_the_look_is_not_followed_either(tmp_path: Path, vict
 ODD = ["NaN", "Infinity", "1e400", "9" * 5000, "null", "[]", '"x"', "true", "-1", "[" * 100_000]
 
 
-@pytest.mark.parametrize("odd", some_slow(ODD, *ODD[2:-1]), ids=lambda odd: odd[:10])
+@pytest.mark.parametrize("odd", mostly_slow(ODD, ODD[0], ODD[1], ODD[-1]), ids=lambda odd: odd[:10])
 @pytest.mark.parametrize("name", ["discoveries.json", "progress.json", "settings.json"])
 def test_a_run_with_odd_content_goes_on_or_is_refused_in_a_sentence(
     name: str, odd: str, folder: Path, capsys: Capture
@@ -497,7 +493,7 @@ def test_ctrl_c_ends_what_sqlite_does(tmp_path: Path) -> None:
 OWN = ["fits.json", "fits.sqlite", "summary.csv", "summary.html", "tables"]
 
 
-@pytest.mark.parametrize("kind", some_slow(KINDS, "socket", "device"))
+@pytest.mark.parametrize("kind", mostly_slow(KINDS, "link", "pipe", "folder"))
 @pytest.mark.parametrize("name", OWN)
 def test_a_folder_of_many_fits_has_only_files(
     name: str, kind: str, many: Path, victim: Path, capsys: Capture

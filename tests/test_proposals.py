@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from examples import mostly_slow
 from symseek import Evolution, Programs, Stopped, SymbolicRegressor, presets
 from symseek.constraints import paper_constraints
 from symseek.loop import StepContext
@@ -74,7 +75,7 @@ def test_a_view_is_searched_and_counted(whole: Regression) -> None:
     assert best.nrmse < 1.1 * 0.05  # the noise
 
 
-@pytest.mark.parametrize("threads", [2, 3])
+@pytest.mark.parametrize("threads", mostly_slow([2, 3], 2))
 def test_threads_change_nothing(whole: Regression, threads: int) -> None:
     other = regression(threads=threads)
     other.run()
@@ -108,7 +109,9 @@ def test_a_larger_budget_goes_on(tmp_path: Path) -> None:
 # What is counted.
 
 
-@pytest.mark.parametrize("budget", [*range(100, 1_000, 60), 1_500, 2_345, 5_000])
+@pytest.mark.parametrize(
+    "budget", mostly_slow([*range(100, 1_000, 60), 1_500, 2_345, 5_000], 100, 460, 880, 2_345)
+)
 def test_every_expression_is_counted_and_none_is_too_many(
     budget: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,7 +200,9 @@ def test_the_methods_of_the_paper_do_without(method: str) -> None:
     assert found.search.proposals is None
 
 
-@pytest.mark.parametrize("reward", ["inverse_nrmse", "r2", "inverse_nmse", "inverse_mse"])
+@pytest.mark.parametrize(
+    "reward", mostly_slow(["inverse_nrmse", "r2", "inverse_nmse", "inverse_mse"], "r2")
+)
 def test_rewards_of_squared_errors_use_it(reward: str) -> None:
     found = regression(reward=reward, max_expressions=1_500)
     assert found.run().expressions <= 1_500

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from examples import mostly_slow
 from run_helpers import (
     FILES,
     PATIENCE,
@@ -328,7 +329,7 @@ def test_a_run_killed_before_its_first_checkpoint_starts_again(
 
 
 @pytest.mark.parametrize("name", ["front.csv", "curve.csv", "report.html"])
-@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize("old", mostly_slow([True, False], True))
 def test_a_run_killed_while_it_wrote_what_it_found_is_completed(
     name: str, old: bool, folder: Path, capsys: Capture
 ) -> None:

@@ -27,7 +27,7 @@ Y = X[:, 0] ** 2 / (1 + X[:, 1]) + 0.3 * np.sin(4 * X[:, 0]) + 0.05 * DRAW.norma
 
 
 def regression(**options: Any) -> Regression:
-    given = {"max_expressions": 3_000, "max_seconds": None, **options}
+    given = {"max_expressions": 3_000, "max_seconds": None, "structure": False, **options}
     return Regression(X, Y, ["a", "b"], Settings(**given))
 
 
@@ -37,7 +37,7 @@ def entries(found: Regression) -> list[list[Entry]]:
 
 @pytest.fixture(scope="module")
 def three() -> Regression:
-    found = regression(seed=5, seeds=3)
+    found = regression(seed=5, seeds=3, structure=True)
     found.run()
     return found
 
@@ -51,7 +51,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.slow
 def test_each_seed_is_the_search_that_it_would_be_alone(three: Regression) -> None:
-    alone = [regression(seed=5 + at) for at in range(3)]
+    alone = [regression(seed=5 + at, structure=True) for at in range(3)]
     results = [each.run() for each in alone]
     assert entries(three) == [list(each.search.front) for each in alone]
     assert sum(each.expressions for each in three.searches) == sum(

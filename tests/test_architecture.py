@@ -247,3 +247,124 @@ print("loaded:", *[name for name in {HEAVY} if name in sys.modules])
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=folder
     )
     return said.stdout.splitlines()[-1].split()[1:]
+
+
+# --- errors are data
+
+# Of libraries whose errors have no codes, or none in the oldest Python that is supported.
+SEARCHED_ERRORS = {
+    "engines/faults.py": "the driver of a GPU",
+    "files/parquet.py": "Arrow",
+    "jobs/database.py": "SQLite",
+}
+SEARCHES = {
+    *("count", "endswith", "find", "index", "partition", "removeprefix", "removesuffix"),
+    *("replace", "rfind", "rindex", "rpartition", "rsplit", "split", "startswith"),
+    *("findall", "finditer", "fullmatch", "match", "search", "sub", "subn"),
+}
+
+
+def searched_errors(tree: ast.AST) -> list[int]:
+    """The lines that look for something in the text of an error, by a variable or at once."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    errors = {"error", "failure", "exception"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler) and node.name:
+            errors.add(node.name)
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            of = ast.unparse(node.annotation)
+            if "Error" in of or "Exception" in of:
+                errors.add(node.arg)
+
+    def is_error(node: ast.expr) -> bool:
+        return isinstance(node, ast.Name) and node.id in errors
+
+    def is_text(node: ast.expr, texts: set[str]) -> bool:
+        """Whether an expression is the text of an error, or made from it."""
+        match node:
+            case ast.Name():
+                return node.id in texts
+            case ast.Call(func=ast.Name(id="str" | "repr"), args=[of, *_]):
+                return is_error(of) or is_text(of, texts)
+            case ast.Call(func=ast.Attribute(value=of, attr=name)):
+                joined = name == "join" and any(is_text(each, texts) for each in node.args)
+                return joined or (name == "worded" and is_error(of)) or is_text(of, texts)
+            case ast.Attribute(value=of, attr="args"):
+                return is_error(of)
+            case ast.Subscript(value=of):
+                return is_text(of, texts)
+            case ast.JoinedStr():
+                parts = [each.value for each in node.values if isinstance(each, ast.FormattedValue)]
+                return any(is_error(each) or is_text(each, texts) for each in parts)
+            case ast.BinOp(left=left, right=right):
+                return is_text(left, texts) or is_text(right, texts)
+            case ast.BoolOp(values=values):
+                return any(is_text(each, texts) for each in values)
+            case ast.IfExp(body=body, orelse=orelse):
+                return is_text(body, texts) or is_text(orelse, texts)
+        return False
+
+    found = []
+    for function in (each for each in ast.walk(tree) if isinstance(each, functions)):
+        texts: set[str] = set()
+        for _ in range(3):  # through a few variables
+            for node in ast.walk(function):
+                if isinstance(node, ast.Assign) and is_text(node.value, texts):
+                    texts |= {each.id for each in node.targets if isinstance(each, ast.Name)}
+        texts -= errors
+        for node in ast.walk(function):
+            sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+            if any(is_text(each, texts) for each in sides):
+                found.append(node.lineno)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                blanks = node.func.attr == "split" and not node.args
+                text = any(is_text(each, texts) for each in (node.func.value, *node.args))
+                if node.func.attr in SEARCHES and not blanks and text:
+                    found.append(node.lineno)
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'if "delimiter" in str(error): pass',
+        'text = str(error)\n    new = text.replace("seed", "state")',
+        're.search("`x`", str(error))',
+        'text = f"{error}"\n    more = text + "."\n    PATTERN.sub("", more)',
+        'str(error).partition(";")[0]',
+        'if error.args[0] == "gone": pass',
+        'error.worded().startswith("y ")',
+    ],
+)
+def test_a_search_in_the_text_of_an_error_is_seen(line: str) -> None:
+    assert searched_errors(ast.parse(f"def f(error: InputError):\n    {line}")) != []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['" ".join(str(error).split())', 'raise X(f"{error}; see") from None', 'error.field == "x"'],
+)
+def test_what_shows_an_error_is_no_search(line: str) -> None:
+    assert searched_errors(ast.parse(f"def f(error: InputError):\n    {line}")) == []
+
+
+def test_no_code_looks_for_words_in_an_error() -> None:
+    """Errors have fields (`symseek.errors`); a sentence is for people."""
+    found = {
+        str(path.relative_to(SOURCE)): lines
+        for path in SOURCE.rglob("*.py")
+        if (lines := searched_errors(ast.parse(path.read_text())))
+    }
+    assert found.keys() == SEARCHED_ERRORS.keys(), found
+
+
+def test_the_page_looks_for_no_words_in_an_error() -> None:
+    search = re.compile(
+        r"(error|message|sentence|problem|why)\w*\)?\.(includes|indexOf|match|replace|search|split)\w*\("
+        r"|\.(test|exec)\((\w+\.)?(error|message|sentence|problem|why)\w*\)"
+    )
+    pages = list((SOURCE / "studio" / "pages").glob("*.js"))
+    assert len(pages) > 20
+    assert [
+        (path.name, each[0]) for path in pages for each in search.finditer(path.read_text())
+    ] == []

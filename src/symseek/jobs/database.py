@@ -117,10 +117,11 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise self._sentence(str(error)) from None
+            raise self._described(error) from None
 
-    def _sentence(self, why: str) -> StoreError:
+    def _described(self, error: sqlite3.Error) -> StoreError:
         name = repr(str(self.path))
+        why = str(error)
         if why == "interrupted":  # by Ctrl-C, which SQLite cannot pass on
             raise KeyboardInterrupt
         if "not a database" in why:

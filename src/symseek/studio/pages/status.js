@@ -1,5 +1,7 @@
 // What the states of a run are called, and which of them are alike.
 
+import { ended } from "./text.js";
+
 export const SHORT = {
   starting: "starting",
   searching: "searching",
@@ -37,6 +39,5 @@ export function statusSentence({ status, why, error }) {
 }
 
 function because(what, why) {
-  if (!why) return `${what}.`;
-  return /[.!?]$/.test(why) ? `${what}: ${why}` : `${what}: ${why}.`;
+  return ended(why ? `${what}: ${why}` : what);
 }

@@ -70,6 +70,12 @@ export function improvement(before, now) {
 
 /** A sentence: a full stop at its end, and its first letter large unless it begins with a name. */
 export function sentence(text) {
-  const begun = /^[a-z]+ /.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text;
-  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
+  const word = text.slice(0, Math.max(text.indexOf(" "), 0));
+  const plain = word !== "" && [...word].every((each) => each >= "a" && each <= "z");
+  return ended(plain ? text.charAt(0).toUpperCase() + text.slice(1) : text);
+}
+
+/** With a full stop at the end, unless there is another sign. */
+export function ended(text) {
+  return [".", "!", "?"].includes(text.slice(-1)) ? text : `${text}.`;
 }

@@ -17,15 +17,29 @@ from symseek.structure.candidates import exact_candidates, near_candidates
 from symseek.structure.curves import curves
 from symseek.structure.features import Family, families
 from symseek.structure.numberless import without_numbers
-from symseek.structure.projection import EXACT, Candidate, Rows, exact_sums, near_sums, weighted_sum
+from symseek.structure.projection import (
+    EXACT,
+    Candidate,
+    TargetRows,
+    exact_sums,
+    near_sums,
+    weighted_sum,
+)
 from symseek.structure.quotients import quotients
-from symseek.structure.targets import FORMS, Form, Multiplier, Target, multipliers, targets
+from symseek.structure.targets import (
+    LINKS,
+    Link,
+    Multiplier,
+    TransformedTarget,
+    multipliers,
+    targets,
+)
 
 NAMES = ("u", "v", "w")
 FUNCTIONS = ("sin", "cos", "exp", "log", "sqrt", "asin", "acos")
 LIBRARY = Library(["add", "sub", "mul", "div", *FUNCTIONS, "const"], NAMES)
 OPERATORS = set(LIBRARY.names)
-PLAIN = FORMS[0]
+PLAIN = LINKS[0]
 
 
 def drawn(seed: int, rows: int, columns: int, low: float = 0.5, high: float = 2.0) -> np.ndarray:
@@ -39,10 +53,10 @@ def value(words: Any, Z: np.ndarray) -> np.ndarray:
         return Program.from_preorder(list(words) or [1.0], LIBRARY).evaluate(padded)
 
 
-def task(Z: np.ndarray, y: np.ndarray) -> tuple[Target, Rows]:
+def task(Z: np.ndarray, y: np.ndarray) -> tuple[TransformedTarget, TargetRows]:
     """The target as it is."""
     one = Multiplier((0,) * Z.shape[1], np.ones(len(y)))
-    return Target(PLAIN, one, y), Rows(y, np.ones(len(y)), NAMES[: Z.shape[1]])
+    return TransformedTarget(PLAIN, one, y), TargetRows(y, np.ones(len(y)), NAMES[: Z.shape[1]])
 
 
 # Forms and multipliers.
@@ -51,8 +65,8 @@ RANGES = {"sin(s)": (-1.5, 1.5), "cos(s)": (0.05, 3.1), "sin(s)**2": (0.05, 1.5)
 RANGES |= {"asin(s)": (-0.95, 0.95), "acos(s)": (-0.95, 0.95)}
 
 
-@pytest.mark.parametrize("form", FORMS, ids=[form.name for form in FORMS])
-def test_forms_go_there_and_back(form: Form) -> None:
+@pytest.mark.parametrize("form", LINKS, ids=[form.name for form in LINKS])
+def test_forms_go_there_and_back(form: Link) -> None:
     s = np.linspace(*RANGES.get(form.name, (0.05, 3.0)), 50)
     v = form.apply(s)
     assert np.allclose(form.undo(v), s, atol=1e-6)
@@ -63,7 +77,7 @@ def test_forms_go_there_and_back(form: Form) -> None:
 
 
 def test_forms_have_names_of_their_own() -> None:
-    assert len({form.name for form in FORMS}) == len(FORMS)
+    assert len({form.name for form in LINKS}) == len(LINKS)
 
 
 @examples(30)
@@ -176,11 +190,11 @@ def test_as_many_features_as_rows_prove_nothing() -> None:
 
 
 @examples(30)
-@given(seed=st.integers(0, 1000), which=st.integers(0, 200), form=st.sampled_from(FORMS[:9]))
-def test_what_is_written_has_the_error_that_is_told(seed: int, which: int, form: Form) -> None:
+@given(seed=st.integers(0, 1000), which=st.integers(0, 200), form=st.sampled_from(LINKS[:9]))
+def test_what_is_written_has_the_error_that_is_told(seed: int, which: int, form: Link) -> None:
     Z = drawn(seed, 60, 2)
     y = drawn(seed + 1, 60, 1, 0.3, 0.9)[:, 0]
-    rows = Rows(y, drawn(seed + 2, 60, 1)[:, 0], NAMES[:2])
+    rows = TargetRows(y, drawn(seed + 2, 60, 1)[:, 0], NAMES[:2])
     made = [each for each in targets(Z, y, OPERATORS) if each.form.name == form.name]
     all_families = list(families(Z, NAMES[:2], OPERATORS, {}))
     family = all_families[which % len(all_families)]

@@ -9,7 +9,7 @@ from hypothesis import assume, given, reject
 
 from strategies import programs
 from symseek.algebra.normal_form import FORM_ERRORS, Algebra
-from symseek.algebra.precision import Rows, agree, measured
+from symseek.algebra.precision import EvaluatedForms, agree, measured
 from symseek.model import full_library
 from symseek.programs import Program
 from symseek.tokens import Library
@@ -63,7 +63,7 @@ def test_the_bound_is_about_as_wide_as_it_must_be(text: str, bound: float) -> No
 @given(programs(LIBRARY, max_length=12))
 def test_normal_forms_have_the_values_of_programs(program: Program) -> None:
     with np.errstate(all="ignore"):
-        rows = Rows(LIBRARY, X)
+        rows = EvaluatedForms(LIBRARY, X)
         try:
             form = Algebra(LIBRARY, rows).form(program, [1.0, 1.0])
         except FORM_ERRORS:

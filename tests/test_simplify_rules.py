@@ -10,7 +10,7 @@ import pytest
 
 from symseek.algebra.matching import close
 from symseek.algebra.normal_form import Algebra
-from symseek.algebra.precision import Rows, agree, measured
+from symseek.algebra.precision import EvaluatedForms, agree, measured
 from symseek.algebra.rewriting import Rewriter
 from symseek.algebra.rules import RULES, RewriteRule
 from symseek.model import full_library
@@ -27,7 +27,7 @@ def read(text: str) -> Program:
 
 
 def rows_of(rule: RewriteRule) -> np.ndarray:
-    """Rows on which the rule's condition holds and both of its sides are defined."""
+    """EvaluatedForms on which the rule's condition holds and both of its sides are defined."""
     rows = np.random.default_rng(0).uniform(-3, 3, (4000, 3))
     sides = re.split(r"<=|>=|<|>", rule.where) if rule.where else []
     signs = re.findall(r"<=|>=|<|>", rule.where)
@@ -48,7 +48,7 @@ def test_it_is_true(rule: RewriteRule) -> None:
 
 @each_rule
 def test_it_is_found(rule: RewriteRule) -> None:
-    rewriter = Rewriter(LIBRARY, Rows(LIBRARY, rows_of(rule)))
+    rewriter = Rewriter(LIBRARY, EvaluatedForms(LIBRARY, rows_of(rule)))
     plain = Algebra(LIBRARY)
     ways = list(rewriter.ways(plain.form(read(rule.found), ONES)))
     meant = rewriter.algebra.form(read(rule.written), ONES)
@@ -70,7 +70,7 @@ def test_none_is_there_twice() -> None:
 )
 def test_it_is_found_among_others(text: str, among: str) -> None:
     rows = np.random.default_rng(0).uniform(0.5, 2, (50, 3))
-    rewriter = Rewriter(LIBRARY, Rows(LIBRARY, rows))
+    rewriter = Rewriter(LIBRARY, EvaluatedForms(LIBRARY, rows))
     ways = rewriter.ways(rewriter.algebra.form(read(text), ONES))
     meant = rewriter.algebra.form(read(among), ONES)
     assert any(close(way, meant) for way in ways)

@@ -8,29 +8,29 @@ from typing import Any, NamedTuple
 from symseek.tokens import Library, TokenKind
 
 
-class Part(NamedTuple):
+class FormulaPart(NamedTuple):
     """A part of a program, and whether a minus sign stands before it."""
 
     tokens: tuple[int, ...]
     constants: tuple[Any, ...] = ()  # values, or texts for them
     negative: bool = False
-    summands: tuple[Part, ...] = ()  # of a sum, with their signs
-    above: tuple[Part, ...] = ()  # the factors of a product or quotient, without signs
-    below: tuple[Part, ...] = ()
+    summands: tuple[FormulaPart, ...] = ()  # of a sum, with their signs
+    above: tuple[FormulaPart, ...] = ()  # the factors of a product or quotient, without signs
+    below: tuple[FormulaPart, ...] = ()
 
-    def negated(self) -> Part:
+    def negated(self) -> FormulaPart:
         return self._replace(negative=not self.negative)
 
-    def positive(self) -> Part:
+    def positive(self) -> FormulaPart:
         return self._replace(negative=False)
 
-    def terms(self) -> list[Part]:
+    def terms(self) -> list[FormulaPart]:
         """What a sum takes in when this is added to it."""
         if not self.summands:
             return [self]
         return [each.negated() if self.negative else each for each in self.summands]
 
-    def ratio(self) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    def ratio(self) -> tuple[tuple[FormulaPart, ...], tuple[FormulaPart, ...]]:
         """What a product takes in above and below the line when this is multiplied with it."""
         if self.above or self.below:
             return self.above, self.below
@@ -44,8 +44,8 @@ class Builder:
         self.library = library
 
     def gathered(
-        self, name: str, arguments: Sequence[Part]
-    ) -> tuple[tuple[Part, ...], tuple[Part, ...], bool]:
+        self, name: str, arguments: Sequence[FormulaPart]
+    ) -> tuple[tuple[FormulaPart, ...], tuple[FormulaPart, ...], bool]:
         """The factors above and below the line of a product, quotient or sign; whether negative."""
         above, below = arguments[0].ratio()
         if name == "reciprocal":
@@ -56,18 +56,18 @@ class Builder:
         minus = sum(each.negative for each in arguments) + (name == "neg")
         return above, below, minus % 2 == 1
 
-    def fraction(self, above: Sequence[Part], below: Sequence[Part]) -> Part:
+    def fraction(self, above: Sequence[FormulaPart], below: Sequence[FormulaPart]) -> FormulaPart:
         if not below:
             return self.chain(above)
         name, parts = ("div", [self.chain(above)]) if above else ("reciprocal", [])
         return self.joined((self.library.index(name),), [*parts, self.chain(below)])
 
-    def chain(self, factors: Sequence[Part]) -> Part:
+    def chain(self, factors: Sequence[FormulaPart]) -> FormulaPart:
         return self.joined((self.library.index("mul"),) * (len(factors) - 1), factors)
 
-    def joined(self, tokens: tuple[int, ...], arguments: Sequence[Part]) -> Part:
+    def joined(self, tokens: tuple[int, ...], arguments: Sequence[FormulaPart]) -> FormulaPart:
         tokens += tuple(each for part in arguments for each in part.tokens)
-        return Part(tokens, tuple(each for part in arguments for each in part.constants))
+        return FormulaPart(tokens, tuple(each for part in arguments for each in part.constants))
 
-    def is_number(self, part: Part) -> bool:
+    def is_number(self, part: FormulaPart) -> bool:
         return self.library.tokens[part.tokens[0]].kind in (TokenKind.CONSTANT, TokenKind.NUMBER)

@@ -11,8 +11,9 @@ import math
 import numpy as np
 
 from symseek.algebra.normal_form import Algebra, Call, Product, Sum, merged, number, scaled
-from symseek.algebra.precision import Floats, Rows
+from symseek.algebra.precision import EvaluatedForms
 from symseek.algebra.writing import digits
+from symseek.arrays import Floats
 
 _PERIODIC = {"sin": 2, "cos": 2, "tan": 1}  # half turns
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -20,7 +21,7 @@ _FEWEST = 4  # different values: any two lie on a grid
 _MOST_STEPS = 1e6  # between the lowest and the highest; finer grids are those of all floats
 
 
-def lowest(call: Call, algebra: Algebra, rows: Rows) -> Sum:
+def lowest(call: Call, algebra: Algebra, rows: EvaluatedForms) -> Sum:
     """The call, with the lowest frequency and the smallest phase; never longer than it was."""
     if call.name not in _PERIODIC or len(call.arguments) != 1:
         return algebra.called(call, call.arguments)
@@ -61,7 +62,7 @@ def without_minus(total: Sum, algebra: Algebra) -> Sum:
 
 
 def _slower(
-    angle: Sum, at: int, coefficient: float, product: Product, turn: float, rows: Rows
+    angle: Sum, at: int, coefficient: float, product: Product, turn: float, rows: EvaluatedForms
 ) -> Sum:
     """The angle with whole turns a step taken from one of its terms."""
     found = grid(rows.values(product)) if abs(coefficient) < 1 / _EPSILON else None
@@ -81,7 +82,7 @@ def _slower(
     return Sum(number(angle.offset + phase), terms)
 
 
-def _size(total: Sum, rows: Rows) -> float:
+def _size(total: Sum, rows: EvaluatedForms) -> float:
     """The largest angle there is."""
     return float(max(np.abs(c * rows.values(product)).max() for c, product in total.terms))
 

@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symseek.algebra.normal_form import Base, Group, Product, Sum, Variable
+from symseek.arrays import Floats
 from symseek.programs import Program
 from symseek.tokens import Library, Token
 
-Floats: TypeAlias = "NDArray[np.float64]"
 Measured: TypeAlias = "tuple[Floats, Floats]"  # values and errors [N]
 
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -76,7 +75,7 @@ def _through(function: Any, arguments: Sequence[Measured], is_sum: bool) -> Meas
     return values, np.where(np.isnan(errors), np.inf, errors)
 
 
-class Rows:
+class EvaluatedForms:
     """Normal forms on rows; each is worked out once."""
 
     def __init__(self, library: Library, X: Floats) -> None:

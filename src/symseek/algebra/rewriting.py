@@ -29,7 +29,7 @@ from symseek.algebra.normal_form import (
     number,
     scaled,
 )
-from symseek.algebra.precision import Rows
+from symseek.algebra.precision import EvaluatedForms
 from symseek.algebra.rules import RULES, RewriteRule
 from symseek.programs import Program
 from symseek.tokens import Library
@@ -43,7 +43,7 @@ _FEWEST_ROWS = 4  # on which something that is always the same is a number
 class Rewriter:
     """Rewrites sums on some rows."""
 
-    def __init__(self, library: Library, rows: Rows) -> None:
+    def __init__(self, library: Library, rows: EvaluatedForms) -> None:
         self.library, self.rows = library, rows
         self.algebra = Algebra(library, rows)
         self._rules = [rule for rule in RULES if all(name in library for name in rule.functions)]

@@ -40,7 +40,7 @@ _NOISE, _LAST_DIGITS = 1e-12, 4 * float(np.finfo(np.float64).eps)
 _LARGEST = 1e150  # its square is still a float
 
 
-Choice: TypeAlias = "list[Neat | None]"  # for each constant; None where the value stays
+_Choice: TypeAlias = "list[Neat | None]"  # for each constant; None where the value stays
 
 
 @dataclass(frozen=True)
@@ -199,11 +199,11 @@ def _with(program: Program, chosen: Sequence[Neat | None]) -> Program:
 
 
 def _together(
-    choices: list[list[Neat]], values: Sequence[float], bearable: Callable[[Choice], bool]
-) -> Choice:
+    choices: list[list[Neat]], values: Sequence[float], bearable: Callable[[_Choice], bool]
+) -> _Choice:
     """Round every constant to the neatest number within a distance, the largest that will do."""
     for most in _DISTANCES:
-        chosen: Choice = [
+        chosen: _Choice = [
             next((each for each in neat if distance(each, value) <= most), None)
             for neat, value in zip(choices, values, strict=True)
         ]
@@ -213,8 +213,8 @@ def _together(
 
 
 def _one_by_one(
-    choices: list[list[Neat]], chosen: Choice, bearable: Callable[[Choice], bool]
-) -> Choice:
+    choices: list[list[Neat]], chosen: _Choice, bearable: Callable[[_Choice], bool]
+) -> _Choice:
     """Round each constant to the neatest number that will do, where that is neater than it is."""
     for place, neat in enumerate(choices):
         for each in neat:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from symseek.algebra.normal_form import FORM_ERRORS, Base, Group, Sum, Variable, added, scaled
 from symseek.algebra.periodic import lowest, without_minus
-from symseek.algebra.precision import Rows, agree, measured
+from symseek.algebra.precision import EvaluatedForms, agree, measured
 from symseek.algebra.reductions import reductions
 from symseek.algebra.rewriting import Rewriter
 from symseek.algebra.typeset import ALL_DIGITS, tidied
@@ -143,7 +143,7 @@ class _Shortest:
     """Looks for the shortest way to write sums: best first, and the parts before the whole."""
 
     def __init__(self, library: Library, X: NDArray[np.float64], writer: Writer) -> None:
-        self.rows = Rows(library, X)
+        self.rows = EvaluatedForms(library, X)
         self.rewriter = Rewriter(library, self.rows)
         self.algebra, self.writer = self.rewriter.algebra, writer
         self._known: dict[Sum, Sum] = {}

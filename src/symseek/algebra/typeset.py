@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from symseek.algebra.parts import Builder, Part
+from symseek.algebra.parts import Builder, FormulaPart
 from symseek.errors import InputError
 from symseek.programs import Program
 from symseek.tokens import TokenKind
@@ -92,12 +92,12 @@ def _cut(value: float, digits: int) -> float:
 class _Tidy(Builder):
     """Pulls signs out of products and into sums, node by node from the leaves."""
 
-    def node(self, token: int, constant: float | None, arguments: list[Part]) -> Part:
+    def node(self, token: int, constant: float | None, arguments: list[FormulaPart]) -> FormulaPart:
         this = self.library.tokens[token]
         if constant is not None:
-            return Part((token,), (abs(constant),), constant < 0)
+            return FormulaPart((token,), (abs(constant),), constant < 0)
         if this.kind is not TokenKind.OPERATOR:
-            return Part((token,), ())
+            return FormulaPart((token,), ())
         if this.name == "neg":
             return arguments[0].negated()
         if this.name in ("add", "sub"):
@@ -107,7 +107,7 @@ class _Tidy(Builder):
             return self.product(this.name, arguments)
         return self.joined((token,), [self.with_sign(each) for each in arguments])
 
-    def sum(self, first: Part, second: Part) -> Part:
+    def sum(self, first: FormulaPart, second: FormulaPart) -> FormulaPart:
         """One sum without brackets; if there is a term without a sign, it comes first."""
         terms = first.terms() + second.terms()
         leader = next((i for i, term in enumerate(terms) if not term.negative), 0)
@@ -117,27 +117,29 @@ class _Tidy(Builder):
         parts = [self.with_sign(terms[0]), *(term.positive() for term in terms[1:])]
         return self.joined(chain, parts)._replace(summands=tuple(terms))
 
-    def product(self, name: str, arguments: list[Part]) -> Part:
+    def product(self, name: str, arguments: list[FormulaPart]) -> FormulaPart:
         """One fraction, or a product where nothing is below the line, its sign before it."""
         above, below, negative = self.gathered(name, arguments)
         above, below = self.ordered(above, bool(below)), self.ordered(below, False)
         whole = self.fraction(above, below)._replace(above=above, below=below)
         return whole._replace(negative=negative)
 
-    def ordered(self, factors: tuple[Part, ...], may_be_empty: bool) -> tuple[Part, ...]:
+    def ordered(
+        self, factors: tuple[FormulaPart, ...], may_be_empty: bool
+    ) -> tuple[FormulaPart, ...]:
         """Numbers first; a factor of 1 is left out."""
         kept = [each for each in factors if each.constants != (1.0,) or len(each.tokens) > 1]
         if not kept and not may_be_empty:
             kept = list(factors[:1])
         return tuple(sorted(kept, key=self.is_number, reverse=True))
 
-    def with_sign(self, part: Part) -> Part:
+    def with_sign(self, part: FormulaPart) -> FormulaPart:
         """The part with its sign inside: at the first factor, a number's own where it is one."""
         if not part.negative:
             return part
         names = self.library.names
         first = next(i for i, token in enumerate(part.tokens) if names[token] != "mul")
         if part.tokens[first] == self.library.constant_id:
-            return Part(part.tokens, (-part.constants[0], *part.constants[1:]))
+            return FormulaPart(part.tokens, (-part.constants[0], *part.constants[1:]))
         sign = self.library.index("neg")
-        return Part((*part.tokens[:first], sign, *part.tokens[first:]), part.constants)
+        return FormulaPart((*part.tokens[:first], sign, *part.tokens[first:]), part.constants)

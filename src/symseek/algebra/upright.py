@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from symseek.algebra.parts import Builder, Part
+from symseek.algebra.parts import Builder, FormulaPart
 from symseek.notation.printing import infix
 from symseek.programs import Program
 from symseek.tokens import Library
@@ -36,7 +36,7 @@ def upright(program: Program, names: Sequence[str]) -> str:
     return infix(Program(library, whole.tokens, (0.0,) * len(whole.constants)), whole.constants)
 
 
-def _number(part: Part) -> str | None:
+def _number(part: FormulaPart) -> str | None:
     """The name of a constant that stands alone."""
     return part.constants[0] if len(part.tokens) == 1 and part.constants else None
 
@@ -66,9 +66,9 @@ class _Upright(Builder):
         self._names = list(names)  # the tree is worked from its end, and so are they
         self._product = {library.index(name): name for name in ("mul", "div", "reciprocal", "neg")}
 
-    def node(self, token: int, constant: float | None, arguments: list[Part]) -> Part:
+    def node(self, token: int, constant: float | None, arguments: list[FormulaPart]) -> FormulaPart:
         if constant is not None:
-            return Part((token,), (self._names.pop(),))
+            return FormulaPart((token,), (self._names.pop(),))
         name = self._product.get(token)
         if name is None:
             return self.joined((token,), [self.finished(each) for each in arguments])
@@ -76,7 +76,7 @@ class _Upright(Builder):
         above, below, negative = self.gathered(name, arguments)
         return plain._replace(above=above, below=below, negative=negative)
 
-    def finished(self, part: Part) -> Part:
+    def finished(self, part: FormulaPart) -> FormulaPart:
         """A whole product, rebuilt where a number is to be split or a sign to be moved."""
         upper, lower = ([_number(each) for each in side] for side in (part.above, part.below))
         numbers = [*filter(None, upper), *filter(None, lower)]
@@ -93,7 +93,7 @@ class _Upright(Builder):
         minus = (part.negative + sum(name.startswith("-") for name in numbers)) % 2 == 1
         return self.rebuilt(part, sides, minus)
 
-    def rebuilt(self, part: Part, sides: list[_Sides], minus: bool) -> Part:
+    def rebuilt(self, part: FormulaPart, sides: list[_Sides], minus: bool) -> FormulaPart:
         """Numbers first on both sides of the line, where they are not 1."""
         above = [self.constant(each.above) for each in sides if each.above != "1"]
         rest = [each for each in part.above if _number(each) is None]
@@ -108,5 +108,5 @@ class _Upright(Builder):
         above += rest
         return self.fraction(above if above or below else [self.constant("1")], below)
 
-    def constant(self, name: str) -> Part:
-        return Part((self.library.index("const"),), (name,))
+    def constant(self, name: str) -> FormulaPart:
+        return FormulaPart((self.library.index("const"),), (name,))

@@ -12,17 +12,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from symseek.programs import Program
-from symseek.recovery.precise import NotReal, Precise
+from symseek.recovery.precise import ExactFormula, NotReal, Precise
 from symseek.tokens import Library, TokenKind
-
-if TYPE_CHECKING:
-    from sympy import Expr
-
-Formula: TypeAlias = "Program | Expr"
-Point: TypeAlias = Mapping[str, Any]  # variable -> number
 
 LEAST_SIZE = 1e-80
 """Smaller values may be 0 but for rounding, so errors are not measured by them."""
@@ -49,7 +43,7 @@ _PLACES, _CLOSE = 25, 1e-40
 class Loose(NamedTuple):
     """A formula whose constants have become variables."""
 
-    formula: Formula
+    formula: ExactFormula
     fitted: dict[str, float]  # constant's name -> its value, in the order of the formula
 
 
@@ -61,7 +55,7 @@ class Polished(NamedTuple):
     outcome: Literal["solved", "stuck", "unfinished"]
 
 
-def loosen(found: Formula, taken: Collection[str]) -> Loose:
+def loosen(found: ExactFormula, taken: Collection[str]) -> Loose:
     """Turn the constants of a formula into variables with names that are not taken.
 
     In a program these are its `const` tokens, in a SymPy expression its floats.
@@ -99,8 +93,8 @@ def _loosen_program(found: Program, stem: str) -> Loose:
 
 def polish(
     loose: Loose,
-    truth: Formula,
-    points: Sequence[Point],
+    truth: ExactFormula,
+    points: Sequence[Mapping[str, Any]],
     precise: Precise,
     deadline: float,
 ) -> Polished:
@@ -129,7 +123,11 @@ class _Equations:
     """found - truth = 0, one equation a point, each relative to the size of the values there."""
 
     def __init__(
-        self, loose: Loose, truth: Formula, points: Sequence[Point], precise: Precise
+        self,
+        loose: Loose,
+        truth: ExactFormula,
+        points: Sequence[Mapping[str, Any]],
+        precise: Precise,
     ) -> None:
         self.loose = loose
         self.points = points

@@ -24,13 +24,11 @@ from symseek.notation.sympy_forms import to_sympy
 from symseek.operators.record import missing_form
 from symseek.programs import Program
 from symseek.recovery.adjust import LEAST_SIZE, Loose, Polished, loosen, polish
-from symseek.recovery.precise import NotReal, Precise
+from symseek.recovery.precise import ExactFormula, NotReal, Precise
 from symseek.tokens import OPERATORS, Library, TokenKind, every_operator
 
 if TYPE_CHECKING:
     from sympy import Expr
-
-    from symseek.recovery.proof import Formula
 
 # Many points to a fair number of digits, then a few of them to so many that not even a term with a
 # factor of 1e-300 escapes.
@@ -57,7 +55,7 @@ _LEAST_POINTS = 8
 Point: TypeAlias = "dict[str, str]"  # variable -> decimal number
 
 
-Pair: TypeAlias = "tuple[Formula, Formula]"  # found, truth
+_Pair: TypeAlias = "tuple[ExactFormula, ExactFormula]"  # found, truth
 
 
 class Recovery(NamedTuple):
@@ -144,7 +142,7 @@ def equivalent(
     return _prove(pair, domain.positive, deadline, compared)
 
 
-def _prove(pair: Pair, positive: frozenset[str], deadline: float, compared: int) -> Recovery:
+def _prove(pair: _Pair, positive: frozenset[str], deadline: float, compared: int) -> Recovery:
     from symseek.recovery.proof import prove_equal
 
     proof = prove_equal(*pair, positive, deadline)
@@ -154,7 +152,7 @@ def _prove(pair: Pair, positive: frozenset[str], deadline: float, compared: int)
     return Recovery("undecided", f"{proof.reason}; {agreement}")
 
 
-def _read(source: Program | Expr | str, variables: Sequence[str] | None) -> Formula:
+def _read(source: Program | Expr | str, variables: Sequence[str] | None) -> ExactFormula:
     """The formula as a program or SymPy expression, over the variables allowed."""
     if isinstance(source, str):
         own = None if variables is None else every_operator(variables)
@@ -180,7 +178,7 @@ def _unprotected(program: Program) -> Program:
     return Program(library, tokens, program.constants)
 
 
-def _exact(formula: Formula) -> Formula:
+def _exact(formula: ExactFormula) -> ExactFormula:
     """The formula in a form that can be evaluated to any number of digits."""
     if isinstance(formula, Program):
         return _from_program(formula)
@@ -193,7 +191,7 @@ def _exact(formula: Formula) -> Formula:
     return exact
 
 
-def _from_program(program: Program) -> Formula:
+def _from_program(program: Program) -> ExactFormula:
     """The program itself; an expression where SymPy has the only form of an operator."""
     used = [program.library.tokens[token] for token in program.tokens]
     own = [
@@ -228,7 +226,7 @@ def _checked_sympy(expression: Expr) -> Expr:
     return whole
 
 
-def _names(formula: Formula) -> frozenset[str]:
+def _names(formula: ExactFormula) -> frozenset[str]:
     """The variables that occur."""
     if isinstance(formula, Program):
         tokens = (formula.library.tokens[token] for token in formula.tokens)
@@ -247,7 +245,7 @@ def _positive_names(positive: bool | Collection[str], names: list[str]) -> froze
     return frozenset(positive)
 
 
-def _compare(pair: Pair, domain: _Domain) -> tuple[int, str | None]:
+def _compare(pair: _Pair, domain: _Domain) -> tuple[int, str | None]:
     """Compare at random points: at how many both are real, and the first difference seen."""
     precise = Precise(_DIGITS)
     compared: list[Point] = []
@@ -274,7 +272,7 @@ def _difference_text(gap: Any, point: Point) -> str:
     return f"the values differ by {amount}{where if point else ''}"
 
 
-def _gap(pair: Pair, point: Point, precise: Precise) -> Any:
+def _gap(pair: _Pair, point: Point, precise: Precise) -> Any:
     """How far apart the formulas are: 0 within rounding, None where that cannot be said."""
     values = _values(pair, point, precise)
     if values is None:
@@ -284,7 +282,7 @@ def _gap(pair: Pair, point: Point, precise: Precise) -> Any:
     return 0 if gap <= rounding * max(map(abs, values)) else _certain_gap(pair, point, rounding)
 
 
-def _certain_gap(pair: Pair, point: Point, rounding: Any) -> Any:
+def _certain_gap(pair: _Pair, point: Point, rounding: Any) -> Any:
     """The gap by values that rounding does not decide, as it does in the sine of a huge number.
 
     The digits are doubled until errors in the last of them hardly change the values.
@@ -309,7 +307,7 @@ def _largest_change(before: list[Any], values: list[Any]) -> Any:
     return max(abs(a - b) for a, b in zip(before, values, strict=True))
 
 
-def _values(pair: Pair, point: Point, precise: Precise) -> list[Any] | None:
+def _values(pair: _Pair, point: Point, precise: Precise) -> list[Any] | None:
     at = {name: precise.number(text) for name, text in point.items()}
     try:
         return [precise.formula(each, at) for each in pair]
@@ -318,7 +316,7 @@ def _values(pair: Pair, point: Point, precise: Precise) -> list[Any] | None:
 
 
 def _adjust(
-    loose: Loose, truth: Formula, domain: _Domain, tolerance: float, deadline: float
+    loose: Loose, truth: ExactFormula, domain: _Domain, tolerance: float, deadline: float
 ) -> Recovery:
     """Say whether the formulas are the same with constants near the fitted ones."""
     precise = Precise(_FINE_DIGITS)
@@ -347,7 +345,7 @@ def _adjust(
 
 
 def _ordinary_points(
-    pair: Pair, fitted: dict[str, float], domain: _Domain, precise: Precise
+    pair: _Pair, fitted: dict[str, float], domain: _Domain, precise: Precise
 ) -> list[dict[str, Any]]:
     """Points where both are real with the constants as fitted: ordinary ones, or else far ones."""
     start = {name: repr(value) for name, value in fitted.items()}
@@ -378,7 +376,7 @@ def _move_text(loose: Loose, polished: Polished, tolerance: float) -> str | None
 
 
 def _compare_adjusted(
-    pair: Pair, polished: Polished, domain: _Domain
+    pair: _Pair, polished: Polished, domain: _Domain
 ) -> tuple[list[Point], str | None]:
     """Compare at random points near and far: those compared, and the first difference seen."""
     # A value that changes when it is computed roughly is decided by rounding, and tells nothing.

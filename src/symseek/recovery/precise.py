@@ -14,13 +14,18 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from symseek.errors import InputError
 from symseek.operators.record import missing_form
 from symseek.operators.table import BY_SYMPY_NAME
 from symseek.programs import Program
 from symseek.tokens import ARGUMENTS, OPERATORS, Token
+
+if TYPE_CHECKING:
+    from sympy import Expr
+
+ExactFormula: TypeAlias = "Program | Expr"
 
 # A node beyond this is not worth having, and asking mpmath for the exponential of a huge number, or
 # for its sine, could take all the memory there is.

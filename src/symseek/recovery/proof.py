@@ -12,17 +12,13 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from symseek.notation.sympy_forms import to_sympy
 from symseek.programs import Program
 from symseek.recovery.child import NoAnswer, ask
+from symseek.recovery.precise import ExactFormula
 from symseek.tokens import Token
-
-if TYPE_CHECKING:
-    from sympy import Expr
-
-Formula: TypeAlias = "Program | Expr"
 
 # Bounds for what is tried in this process: terms of an expanded sum, operations in the difference,
 # and digits of an exact number. All rules together then take some tens of milliseconds.
@@ -42,7 +38,9 @@ class Proof:
     reason: str
 
 
-def prove_equal(found: Formula, truth: Formula, positive: frozenset[str], deadline: float) -> Proof:
+def prove_equal(
+    found: ExactFormula, truth: ExactFormula, positive: frozenset[str], deadline: float
+) -> Proof:
     """Try to prove that two formulas are equal where both are real, before `time.monotonic()`
     reaches the deadline."""
     if _tame(found) and _tame(truth):
@@ -59,12 +57,12 @@ def prove_equal(found: Formula, truth: Formula, positive: frozenset[str], deadli
     return Proof(bool(rule), rule or "SymPy could not simplify the difference to 0")
 
 
-def _dear_proof(found: Formula, truth: Formula, positive: frozenset[str]) -> str:
+def _dear_proof(found: ExactFormula, truth: ExactFormula, positive: frozenset[str]) -> str:
     """The rule of any cost that proves it, or nothing."""
     return first_proof(_difference(found, truth, positive), quick=False) or ""
 
 
-def _difference(found: Formula, truth: Formula, positive: frozenset[str]) -> Any:
+def _difference(found: ExactFormula, truth: ExactFormula, positive: frozenset[str]) -> Any:
     import sympy
 
     def symbol(name: str) -> Any:
@@ -73,7 +71,7 @@ def _difference(found: Formula, truth: Formula, positive: frozenset[str]) -> Any
     return _expression(found, symbol) - _expression(truth, symbol)
 
 
-def _expression(formula: Formula, symbol: Callable[[str], Any]) -> Any:
+def _expression(formula: ExactFormula, symbol: Callable[[str], Any]) -> Any:
     if isinstance(formula, Program):
         return to_sympy(formula, symbol, exact_number)
     return formula.xreplace({each: symbol(each.name) for each in formula.free_symbols})
@@ -207,7 +205,7 @@ _DEAR_RULES: tuple[tuple[str, ProofRule], ...] = (
 )
 
 
-def _tame(formula: Formula) -> bool:
+def _tame(formula: ExactFormula) -> bool:
     """Whether making the SymPy expression is sure to be quick and to stay within the stack.
 
     SymPy works out 1.0000001**1000000 exactly, all seven million digits of it; and it recurses.

@@ -22,7 +22,7 @@ from symseek.structure.curves import curves
 from symseek.structure.cycles import frequencies
 from symseek.structure.features import Family, families
 from symseek.structure.numberless import without_numbers
-from symseek.structure.projection import EXACT, Candidate, Rows, exact_sums, near_sums
+from symseek.structure.projection import EXACT, Candidate, TargetRows, exact_sums, near_sums
 from symseek.structure.quotients import quotients
 from symseek.structure.separation import Separation, separations
 from symseek.structure.solving import mean
@@ -178,7 +178,7 @@ class _Task:
             chosen = clear if len(clear) > len(chosen) // 2 else chosen
         chosen = chosen[np.unique(np.linspace(0, len(chosen) - 1, _ROWS).astype(np.intp))]
         Z = data.X[chosen]
-        self.rows = Rows(data.y[chosen], data.weights[chosen], words.names)
+        self.rows = TargetRows(data.y[chosen], data.weights[chosen], words.names)
         self.targets = targets(Z, target[chosen], words.operators)
         self.divides = "div" in words.operators
         self.check = words.check

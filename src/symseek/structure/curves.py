@@ -12,7 +12,7 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.structure.features import Rates
 from symseek.structure.projection import Candidate
-from symseek.structure.targets import FORMS, Preorder, chain, defined, power_words
+from symseek.structure.targets import LINKS, Preorder, chain, defined, power_words
 
 _CURVED = ("exp(s)", "1/(exp(s) - 1)", "exp(s) - 1", "1/(exp(s) + 1)", "tanh(s)", "log(s)")
 _WAVES = ("sin(s)", "cos(s)", "sin(s)**2")
@@ -26,7 +26,7 @@ def curves(Z: Floats, rates: Rates, names: tuple[str, ...], operators: set[str])
         return []
     name, column = names[0], Z[:, 0]
     found = []
-    for form in FORMS:
+    for form in LINKS:
         wave = form.name in _WAVES
         if not (wave or form.name in _CURVED) or not set(form.operators) <= operators:
             continue

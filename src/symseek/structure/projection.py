@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from symseek.arrays import Floats
 from symseek.structure.features import Family
 from symseek.structure.solving import factored, inverses, least_squares, lengths, mean
-from symseek.structure.targets import Preorder, Target, times, total
+from symseek.structure.targets import Preorder, TransformedTarget, times, total
 
 EXACT = 1e-9  # relative residual of what lies in a span
 ROWS_A_TERM = 2  # at least: as many features as rows give any target
@@ -44,7 +44,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Rows:
+class TargetRows:
     """What candidates are compared on."""
 
     y: Floats  # [N]
@@ -61,7 +61,7 @@ class Rows:
 
 
 def exact_sums(
-    family: Family, targets: Sequence[Target], rows: Rows, close: float = EXACT
+    family: Family, targets: Sequence[TransformedTarget], rows: TargetRows, close: float = EXACT
 ) -> Iterator[Candidate]:
     """The targets in the span of a family, each with as few features as it needs."""
     T = _values(targets)
@@ -106,7 +106,9 @@ def _fewest(table: Floats, target: Floats, close: float) -> tuple[list[int], Flo
     return terms, numbers
 
 
-def near_sums(family: Family, targets: Sequence[Target], rows: Rows) -> Iterator[Candidate]:
+def near_sums(
+    family: Family, targets: Sequence[TransformedTarget], rows: TargetRows
+) -> Iterator[Candidate]:
     """The best sums of one to four features for the targets that a family comes nearest to."""
     T = _values(targets)
     T = T / lengths(T)
@@ -148,12 +150,12 @@ def _best_subsets(gram: Floats, along: Floats, subsets: NDArray[np.intp]) -> NDA
     return np.asarray(explained.argmax(axis=0))
 
 
-def _values(targets: Sequence[Target]) -> Floats:
+def _values(targets: Sequence[TransformedTarget]) -> Floats:
     return np.column_stack([each.values for each in targets])
 
 
 def _candidate(
-    family: Family, target: Target, terms: list[int], numbers: Floats, rows: Rows
+    family: Family, target: TransformedTarget, terms: list[int], numbers: Floats, rows: TargetRows
 ) -> Candidate:
     """The formula m * f(sum), with its error."""
     total = family.table[:, terms] @ numbers

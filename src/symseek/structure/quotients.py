@@ -14,9 +14,9 @@ import numpy as np
 
 from symseek.arrays import Floats
 from symseek.structure.features import Family
-from symseek.structure.projection import ROWS_A_TERM, Candidate, Rows, weighted_sum
+from symseek.structure.projection import ROWS_A_TERM, Candidate, TargetRows, weighted_sum
 from symseek.structure.solving import lengths, singular
-from symseek.structure.targets import Preorder, Target
+from symseek.structure.targets import Preorder, TransformedTarget
 
 _TURNS = 3
 _MOST_FEATURES = 10
@@ -72,7 +72,7 @@ class _Problem:
 
 
 def quotients(
-    family: Family, target: Target, rows: Rows, close: float | None
+    family: Family, target: TransformedTarget, rows: TargetRows, close: float | None
 ) -> Iterator[Candidate]:
     """Quotients of two sums over a family, with as few terms as they need, for a plain target.
 
@@ -115,7 +115,9 @@ def quotients(
             yield candidate
 
 
-def _written(family: Family, target: Target, numbers: Floats, rows: Rows) -> Candidate | None:
+def _written(
+    family: Family, target: TransformedTarget, numbers: Floats, rows: TargetRows
+) -> Candidate | None:
     half = family.table.shape[1]
     above, below = numbers[:half], numbers[half:]
     terms = [np.flatnonzero(part) for part in (above, below)]

@@ -17,7 +17,7 @@ from symseek.arrays import Floats
 from symseek.structure.features import Rates
 from symseek.structure.solving import least_squares, mean
 from symseek.structure.surrogate import chebyshev, left_out, products, scaled_places, terms
-from symseek.structure.targets import FORMS, Form, Preorder, defined, powers, quotient
+from symseek.structure.targets import LINKS, Link, Preorder, defined, powers, quotient
 
 _MOST_TERMS = {1: 30, 2: 91, 3: 84}  # of each of a and b, by the columns that they depend on
 _FORMS = ("s", "1/s", "sqrt(s)", "1/sqrt(s)")
@@ -39,7 +39,7 @@ class _Part:
 class Separation:
     """y = f(sum of the parts), by a column and the others."""
 
-    form: Form
+    form: Link
     column: int
     parts: tuple[_Part, ...]
     error: float  # on the rows left out, relative to the spread of f^-1(y)
@@ -57,7 +57,7 @@ def separations(
 ) -> list[Separation]:
     """The best ways to take a sum apart; `enough` is a relative error that is as good as none."""
     found: list[Separation] = []
-    for form in FORMS:
+    for form in LINKS:
         if form.name not in _FORMS or not set(form.operators) <= operators:
             continue
         with np.errstate(all="ignore"):

@@ -22,7 +22,7 @@ _LARGEST = 1e8  # a transformed target beyond this is near a pole
 
 
 @dataclass(frozen=True)
-class Form:
+class Link:
     """A function f with y/m = f(s); `undo` gives s of y/m, NaN where there is none."""
 
     name: str
@@ -36,49 +36,49 @@ def _where(condition: NDArray[np.bool_], values: Floats) -> Floats:
     return np.where(condition, values, np.nan)
 
 
-FORMS = (
-    Form("s", lambda v: v, lambda s: s, lambda s: s),
-    Form("1/s", lambda v: 1 / v, lambda s: 1 / s, lambda s: ["div", 1.0, *s], ("div",)),
-    Form("sqrt(s)", lambda v: _where(v > 0, v * v), np.sqrt, lambda s: ["sqrt", *s], ("sqrt",)),
-    Form(
+LINKS = (
+    Link("s", lambda v: v, lambda s: s, lambda s: s),
+    Link("1/s", lambda v: 1 / v, lambda s: 1 / s, lambda s: ["div", 1.0, *s], ("div",)),
+    Link("sqrt(s)", lambda v: _where(v > 0, v * v), np.sqrt, lambda s: ["sqrt", *s], ("sqrt",)),
+    Link(
         "1/sqrt(s)",
         lambda v: _where(v > 0, 1 / (v * v)),
         lambda s: 1 / np.sqrt(s),
         lambda s: ["div", 1.0, "sqrt", *s],
         ("div", "sqrt"),
     ),
-    Form("s**2", lambda v: np.sqrt(v), lambda s: s * s, lambda s: ["mul", *s, *s]),
-    Form(
+    Link("s**2", lambda v: np.sqrt(v), lambda s: s * s, lambda s: ["mul", *s, *s]),
+    Link(
         "1/s**2",
         lambda v: 1 / np.sqrt(v),
         lambda s: 1 / (s * s),
         lambda s: ["div", 1.0, "mul", *s, *s],
         ("div",),
     ),
-    Form("exp(s)", np.log, np.exp, lambda s: ["exp", *s], ("exp",)),
-    Form("log(s)", np.exp, np.log, lambda s: ["log", *s], ("log",)),
-    Form(
+    Link("exp(s)", np.log, np.exp, lambda s: ["exp", *s], ("exp",)),
+    Link("log(s)", np.exp, np.log, lambda s: ["log", *s], ("log",)),
+    Link(
         "1/(exp(s) - 1)",
         lambda v: _where(v > 0, np.log1p(1 / v)),
         lambda s: 1 / np.expm1(s),
         lambda s: ["div", 1.0, "sub", "exp", *s, 1.0],
         ("div", "sub", "exp"),
     ),
-    Form(
+    Link(
         "exp(s) - 1",
         lambda v: np.log1p(v),
         np.expm1,
         lambda s: ["sub", "exp", *s, 1.0],
         ("sub", "exp"),
     ),
-    Form(
+    Link(
         "1/(exp(s) + 1)",
         lambda v: np.log(1 / v - 1),
         lambda s: 1 / (np.exp(s) + 1),
         lambda s: ["div", 1.0, "add", "exp", *s, 1.0],
         ("div", "add", "exp"),
     ),
-    Form(
+    Link(
         "tanh(s)",
         np.arctanh,
         np.tanh,
@@ -86,23 +86,23 @@ FORMS = (
         lambda s: ["sub", 1.0, "div", 2.0, "add", "exp", "mul", 2.0, *s, 1.0],
         ("sub", "div", "add", "exp"),
     ),
-    Form("sin(s)", np.arcsin, np.sin, lambda s: ["sin", *s], ("sin",)),
-    Form("cos(s)", np.arccos, np.cos, lambda s: ["cos", *s], ("cos",)),
-    Form(
+    Link("sin(s)", np.arcsin, np.sin, lambda s: ["sin", *s], ("sin",)),
+    Link("cos(s)", np.arccos, np.cos, lambda s: ["cos", *s], ("cos",)),
+    Link(
         "sin(s)**2",
         lambda v: np.arcsin(np.sqrt(v)),
         lambda s: np.sin(s) ** 2,
         lambda s: ["mul", "sin", *s, "sin", *s],
         ("sin",),
     ),
-    Form(
+    Link(
         "asin(s)",
         lambda v: _where(np.abs(v) <= np.pi / 2, np.sin(v)),
         np.arcsin,
         lambda s: ["asin", *s],
         ("asin",),
     ),
-    Form(
+    Link(
         "acos(s)",
         lambda v: _where((v >= 0) & (v <= np.pi), np.cos(v)),
         np.arccos,
@@ -130,10 +130,10 @@ class Multiplier:
 
 
 @dataclass(frozen=True)
-class Target:
+class TransformedTarget:
     """The rows of s, if y/m is f(s)."""
 
-    form: Form
+    form: Link
     multiplier: Multiplier
     values: Floats  # [N] of s
 
@@ -227,15 +227,15 @@ def multipliers(Z: Floats, operators: set[str]) -> Iterator[Multiplier]:
                 yield Multiplier(chosen, values)
 
 
-def targets(Z: Floats, y: Floats, operators: set[str]) -> list[Target]:
+def targets(Z: Floats, y: Floats, operators: set[str]) -> list[TransformedTarget]:
     """Every transformed target that is a finite number on all rows."""
     found = []
     for multiplier in multipliers(Z, operators):
-        for form in FORMS:
+        for form in LINKS:
             if not set(form.operators) <= operators:
                 continue
             with np.errstate(all="ignore"):
                 values = form.undo(y / multiplier.values)
             if np.isfinite(values).all() and _SMALLEST < np.abs(values).max() < _LARGEST:
-                found.append(Target(form, multiplier, values))
+                found.append(TransformedTarget(form, multiplier, values))
     return found

@@ -64,9 +64,12 @@ class ColumnProduct:
 
     def words(self) -> Preorder:
         """Its names in pre-order, with mul, div and sqrt alone."""
+        return quotient(*self.fraction()) or [1.0]
+
+    def fraction(self) -> tuple[Preorder, Preorder]:
+        """What is above and below the line; empty for 1."""
         above = _multiplied([pair for pair in self.factors if pair[1] > 0])
-        below = _multiplied([(part, -power) for part, power in self.factors if power < 0])
-        return quotient(above, below) or [1.0]
+        return above, _multiplied([(part, -power) for part, power in self.factors if power < 0])
 
     def __str__(self) -> str:
         above = [_power(part, power) for part, power in self.factors if power > 0]
@@ -203,11 +206,10 @@ class Transform:
         """The names of factor * f, a quotient on the outside."""
         if self.factor == ONE:
             return words
-        factor = self.factor.words()
-        if factor[0] != "div":
-            return ["mul", *factor, *words]
-        above, below = _arguments(factor)
-        return ["div", *(words if above == [1.0] else ["mul", *above, *words]), *below]
+        above, below = self.factor.words(), list[str | float]()
+        if isinstance(self.factor, ColumnProduct):
+            above, below = self.factor.fraction()
+        return quotient(chain([each for each in (above, words) if each]), below)
 
     def holds_in(self, units: Floats) -> bool:
         """Whether it says the same of columns in other units: a sum does in one unit only."""
@@ -251,16 +253,6 @@ def _unit(part: DerivedColumn, units: Floats) -> float | None:
             return None
         found *= unit ** float(power)
     return found
-
-
-def _arguments(words: Preorder) -> tuple[Preorder, Preorder]:
-    """The two arguments of the first word of a pre-order sequence of mul, div, sqrt and names."""
-    arity = {"mul": 2, "div": 2, "add": 2, "sub": 2, "sqrt": 1}
-    open_slots, at = 1, 1
-    while open_slots:
-        open_slots += arity.get(str(words[at]), 0) - 1
-        at += 1
-    return words[1:at], words[at:]
 
 
 def _multiplied(factors: list[tuple[DerivedColumn, Fraction]]) -> Preorder:

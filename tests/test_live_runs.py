@@ -117,7 +117,7 @@ def test_a_run_that_has_just_begun_says_so(folder: Path, capsys: Capture) -> Non
         said = answer(capsys, "show", "run")
     assert said.code == 2
     assert "has no front yet: process " in said.err
-    assert "has just begun it; look again in a few seconds" in said.err
+    assert "has just started it; look again in a few seconds" in said.err
 
 
 @pytest.mark.parametrize("progress", [5, [], {}, {"expressions": "a", "most": 1, "seconds": 1}])

@@ -35,10 +35,10 @@ from symseek.jobs.runner import drive, run
 from symseek.lab import Listener, Record, Spec, Store
 from symseek.many import groups
 from symseek.many.fit import EXECUTE, execute
-from symseek.many.folder import ManyFolder, Workers
-from symseek.many.forms import Form, common_forms, form_of
+from symseek.many.folder import ManyFolder, WorkerPlan
+from symseek.many.forms import FormulaForm, common_forms, form_of
 from symseek.many.groups import split_file
-from symseek.many.line import UNDONE, Line, Picture
+from symseek.many.line import NOT_FITTED, FitSummary, Picture
 from symseek.many.line import failed as failed_record
 from symseek.many.progress import ManyProgress
 from symseek.many.summary import summary_csv, summary_html, summary_text
@@ -165,7 +165,12 @@ def test_the_form_of_a_formula_without_a_value_is_the_formula() -> None:
 
 
 def test_forms_are_counted_and_shown_as_most_have_them() -> None:
-    forms = [Form("1", "x"), Form("2", "a*x + b"), Form("1", "a*x"), Form("1", "a*x")]
+    forms = [
+        FormulaForm("1", "x"),
+        FormulaForm("2", "a*x + b"),
+        FormulaForm("1", "a*x"),
+        FormulaForm("1", "a*x"),
+    ]
     assert [(each.text, each.count) for each in common_forms(forms).values()] == [
         ("a*x", 3),
         ("a*x + b", 1),
@@ -407,7 +412,7 @@ def test_a_pool_that_is_lost_leaves_the_summary_of_what_is_done(
     monkeypatch.setattr("symseek.jobs.runner.ProcessPool", Leaves)
     words = ["fit", str(tmp_path / "data"), "--target", "y", "--jobs", "1", "--out", str(out)]
     assert main([*words, *QUICK]) == 2
-    assert sorted(row["error"] for row in summary(out).values()) == ["", UNDONE]
+    assert sorted(row["error"] for row in summary(out).values()) == ["", NOT_FITTED]
     error = capsys.readouterr().err
     assert "the cluster has gone" in error
     assert f"continue: symseek resume {out}" in error
@@ -510,7 +515,7 @@ def test_ctrl_c_keeps_what_is_done_and_resume_does_the_rest(
     assert f"continue: symseek resume {out}" in capsys.readouterr().err
     before = begun(out)
     assert 1 <= len(before) < 4
-    assert [line["error"] for line in summary(out).values()].count(UNDONE) == 4 - len(before)
+    assert [line["error"] for line in summary(out).values()].count(NOT_FITTED) == 4 - len(before)
     assert main(["resume", str(out), "--jobs", "1", "--no-report", "--quiet"]) == 0
     after = begun(out)
     assert len(after) == 4
@@ -539,7 +544,7 @@ class Kills(Listener):
 def test_runs_whose_workers_are_killed_are_done_once_and_none_is_lost(tmp_path: Path) -> None:
     files = some_files(tmp_path / "data", 4)
     folder = many(tmp_path / "fits", files)
-    specs, listener = folder.specs(Workers(), report=False), Kills()
+    specs, listener = folder.specs(WorkerPlan(), report=False), Kills()
 
     def pool() -> ProcessPool:
         listener.pool = ProcessPool(2, EXECUTE)
@@ -550,7 +555,7 @@ def test_runs_whose_workers_are_killed_are_done_once_and_none_is_lost(tmp_path: 
     assert listener.killed == 2
     assert (outcome.counts.done, outcome.counts.failed, outcome.ran) == (4, 0, 4)
     undisturbed = many(tmp_path / "calm", files)
-    wanted = [execute(spec).expression for spec in undisturbed.specs(Workers(), report=False)]
+    wanted = [execute(spec).expression for spec in undisturbed.specs(WorkerPlan(), report=False)]
     assert [line.formula for line in folder.lines()] == wanted
 
 
@@ -560,7 +565,7 @@ def test_a_fit_that_is_terminated_saves_how_far_it_has_come(
     monkeypatch.setattr("symseek.runs.recorder.SAVE_EVERY", 1e9)
     table = write_table(tmp_path / "a.csv", lambda t: np.sin(t * t) / t, 40)
     folder = many(tmp_path / "fits", [table], Settings(max_expressions=5000, structure=False))
-    (spec,) = folder.specs(Workers(), report=False)
+    (spec,) = folder.specs(WorkerPlan(), report=False)
 
     def terminated(snapshot: Snapshot) -> None:
         if snapshot.evaluations > 0:
@@ -576,15 +581,15 @@ def test_a_fit_that_is_terminated_saves_how_far_it_has_come(
     record = perform(spec, execute)
     assert record.seconds > so_far.seconds  # of both attempts
     calm = many(tmp_path / "calm", [table], Settings(max_expressions=5000, structure=False))
-    (undisturbed,) = calm.specs(Workers(), report=False)
+    (undisturbed,) = calm.specs(WorkerPlan(), report=False)
     assert record.expression == execute(undisturbed).expression
-    assert Line.of(folder.tables[0], record).seconds == record.seconds
+    assert FitSummary.of(folder.tables[0], record).seconds == record.seconds
 
 
 def test_a_pool_that_is_closed_lets_its_fits_save_their_work(tmp_path: Path) -> None:
     table = write_table(tmp_path / "a.csv", lambda t: np.sin(t * t) / t, 40)
     folder = many(tmp_path / "fits", [table], Settings(max_expressions=10**8, structure=False))
-    (spec,) = folder.specs(Workers(), report=False)
+    (spec,) = folder.specs(WorkerPlan(), report=False)
     pool, seen = ProcessPool(1, EXECUTE), 0
     pool.start(spec)
     while seen < 2000:
@@ -603,7 +608,7 @@ def test_a_run_that_was_cut_off_is_continued_to_the_result_it_would_have_had(
     noisy = write_table(tmp_path / "a.csv", lambda t: np.sin(3 * t) + rng.normal(size=len(t)), 40)
     settings = Settings(max_expressions=6000, structure=False)
     whole, cut = (many(tmp_path / name, [noisy], settings) for name in ("whole", "cut"))
-    (spec,), (other,) = (each.specs(Workers(), report=False) for each in (whole, cut))
+    (spec,), (other,) = (each.specs(WorkerPlan(), report=False) for each in (whole, cut))
     wanted = execute(spec)
     request = FitRequest.from_dict(dict(other.settings["request"]), 1)
     with RunFolder.create(cut.path / "a", request) as run:
@@ -637,14 +642,16 @@ def test_progress_names_files_and_options(tmp_path: Path) -> None:
 # --- the summary
 
 LINES = [
-    Line("a.csv", "a", "2*x", Form("k", "a*x"), 3, 0.01, 0.9999, False, 2000, 1.5, "TIME"),
-    Line("b.csv", "b", "3*x", Form("k", "a*x"), 3, 0.0, 1.0, True, 100, 0.1, "EXACT"),
-    Line(NASTY, "c", error=f"no column {NASTY}"),
-    Line(
+    FitSummary(
+        "a.csv", "a", "2*x", FormulaForm("k", "a*x"), 3, 0.01, 0.9999, False, 2000, 1.5, "TIME"
+    ),
+    FitSummary("b.csv", "b", "3*x", FormulaForm("k", "a*x"), 3, 0.0, 1.0, True, 100, 0.1, "EXACT"),
+    FitSummary(NASTY, "c", error=f"no column {NASTY}"),
+    FitSummary(
         f"d {NASTY}",
         "d",
         f"`{'x' + NASTY.replace(chr(27), '')}`**2",
-        Form("m", "x**2"),
+        FormulaForm("m", "x**2"),
         2,
         0.5,
         0.75,
@@ -741,8 +748,13 @@ def test_formulas_have_room_of_their_own_and_dots_lie_on_the_line() -> None:
 
 def test_few_forms_are_shown_at_once_and_a_number_is_none() -> None:
     names = [f"x**{k}" for k in range(2, 9)]
-    lines = [Line(f"{k}", f"{k}", name, Form(name, name)) for k, name in enumerate(names * 2)]
-    constants = [Line(f"c{k}", f"c{k}", f"{k}.5", form_of(Program.parse(f"{k}.5"))) for k in (1, 2)]
+    lines = [
+        FitSummary(f"{k}", f"{k}", name, FormulaForm(name, name))
+        for k, name in enumerate(names * 2)
+    ]
+    constants = [
+        FitSummary(f"c{k}", f"c{k}", f"{k}.5", form_of(Program.parse(f"{k}.5"))) for k in (1, 2)
+    ]
     page = summary_html([*lines, *constants], "y", "file")
     at_once, _, later = page.partition("<details>")
     assert at_once.count("<td>2 of 16</td>") == 5
@@ -752,29 +764,34 @@ def test_few_forms_are_shown_at_once_and_a_number_is_none() -> None:
 
 
 def test_tables_whose_turn_has_not_come_are_counted_and_no_failures() -> None:
-    waiting = [Line(f"w{k}", f"w{k}", error=UNDONE) for k in range(3)]
+    waiting = [FitSummary(f"w{k}", f"w{k}", error=NOT_FITTED) for k in range(3)]
     text = summary_text([*LINES, *waiting], "file")
-    assert text.count(UNDONE) == 1
+    assert text.count(NOT_FITTED) == 1
     assert "3 of 7 files are not fitted yet" in text
     assert "without a formula: 1 of 7" in text
     page = summary_html([*LINES, *waiting], "y", "file")
-    assert page.count('<tr class="undone">') == 3
+    assert page.count('<tr class="waiting">') == 3
     assert "3 fitted, 1 of them exactly, 1 without a formula, 3 not fitted yet." in page
 
 
 def test_an_exact_formula_has_an_r2_of_1_whatever_rounding_has_left() -> None:
-    exact = Line("a", "a", "2*x", Form("k", "a*x"), 3, 1e-9, 1 - 1e-9, True, 100, 0.1, "BUDGET")
+    exact = FitSummary(
+        "a", "a", "2*x", FormulaForm("k", "a*x"), 3, 1e-9, 1 - 1e-9, True, 100, 0.1, "BUDGET"
+    )
     assert summary_text([exact]).splitlines()[1].split()[:3] == ["a", "exact", "1.0000"]
 
 
 def test_names_that_a_spreadsheet_would_run_begin_with_an_apostrophe() -> None:
     names = ["=cmd()", "+1", "-x", "@y", "a=b"]
-    rows = rows_of(summary_csv([Line(name, "a", error="no") for name in names]))
+    rows = rows_of(summary_csv([FitSummary(name, "a", error="no") for name in names]))
     assert [row["name"] for row in rows] == ["'=cmd()", "'+1", "'-x", "'@y", "a=b"]
 
 
 def test_wide_characters_keep_the_columns_aligned() -> None:
-    lines = [Line(name, "a", "2*x", Form("k", "a*x"), 3, 0.5, 0.75) for name in ("温度", "abcd")]
+    lines = [
+        FitSummary(name, "a", "2*x", FormulaForm("k", "a*x"), 3, 0.5, 0.75)
+        for name in ("温度", "abcd")
+    ]
     first, second = summary_text(lines).splitlines()[1:3]
     assert first.index("0.500") + 2 == second.index("0.500")
 
@@ -807,7 +824,7 @@ def test_a_run_folder_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (folder.path / "s0").symlink_to(elsewhere)
-    (spec,) = folder.specs(Workers())
+    (spec,) = folder.specs(WorkerPlan())
     assert "is a link" in execute(spec).error
     assert not list(elsewhere.iterdir())
 
@@ -980,15 +997,15 @@ def test_a_program_need_not_guard_its_main_part(tmp_path: Path) -> None:
 
 def test_no_more_cores_are_used_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("symseek.many.folder.cores", lambda: 8)
-    chosen = Workers.chosen
-    assert chosen(300, None, None, None) == Workers(8, None, 1)
-    assert chosen(3, None, None, None) == Workers(3, None, 1)
-    assert chosen(300, None, None, 4) == Workers(2, None, 4)
-    assert chosen(300, 1, None, None) == Workers(1, None, 8)
-    assert chosen(300, 5, None, 3) == Workers(5, None, 3)  # asked for
-    assert chosen(300, None, "auto", None) == Workers(None, "auto", 1)
-    assert chosen(300, -1, None, None) == Workers(8, None, 1)
-    assert chosen(300, 1, None, -1) == Workers(1, None, 8)
+    chosen = WorkerPlan.chosen
+    assert chosen(300, None, None, None) == WorkerPlan(8, None, 1)
+    assert chosen(3, None, None, None) == WorkerPlan(3, None, 1)
+    assert chosen(300, None, None, 4) == WorkerPlan(2, None, 4)
+    assert chosen(300, 1, None, None) == WorkerPlan(1, None, 8)
+    assert chosen(300, 5, None, 3) == WorkerPlan(5, None, 3)  # asked for
+    assert chosen(300, None, "auto", None) == WorkerPlan(None, "auto", 1)
+    assert chosen(300, -1, None, None) == WorkerPlan(8, None, 1)
+    assert chosen(300, 1, None, -1) == WorkerPlan(1, None, 8)
     with pytest.raises(InputError, match="leave out `threads`"):
         chosen(300, None, "auto", 2)
 
@@ -1016,14 +1033,14 @@ def test_a_cluster_whose_workers_are_killed_does_each_fit_once(
     ray.init(address="local", num_cpus=2, include_dashboard=False, object_store_memory=10**8)
     try:
         with Store(folder.path / "fits.sqlite") as store:
-            specs = folder.specs(Workers(cluster="local"), report=False)
+            specs = folder.specs(WorkerPlan(cluster="local"), report=False)
             outcome = run(specs, store, cluster="local", listener=Kills(), execute=EXECUTE)
     finally:
         ray.shutdown()
     assert killed
     assert (outcome.counts.done, outcome.counts.failed, outcome.ran) == (12, 0, 12)
     wanted = many(tmp_path / "here", files)
-    formulas = [execute(spec).expression for spec in wanted.specs(Workers(), report=False)]
+    formulas = [execute(spec).expression for spec in wanted.specs(WorkerPlan(), report=False)]
     assert [line.formula for line in folder.lines()] == formulas
 
 

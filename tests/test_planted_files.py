@@ -32,7 +32,7 @@ from symseek.runs.folder import RunFolder
 from symseek.runs.lock import FolderLock
 from symseek.runs.progress import read_discoveries, read_progress
 from symseek.runs.regressions import make_regression
-from symseek.studio.snapshot import Runs
+from symseek.studio.snapshot import RunViews
 
 SECRET = "the victim's own words"
 NAMES = ["lock", "checkpoint-2", *FILES]
@@ -299,7 +299,7 @@ def test_a_large_front_takes_little_memory_to_list(tmp_path: Path) -> None:
     for content in (b"[" + b"{}," * (8 << 20) + b"{}]", b"[" + b"{}," * (300 << 10) + b"{}]"):
         path.write_bytes(content)
         tracemalloc.start()
-        assert Runs._read_line(path) == {"best": None, "r2": None, "unfinished": False}
+        assert RunViews._read_line(path) == {"best": None, "r2": None, "unfinished": False}
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert most < 8 << 20

@@ -24,8 +24,8 @@ from symseek.cli.settings import given_settings
 from symseek.errors import Action, InputError, Setting
 
 if TYPE_CHECKING:
-    from symseek.many.folder import ManyFolder, Workers
-    from symseek.many.line import Line
+    from symseek.many.folder import ManyFolder, WorkerPlan
+    from symseek.many.line import FitSummary
     from symseek.runs.folder import FitRequest
 
 __all__ = [
@@ -93,9 +93,9 @@ def fit_many(options: argparse.Namespace, request: FitRequest) -> int:
 
 def _check(options: argparse.Namespace, request: FitRequest) -> None:
     """Refuse options that do not fit together, and a cluster that is not there."""
-    from symseek.many.folder import Workers
+    from symseek.many.folder import WorkerPlan
 
-    Workers.chosen(1, options.jobs, options.cluster, getattr(options, "threads", None))
+    WorkerPlan.chosen(1, options.jobs, options.cluster, getattr(options, "threads", None))
     if options.cluster is not None:
         from symseek.jobs.cluster import connected
 
@@ -171,14 +171,14 @@ def _prepared(
     return folder.of(split.tables)
 
 
-def _workers(folder: ManyFolder, options: argparse.Namespace) -> Workers:
-    from symseek.many.folder import Workers
+def _workers(folder: ManyFolder, options: argparse.Namespace) -> WorkerPlan:
+    from symseek.many.folder import WorkerPlan
 
     threads = getattr(options, "threads", None)
-    return Workers.chosen(len(folder.tables), options.jobs, options.cluster, threads)
+    return WorkerPlan.chosen(len(folder.tables), options.jobs, options.cluster, threads)
 
 
-def _run(folder: ManyFolder, options: argparse.Namespace, workers: Workers) -> int:
+def _run(folder: ManyFolder, options: argparse.Namespace, workers: WorkerPlan) -> int:
     """Do the fits, write the summary, print it, and return the exit code."""
     if not options.quiet:
         say(f"the runs go to {folder.path}")
@@ -196,7 +196,7 @@ def _run(folder: ManyFolder, options: argparse.Namespace, workers: Workers) -> i
     return FAILED if any(line.error for line in lines) else 0
 
 
-def _summarise(folder: ManyFolder, lines: list[Line]) -> None:
+def _summarise(folder: ManyFolder, lines: list[FitSummary]) -> None:
     """Write the summary, and print it."""
     from symseek.many.summary import summary_text
 

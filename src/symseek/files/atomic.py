@@ -9,9 +9,6 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["as_bytes", "leftovers", "replace_file", "write_new", "write_whole"]
-
-
 _MARK, _END = 4, ".part"  # bytes that tell writers apart, and how a file under way ends
 
 

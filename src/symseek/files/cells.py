@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 import re
 
-__all__ = ["BOOLEANS", "MISSING", "is_number", "is_thousands", "is_unit", "value_of"]
-
 MISSING = frozenset(
     ["", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "#N/A", "#NA", "<NA>"]
 )

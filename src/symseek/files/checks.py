@@ -11,18 +11,7 @@ from numpy.typing import NDArray
 from symseek.arrays import Floats
 from symseek.data import FEWEST_ROWS, LARGEST
 from symseek.errors import InputError, Part, Setting, name_shown
-from symseek.files.source import Source
-
-__all__ = [
-    "is_date",
-    "nameless",
-    "not_a_number",
-    "of_column",
-    "refuse_bad_weights",
-    "refuse_constant",
-    "refuse_few_rows",
-    "refuse_non_finite",
-]
+from symseek.files.source import TableSource
 
 SHOWN = 40  # characters of a bad cell
 
@@ -35,13 +24,13 @@ _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 _GROUPED = re.compile(r"\s*[+-]?[\d.]*,[\d.,]*\s*", re.ASCII)
 
 
-def of_column(source: Source, name: str, *parts: Part, value: object = None) -> InputError:
+def of_column(source: TableSource, name: str, *parts: Part, value: object = None) -> InputError:
     """The error about a column, which the sentence begins with."""
     what = f"column {name_shown(name, quoted=True)} of "
     return InputError(what, source.path, *parts, field=name, kind="column", value=value)
 
 
-def nameless(source: Source, column: int) -> InputError:
+def nameless(source: TableSource, column: int) -> InputError:
     return InputError(
         f"column {column + 1} has no name in {source.header} of ",
         source.path,
@@ -76,7 +65,9 @@ def is_date(cell: str) -> bool:
     return _DATE.fullmatch(cell) is not None
 
 
-def refuse_non_finite(source: Source, name: str, values: Floats, rows: NDArray[np.intp]) -> None:
+def refuse_non_finite(
+    source: TableSource, name: str, values: Floats, rows: NDArray[np.intp]
+) -> None:
     """Refuse missing, infinite and enormous values in the rows that are used."""
     column = values[rows]
     gone = np.isnan(column)
@@ -104,7 +95,7 @@ def refuse_non_finite(source: Source, name: str, values: Floats, rows: NDArray[n
     raise of_column(source, name, what + advice, value=value)
 
 
-def refuse_few_rows(source: Source, rows: int) -> None:
+def refuse_few_rows(source: TableSource, rows: int) -> None:
     if rows < FEWEST_ROWS:
         many = "one row" if rows == 1 else f"{rows} rows"
         raise InputError(
@@ -112,7 +103,7 @@ def refuse_few_rows(source: Source, rows: int) -> None:
         )
 
 
-def refuse_constant(source: Source, target: str, y: Floats) -> None:
+def refuse_constant(source: TableSource, target: str, y: Floats) -> None:
     if y.min() == y.max():
         raise InputError(
             f"the target {name_shown(target, quoted=True)} of ",
@@ -124,7 +115,9 @@ def refuse_constant(source: Source, target: str, y: Floats) -> None:
         )
 
 
-def refuse_bad_weights(source: Source, name: str, weights: Floats, rows: NDArray[np.intp]) -> None:
+def refuse_bad_weights(
+    source: TableSource, name: str, weights: Floats, rows: NDArray[np.intp]
+) -> None:
     negative = weights < 0
     if negative.any():
         row = int(negative.argmax())

@@ -22,12 +22,10 @@ from symseek.files.cells import BOOLEANS, MISSING, is_number, value_of
 from symseek.files.heading import DELIMITERS, Heading
 from symseek.files.limits import MOST_TABLE, NUMBER, TEXT, refuse_large
 from symseek.files.lines import BLANKS, is_comment, is_compressed, look_through, opened, records
-from symseek.files.source import Numbers, Source, TextCell
+from symseek.files.source import Numbers, TableSource, TextCell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-__all__ = ["Delimited"]
 
 SMALL = 1 << 19  # bytes of a file that is read sooner than pandas is loaded
 CELLS_AT_A_TIME = 1 << 18  # bounds the memory that text takes while it is read
@@ -35,7 +33,7 @@ ROWS_AT_A_TIME = 1 << 16  # the same, of few columns
 
 
 @dataclass(frozen=True)
-class Delimited(Source):
+class Delimited(TableSource):
     """A text table that has been opened."""
 
     heading: Heading

@@ -19,8 +19,6 @@ from symseek.files.cells import MISSING, is_number, is_thousands, is_unit
 from symseek.files.limits import MOST_TABLE
 from symseek.files.lines import BLANKS, first_lines, is_comment, records, uncommented
 
-__all__ = ["DELIMITERS", "Heading", "as_delimiter", "tidy", "unit_in"]
-
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", BLANKS: "blanks"}
 SCORED_ROWS = 200  # of the sample, for the delimiter
 UNIT_ROWS = 20  # that show which columns have numbers

@@ -13,17 +13,6 @@ from typing import Any, BinaryIO
 
 from symseek.errors import InputError, Setting
 
-__all__ = [
-    "MOST_TABLE",
-    "NUMBER",
-    "TEXT",
-    "TooLarge",
-    "inflated",
-    "parquet_size",
-    "refuse_large",
-    "size_text",
-]
-
 MOST_TABLE = 2_000_000_000
 """The most bytes of a compressed table, inflated, unless more are allowed."""
 
@@ -32,7 +21,7 @@ LONGEST_LINE = 1 << 24  # bytes
 _BLOCK = 1 << 18
 
 
-class TooLarge(InputError):
+class TableTooLarge(InputError):
     """A table that takes more than it may, however it is read."""
 
 
@@ -42,7 +31,7 @@ def refuse_large(path: Path, size: int, most: int) -> None:
     >>> refuse_large(Path("a.csv.gz"), 1_000_000_000, MOST_TABLE)
     """
     if size > most:
-        raise TooLarge(
+        raise TableTooLarge(
             path,
             f" takes more than {size_text(most)} when it is read, which is the limit for"
             " compressed tables; if that is right and there is memory for it, raise ",
@@ -85,7 +74,7 @@ class _Counted(io.RawIOBase):
         self._line = self._line + len(part) if end < 0 else len(part) - end - 1
         refuse_large(self._path, self._size, self._most)
         if self._line > LONGEST_LINE:
-            raise TooLarge(
+            raise TableTooLarge(
                 self._path,
                 f" has a line of more than {LONGEST_LINE >> 20} MiB; give a table with a line for"
                 " each row",

@@ -21,18 +21,6 @@ from typing import Any, BinaryIO, TextIO
 from symseek.errors import InputError
 from symseek.files.limits import MOST_TABLE, inflated
 
-__all__ = [
-    "BLANKS",
-    "COMPRESSED",
-    "first_lines",
-    "is_comment",
-    "is_compressed",
-    "look_through",
-    "opened",
-    "records",
-    "uncommented",
-]
-
 BLANKS = " "  # the delimiter that stands for any number of blanks and tabs
 COMPRESSED: dict[str, Callable[[Path, str], Any]] = {
     ".gz": gzip.open,

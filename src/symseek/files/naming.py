@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from enum import Enum, auto
 
-__all__ = ["Hint", "hint", "names_identifier"]
-
 
 class Hint(Enum):
     """What whole numbers may be, by the name of their column."""

@@ -17,12 +17,10 @@ from numpy.typing import NDArray
 from symseek.errors import InputError
 from symseek.files.heading import tidy
 from symseek.files.limits import MOST_TABLE, parquet_size, refuse_large
-from symseek.files.source import Numbers, Source, TextCell
+from symseek.files.source import Numbers, TableSource, TextCell
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-__all__ = ["Parquet"]
 
 ROWS_AT_A_TIME = 1 << 16  # bounds the memory that pyarrow's own copy takes
 _FEW_ROWS = 16  # to name a text among them; each may be long, and is then in memory once
@@ -32,7 +30,7 @@ _INDEX = re.compile(r"__index_level_\d+__")
 
 
 @dataclass(frozen=True)
-class Parquet(Source):
+class Parquet(TableSource):
     """A Parquet table that has been opened."""
 
     fields: tuple[str, ...]  # the names as the file has them

@@ -17,11 +17,9 @@ if TYPE_CHECKING:
 
     from symseek.model import Model
 
-__all__ = ["Predictions", "predictions"]
-
 
 @dataclass(frozen=True)
-class Predictions:
+class PredictedTable:
     """What a formula predicts."""
 
     frame: DataFrame  # the columns it needs, or all, and the prediction: empty where undefined
@@ -38,7 +36,7 @@ def predictions(
     drop_missing: bool = False,
     keep: bool = False,
     max_table_size: int = MOST_TABLE,
-) -> Predictions:
+) -> PredictedTable:
     """Predict with a row of the front; `keep` all columns of the file, as they are."""
     import pandas
 
@@ -59,7 +57,7 @@ def predictions(
             f"{formula.text} is undefined in {undefined.sum():,} of {len(values):,} rows,"
             f" the first of them row {first + 1}; their cells are empty"
         )
-    return Predictions(frame, int(undefined.sum()), inputs.notes, complaint)
+    return PredictedTable(frame, int(undefined.sum()), inputs.notes, complaint)
 
 
 def _unused_name(name: str, used: Collection[str]) -> str:

@@ -17,15 +17,6 @@ from contextlib import suppress
 
 from symseek.files.atomic import as_bytes, replace_file
 
-__all__ = [
-    "is_there",
-    "open_alone",
-    "open_regular",
-    "read_regular",
-    "write_regular",
-    "written_at",
-]
-
 Place = str | os.PathLike[str]
 
 # A link that has come between the look at a name and its opening is refused, a pipe not waited for.

@@ -18,8 +18,6 @@ from symseek.arrays import Floats
 from symseek.errors import Message, Setting, name_shown
 from symseek.files.naming import Hint, hint
 
-__all__ = ["left_out_note", "roles", "with_followed", "with_reasons"]
-
 _LISTED = 12  # columns that a sentence names
 _MANY = 10  # different numbers that are no coincidence
 _FEW = 3  # groups; two tell a treatment from its control

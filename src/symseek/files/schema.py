@@ -25,19 +25,6 @@ import numpy as np
 from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.programs import Program, Programs
 
-__all__ = [
-    "Finite",
-    "Most",
-    "Name",
-    "Number",
-    "Text",
-    "Within",
-    "Word",
-    "check",
-    "parse_json",
-    "read",
-]
-
 MOST_VALUES = 500_000  # of a file of JSON: in memory one may take thirty times its text
 MOST_DIGITS = 40  # of a whole number: 2**64 has 20
 _LARGEST = 1 << 64  # of a whole number: no count or seed is larger
@@ -59,10 +46,10 @@ class Most:
     length: int
 
 
-Number = Annotated[float, Within(-math.inf, math.inf)]  # not nan
+Real = Annotated[float, Within(-math.inf, math.inf)]  # not nan
 Finite = Annotated[float, Within(-1e300, 1e300)]
 Word = Annotated[str, Most(100)]
-Name = Annotated[str, Most(10_000)]
+Label = Annotated[str, Most(10_000)]
 Text = Annotated[str, Most(100_000)]
 
 

@@ -16,9 +16,7 @@ from symseek.errors import InputError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["Numbers", "Source", "TextCell"]
-
-S = TypeVar("S", bound="Source")
+S = TypeVar("S", bound="TableSource")
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Source(ABC):
+class TableSource(ABC):
     """A table that has been opened: everything but its numbers, unless these are `held`."""
 
     path: Path

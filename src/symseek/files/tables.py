@@ -36,27 +36,12 @@ from symseek.files.lines import COMPRESSED
 from symseek.files.naming import names_identifier
 from symseek.files.parquet import Parquet
 from symseek.files.roles import left_out_note, roles, with_followed
-from symseek.files.source import Numbers, Source, TextCell
+from symseek.files.source import Numbers, TableSource, TextCell
 from symseek.files.texts import text_columns
 from symseek.tokens import RESERVED
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-__all__ = [
-    "MOST_COLUMNS",
-    "InputTable",
-    "TrainingTable",
-    "column_error",
-    "columns_left_out",
-    "names_table",
-    "no_rows",
-    "open_table",
-    "read_all",
-    "read_inputs",
-    "read_table",
-    "training_table",
-]
 
 MOST_COLUMNS = 500  # features; a search among more finds nothing in any reasonable time
 
@@ -141,7 +126,7 @@ def read_table(
 
 
 def training_table(
-    source: Source,
+    source: TableSource,
     target: str,
     features: Sequence[str] | None = None,
     weights: str | None = None,
@@ -184,7 +169,7 @@ def training_table(
 
 
 def _with_roles(
-    source: Source,
+    source: TableSource,
     inputs: Sequence[str],
     target: str,
     weights: str | None,
@@ -200,7 +185,7 @@ def _with_roles(
 
 
 def _quantities(
-    source: Source, beside: Sequence[str], left_out: Mapping[str, str] | None
+    source: TableSource, beside: Sequence[str], left_out: Mapping[str, str] | None
 ) -> tuple[tuple[str, ...], Floats, dict[str, str], dict[str, str]]:
     """The quantities beside the target, the numbers of all of these, and what is left out and why.
 
@@ -239,7 +224,7 @@ def _quantities(
 
 
 def _without_text(
-    source: Source, names: Sequence[str], beside: Sequence[str], known: bool
+    source: TableSource, names: Sequence[str], beside: Sequence[str], known: bool
 ) -> tuple[Floats, dict[str, str]]:
     """The numbers of the columns that are no text, and why the others are left out.
 
@@ -263,7 +248,7 @@ def _without_text(
             left = [each for each in left if each not in texts]
 
 
-def columns_left_out(source: Source, beside: Collection[str]) -> dict[str, str]:
+def columns_left_out(source: TableSource, beside: Collection[str]) -> dict[str, str]:
     """The columns, but those beside, that a search does without unless asked, and why."""
     every = source.whole().numbers(range(len(source.names)))
     if not every.values.size:
@@ -276,7 +261,7 @@ def columns_left_out(source: Source, beside: Collection[str]) -> dict[str, str]:
     alone = all(names_identifier(name) for name in why)
     found = roles([every.values[:, at] for at in numbers], names, alone)
     if len(found) == len(names):
-        why = {}  # these are all, or none is left but text, which is then to be told
+        why = {}  # these are all, or none is left but text, about which there is then an error
     why |= {names[at]: reason for at, reason in found.items()}
     return {name: why[name] for at in others if (name := source.names[at]) in why}
 
@@ -322,7 +307,7 @@ def read_all(
     return open_table(Path(path), delimiter, max_table_size).frame()
 
 
-def column_error(source: Source, at: int, drop_missing: bool = False) -> InputError | None:
+def column_error(source: TableSource, at: int, drop_missing: bool = False) -> InputError | None:
     """What is wrong with one column, if a search is to use it."""
     name = source.names[at]
     try:
@@ -335,7 +320,7 @@ def column_error(source: Source, at: int, drop_missing: bool = False) -> InputEr
 
 def open_table(
     path: Path, delimiter: str | None = None, max_table_size: int = MOST_TABLE
-) -> Source:
+) -> TableSource:
     """The file by its suffix, its names read and its numbers not yet."""
     _refuse_other_than_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -403,7 +388,7 @@ def names_table(name: str) -> bool:
 
 
 def _feature_names(
-    source: Source, beside: Sequence[str], features: Sequence[str]
+    source: TableSource, beside: Sequence[str], features: Sequence[str]
 ) -> tuple[str, ...]:
     """The columns that the caller names; beside them are target and weights."""
     _refuse_beside(source, beside)
@@ -420,7 +405,7 @@ def _feature_names(
     return names
 
 
-def _refuse_beside(source: Source, beside: Sequence[str]) -> None:
+def _refuse_beside(source: TableSource, beside: Sequence[str]) -> None:
     target, *weights = beside
     if weights == [target]:
         raise InputError(
@@ -435,14 +420,14 @@ def _refuse_beside(source: Source, beside: Sequence[str]) -> None:
     _columns(source, beside)
 
 
-def _refuse_names(source: Source, names: Sequence[str], beside: Sequence[str]) -> None:
+def _refuse_names(source: TableSource, names: Sequence[str], beside: Sequence[str]) -> None:
     """Refuse columns that are none, too many, or cannot name variables."""
     _refuse_number(source, names, beside)
     for name in names:
         _refuse_name(source, name)
 
 
-def _refuse_number(source: Source, names: Sequence[str], beside: Sequence[str]) -> None:
+def _refuse_number(source: TableSource, names: Sequence[str], beside: Sequence[str]) -> None:
     """Refuse columns that are none or too many."""
     if not names:
         if error := source.misread():
@@ -463,7 +448,7 @@ def _named(name: str) -> str:
     return name_shown(name, quoted=True)
 
 
-def _checked_features(source: Source, features: Sequence[str]) -> tuple[str, ...]:
+def _checked_features(source: TableSource, features: Sequence[str]) -> tuple[str, ...]:
     """The features that the caller names."""
     if isinstance(features, str):
         text = f"give the features as a list, such as [{_named(features)}], not one text"
@@ -473,14 +458,14 @@ def _checked_features(source: Source, features: Sequence[str]) -> tuple[str, ...
     return tuple(_bare(source, name) for name in features)
 
 
-def _bare(source: Source, name: str) -> str:
+def _bare(source: TableSource, name: str) -> str:
     """A column's name as the file has it; formulas show some between backquotes."""
     name = tidy(name)
     bare = name[1:-1] if name.startswith("`") and name.endswith("`") else name
     return bare if name not in source.names and bare in source.names else name
 
 
-def _refuse_name(source: Source, name: str) -> None:
+def _refuse_name(source: TableSource, name: str) -> None:
     """Refuse a name that no variable can have."""
     if not name:
         raise nameless(source, len(source.names) - 1 - source.names[::-1].index(""))
@@ -494,7 +479,7 @@ def _refuse_name(source: Source, name: str) -> None:
         )
 
 
-def _columns(source: Source, names: Sequence[str]) -> list[int]:
+def _columns(source: TableSource, names: Sequence[str]) -> list[int]:
     """Where the columns of these names are, each there exactly once."""
     missing = [name for name in names if name not in source.names]
     if missing and (error := source.misread()):
@@ -526,7 +511,7 @@ def _in_a_list(name: str) -> str:
     return f"`{name}`" if "," in name else name
 
 
-def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) -> Floats:
+def _values(source: TableSource, names: Sequence[str], optional: Sequence[str] = ()) -> Floats:
     """The numbers [N, k] of some columns, nan where missing; an optional one could be left out."""
     numbers = source.numbers(_columns(source, names))
     for at in numbers.with_text():
@@ -534,13 +519,15 @@ def _values(source: Source, names: Sequence[str], optional: Sequence[str] = ()) 
     return _some_rows(source, numbers)
 
 
-def _some_rows(source: Source, numbers: Numbers) -> Floats:
+def _some_rows(source: TableSource, numbers: Numbers) -> Floats:
     if not len(numbers.values):
         raise no_rows(source)
     return numbers.values
 
 
-def _text_error(source: Source, name: str, cell: TextCell, optional: Sequence[str]) -> InputError:
+def _text_error(
+    source: TableSource, name: str, cell: TextCell, optional: Sequence[str]
+) -> InputError:
     """The error about a cell that is no number."""
     if not name:
         return nameless(source, source.names.index(name))
@@ -552,7 +539,7 @@ def _text_error(source: Source, name: str, cell: TextCell, optional: Sequence[st
 
 
 def _whole_rows(
-    source: Source, names: Sequence[str], values: Floats, drop_missing: bool
+    source: TableSource, names: Sequence[str], values: Floats, drop_missing: bool
 ) -> tuple[NDArray[np.intp], tuple[str, ...]]:
     """The rows without missing values, which must be all unless they may be dropped; and notes."""
     gone = np.zeros(len(values), dtype=bool)
@@ -576,7 +563,7 @@ def _taken(values: Floats, rows: NDArray[np.intp]) -> Floats:
     return values if len(rows) == len(values) else values[rows]
 
 
-def no_rows(source: Source, what: str = "column names but no rows") -> InputError:
+def no_rows(source: TableSource, what: str = "column names but no rows") -> InputError:
     """The sentence about a table without a row that can be used."""
     why = " beside the lines that begin with #, which are comments" if source.comments else ""
     return InputError(source.path, f" has {what}{why}; add some")

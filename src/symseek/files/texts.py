@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from symseek.files.cells import BOOLEANS, MISSING, is_number
 from symseek.files.checks import is_date
 from symseek.files.naming import Hint, hint, names_identifier
-from symseek.files.source import Source
-
-__all__ = ["text_columns"]
+from symseek.files.source import TableSource
 
 _ROWS = 1000  # that are looked at
 
@@ -18,7 +16,7 @@ _ROWS = 1000  # that are looked at
 _MISTYPED = re.compile(r"\s*\W*[\d.,'_ ]*\d[\d.,'_ ]*\s*([^\W\d_]{0,3}|\W)\s*", re.ASCII)
 
 
-def text_columns(source: Source, names: Sequence[str], sure: Sequence[str]) -> dict[str, str]:
+def text_columns(source: TableSource, names: Sequence[str], sure: Sequence[str]) -> dict[str, str]:
     """Which of some columns are no numbers, by the first rows, and why.
 
     Where identifiers or groups are named, one cell that is no number is enough; it is `sure` that

@@ -20,8 +20,6 @@ from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.version import __version__
 
-__all__ = ["RayPool", "check_version", "connected", "last_line"]
-
 QUEUED = 2  # tasks for each processor: one that runs, and one that is there when it ends
 RETRIES = 1  # by Ray itself, of a run whose worker was lost
 COUNT_EVERY = 10.0  # seconds between two counts of the processors: machines come and go

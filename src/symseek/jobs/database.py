@@ -22,8 +22,6 @@ from pathlib import Path
 from symseek.jobs.database_files import StoreError, copy_database, refuse_planted
 from symseek.version import __version__
 
-__all__ = ["Database"]
-
 FORMAT = 1  # raise it when a change makes old stores unreadable
 PATIENCE = 10.0  # seconds to wait while another process writes
 _LONGEST = 1 << 26  # bytes of a value or a row

@@ -15,8 +15,6 @@ from pathlib import Path
 from symseek.errors import InputError
 from symseek.files.regular import is_there, open_regular
 
-__all__ = ["SIDES", "StoreError", "copy_database", "refuse_planted"]
-
 SIDES = ("-journal", "-wal", "-shm")  # what SQLite adds to the name of a database
 _NAMES_ANOTHER = bytes.fromhex("d9d505f920a163d7")  # the end of a journal that does
 _PATIENCE = 10.0  # seconds to wait while another process writes

@@ -13,8 +13,6 @@ import secrets
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["STALE", "Owner"]
-
 STALE = 300.0  # seconds without a heartbeat after which a process elsewhere counts as ended
 
 

@@ -21,8 +21,6 @@ from symseek.jobs.record import Record, Snapshot
 from symseek.jobs.spec import Spec
 from symseek.version import __version__
 
-__all__ = ["Execute", "Terminated", "failure", "perform", "report", "resolve"]
-
 Execute: TypeAlias = Callable[[Spec], Record]
 Receiver: TypeAlias = Callable[[Snapshot], object]
 

@@ -29,8 +29,6 @@ from symseek.jobs.perform import Terminated, perform, resolve
 from symseek.jobs.record import Record, Snapshot
 from symseek.jobs.spec import Spec
 
-__all__ = ["Event", "LostRun", "ProcessPool", "Workers"]
-
 GRACE = 5.0  # seconds a terminated process has to save its work before it is killed
 MAX_FAILED_STARTS = 3  # processes in a row that end before they are ready: then none will be
 LAST_OUTPUT = 4_000  # characters of a lost process's output that are kept

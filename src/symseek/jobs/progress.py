@@ -24,8 +24,6 @@ from symseek.text import can_redraw, clock
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["Estimate", "Progress"]
-
 MOST_ROWS = 10  # running searches that are drawn: those that have run longest
 MOST_FAILURES = 20  # failed runs that the summary lists
 

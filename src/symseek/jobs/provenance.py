@@ -12,8 +12,6 @@ from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["commit", "hardware"]
-
 
 @lru_cache(maxsize=1)
 def commit() -> str:

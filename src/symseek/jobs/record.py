@@ -13,8 +13,6 @@ from symseek.errors import InputError
 from symseek.files.schema import read
 from symseek.jobs.spec import Spec
 
-__all__ = ["VERDICTS", "Record", "Snapshot", "Status"]
-
 Status: TypeAlias = Literal["done", "failed"]
 
 #: The answers to whether the formula was recovered, in words.

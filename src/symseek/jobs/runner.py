@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from symseek.errors import InputError
+from symseek.jobs.database_files import StoreError
 from symseek.jobs.perform import failure, resolve
 from symseek.jobs.pool import LostRun, ProcessPool, Workers
 from symseek.jobs.record import Record, Snapshot
 from symseek.jobs.spec import Spec
-from symseek.jobs.store import Counts, Store, StoreError
-
-__all__ = ["Listener", "Outcome", "check", "drive", "run"]
+from symseek.jobs.store import Counts, Store
 
 MAX_LOSSES = 2  # a run that has lost its process this many times has failed
 HEARTBEAT = 15.0  # seconds between two heartbeats: many within `owner.STALE`

@@ -17,8 +17,6 @@ from typing import Any
 from symseek.errors import InputError
 from symseek.files.schema import read
 
-__all__ = ["Spec", "canonical"]
-
 SEEDS = range(2**64)
 SHORT = 10  # digits of a key, sufficient in one store
 

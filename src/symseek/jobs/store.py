@@ -28,8 +28,6 @@ from symseek.jobs.owner import Owner
 from symseek.jobs.record import Record, Status
 from symseek.jobs.spec import Spec
 
-__all__ = ["Counts", "Store", "StoreError"]
-
 _CHUNK = 500  # keys in one query: SQLite takes 999 everywhere
 
 _FINISH = """
@@ -49,7 +47,7 @@ class Counts:
     done: int = 0
     failed: int = 0
     running: int = 0
-    missing: int = 0  # no process has begun them
+    missing: int = 0  # no process has started them
 
     @property
     def total(self) -> int:
@@ -142,8 +140,13 @@ class Store:
         done there.
         """
         specs = [each.spec for each in found]
-        absent, undone = set(self.missing(specs)), set(self.missing(specs, failed_before=math.inf))
-        new = [each for each in found if each.spec in (undone if each.status == "done" else absent)]
+        absent, unfinished = (
+            set(self.missing(specs)),
+            set(self.missing(specs, failed_before=math.inf)),
+        )
+        new = [
+            each for each in found if each.spec in (unfinished if each.status == "done" else absent)
+        ]
         self.finish(*new)
         return len(new)
 

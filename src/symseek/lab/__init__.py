@@ -28,10 +28,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from symseek.jobs.database_files import StoreError
     from symseek.jobs.record import Record, Snapshot
     from symseek.jobs.runner import Listener, Outcome
     from symseek.jobs.spec import Spec
-    from symseek.jobs.store import Counts, Store, StoreError
+    from symseek.jobs.store import Counts, Store
     from symseek.lab.trials.run import run
 
 __all__ = [

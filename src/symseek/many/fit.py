@@ -27,8 +27,6 @@ from symseek.runs.folder import FitRequest, RunFolder, holds_run
 from symseek.runs.lock import holder
 from symseek.runs.regressions import known_of, make_regression
 
-__all__ = ["EXECUTE", "METHOD", "UNIMPORTANT", "execute", "spec_of"]
-
 METHOD = "fit"
 EXECUTE = "symseek.many.fit:execute"
 
@@ -85,12 +83,14 @@ def _fit(spec: Spec) -> Record:
         raise InputError(f"the run folder {str(folder)!r} is a link; remove it")
     table = request.read_table()
     request = replace(request, left_out=table.left_out)
-    regression, run = _begun(folder, request, table)
+    regression, run = _started(folder, request, table)
     with run:
         return _searched(spec, run, regression, table)
 
 
-def _begun(folder: Path, request: FitRequest, table: TrainingTable) -> tuple[Regression, RunFolder]:
+def _started(
+    folder: Path, request: FitRequest, table: TrainingTable
+) -> tuple[Regression, RunFolder]:
     """The regression as far as the run folder has it, and the folder, locked."""
     deadline = time.monotonic() + _LOCK_PATIENCE
     while holder(folder) is not None and time.monotonic() < deadline:
@@ -104,7 +104,7 @@ def _begun(folder: Path, request: FitRequest, table: TrainingTable) -> tuple[Reg
                 run.remove_leftovers()
                 run.restore(regression)
                 return regression, run
-        except InputError:  # of other data or settings, or damaged: it is begun again
+        except InputError:  # of other data or settings, or damaged: it is started again
             regression = make_regression(table, request.settings)
         except BaseException:
             run.close()
@@ -114,7 +114,7 @@ def _begun(folder: Path, request: FitRequest, table: TrainingTable) -> tuple[Reg
 
 
 def _opened(folder: Path, threads: int) -> RunFolder | None:
-    """The run that is there; one whose settings are damaged is begun again."""
+    """The run that is there; one whose settings are damaged is started again."""
     with suppress(InputError):
         return RunFolder.open(folder, threads) if holds_run(folder) else None
     return None

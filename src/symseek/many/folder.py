@@ -23,7 +23,7 @@ from symseek.arguments import whole
 from symseek.errors import Action, InputError, Message, Quoted, Setting, Wording, shown
 from symseek.files.atomic import leftovers
 from symseek.files.regular import is_there, read_regular, write_regular
-from symseek.files.schema import Most, Name, parse_json, read
+from symseek.files.schema import Label, Most, parse_json, read
 from symseek.jobs.database_files import SIDES, StoreError
 from symseek.jobs.record import Record
 from symseek.jobs.runner import Listener, Outcome, run
@@ -31,14 +31,12 @@ from symseek.jobs.spec import Spec
 from symseek.jobs.store import Store
 from symseek.many.fit import EXECUTE, UNIMPORTANT, spec_of
 from symseek.many.groups import TABLES, remove_parts
-from symseek.many.line import UNDONE, Line
+from symseek.many.line import NOT_FITTED, FitSummary
 from symseek.many.progress import ManyProgress
 from symseek.many.tables import Table, is_safe
 from symseek.model import Model
 from symseek.runs.folder import FitRequest, RunFolder
 from symseek.settings import Settings, cores
-
-__all__ = ["ManyFolder", "Workers", "nothing_left"]
 
 FORMAT = 1
 FITS, STORE = "fits.json", "fits.sqlite"
@@ -59,14 +57,14 @@ class _Fits:
     """What fits.json holds."""
 
     format: int
-    by: Name | None
+    by: Label | None
     request: dict[str, Any]
     noun: Literal["file", "group", "table"]
     tables: Annotated[tuple[Table, ...], Most(1_000_000)]
 
 
 @dataclass(frozen=True)
-class Workers:
+class WorkerPlan:
     """Who does the fits: so many processes here, or a cluster; and the threads of each fit."""
 
     jobs: int | None = None
@@ -76,11 +74,11 @@ class Workers:
     @classmethod
     def chosen(
         cls, tables: int, jobs: int | None, cluster: str | None, threads: int | None
-    ) -> Workers:
+    ) -> WorkerPlan:
         """As asked for; what is not asked for, so that no more than all cores are used.
 
-        >>> Workers.chosen(300, jobs=4, cluster=None, threads=None)
-        Workers(jobs=4, cluster=None, threads=1)
+        >>> WorkerPlan.chosen(300, jobs=4, cluster=None, threads=None)
+        WorkerPlan(jobs=4, cluster=None, threads=1)
         """
         jobs, threads = (_of_cores(*each) for each in (("jobs", jobs), ("n_jobs", threads)))
         if cluster is not None:
@@ -129,7 +127,7 @@ class ManyFolder:
         by: str | None = None,
         overwrite: bool = False,
     ) -> ManyFolder:
-        """A new folder, or one that is there and was begun with the same columns and settings."""
+        """A new folder, or one that is there and was started with the same columns and settings."""
         folder = cls(path, request, (), noun, by)
         try:
             path.mkdir(parents=True, exist_ok=True)
@@ -211,7 +209,7 @@ class ManyFolder:
 
     # --- the fits
 
-    def specs(self, workers: Workers, report: bool = True) -> list[Spec]:
+    def specs(self, workers: WorkerPlan, report: bool = True) -> list[Spec]:
         """What determines each fit, in the order of the tables that can be fitted."""
         found = []
         for each in self.tables:
@@ -225,11 +223,11 @@ class ManyFolder:
 
     def fit(
         self,
-        workers: Workers,
+        workers: WorkerPlan,
         report: bool = True,
         show: bool = False,
         wording: Wording = str,
-    ) -> tuple[Outcome, list[Line]]:
+    ) -> tuple[Outcome, list[FitSummary]]:
         """Do every fit that is not done yet; returns how it ended, and a line for each table.
 
         `report` says whether each run gets a report.html, `show` whether progress is shown;
@@ -248,14 +246,15 @@ class ManyFolder:
             outcome = run(specs, store, EXECUTE, *who, listener, retry_failed=True)
             return outcome, self._lines(store, specs, wording)
 
-    def lines(self, wording: Wording = str) -> list[Line]:
+    def lines(self, wording: Wording = str) -> list[FitSummary]:
         """A line for each table, as far as the fits have come."""
         if not (self.path / STORE).exists():
             return [
-                Line(each.name, each.folder, error=each.error or UNDONE) for each in self.tables
+                FitSummary(each.name, each.folder, error=each.error or NOT_FITTED)
+                for each in self.tables
             ]
         with self._store(read_only=True) as store:
-            return self._lines(store, self.specs(Workers()), wording)
+            return self._lines(store, self.specs(WorkerPlan()), wording)
 
     @contextmanager
     def _store(self, read_only: bool = False) -> Iterator[Store]:
@@ -268,7 +267,7 @@ class ManyFolder:
                 raise
             raise InputError(error.reason, "; ", _ANEW) from None
 
-    def _lines(self, store: Store, specs: list[Spec], wording: Wording) -> list[Line]:
+    def _lines(self, store: Store, specs: list[Spec], wording: Wording) -> list[FitSummary]:
         """A line for each table, found by the content that the table had when it was listed."""
         every = store.records()
         records = {_matter(each.spec): each for each in every}
@@ -276,11 +275,11 @@ class ManyFolder:
         lines, remaining = [], iter(specs)
         for table in self.tables:
             if table.error:
-                lines.append(Line(table.name, table.folder, error=table.error))
+                lines.append(FitSummary(table.name, table.folder, error=table.error))
                 continue
             spec = next(remaining)
             found = records.get(_matter(spec)) if table.stamp else unstamped.get(_place(spec))
-            line = Line.of(table, found, self._by_name(table, wording))
+            line = FitSummary.of(table, found, self._by_name(table, wording))
             if not line.error:
                 line = replace(line, note=table.note())
             lines.append(line)
@@ -291,7 +290,7 @@ class ManyFolder:
         file = Path(os.path.abspath(self.path / table.data))
         return lambda part: table.name if table.here and part == file else wording(part)
 
-    def write_summary(self, lines: list[Line]) -> list[Path]:
+    def write_summary(self, lines: list[FitSummary]) -> list[Path]:
         """Write summary.csv and summary.html."""
         from symseek.many.summary import summary_csv, summary_html
 

@@ -35,8 +35,6 @@ from symseek.algebra.writing import Writer
 from symseek.programs import Program
 from symseek.tokens import RESERVED, Library, TokenKind, number_name
 
-__all__ = ["Common", "Form", "common_forms", "form_of"]
-
 _LARGEST_POWER = 6.0  # an exponent beyond it was fitted
 _KEY = 20  # hexadecimal digits
 _CONFUSING = ("e", "i", "l", "o")  # letters that are read as numbers
@@ -44,7 +42,7 @@ _NUMBER = (True,)  # the key of a sum without terms
 
 
 @dataclass(frozen=True)
-class Form:
+class FormulaForm:
     """A form: equal keys are equal forms, and the text is for reading."""
 
     key: str
@@ -60,11 +58,11 @@ class Common:
     constant: bool = False  # whether it has no variable
 
 
-def common_forms(forms: Iterable[Form]) -> dict[str, Common]:
+def common_forms(forms: Iterable[FormulaForm]) -> dict[str, Common]:
     """The forms by key, those of most formulas first.
 
-    >>> forms = [Form("1", "a*x"), Form("2", "a*x + b"), Form("1", "x"), Form("1", "a*x")]
-    >>> common_forms(forms)["1"]
+    >>> forms = [("1", "a*x"), ("2", "a*x + b"), ("1", "x"), ("1", "a*x")]
+    >>> common_forms(FormulaForm(*each) for each in forms)["1"]
     Common(text='a*x', count=3, constant=False)
     """
     texts: dict[str, Counter[str]] = {}
@@ -81,7 +79,7 @@ def common_forms(forms: Iterable[Form]) -> dict[str, Common]:
     return dict(sorted(common.items(), key=lambda item: (-item[1].count, item[1].text)))
 
 
-def form_of(program: Program) -> Form:
+def form_of(program: Program) -> FormulaForm:
     """The form of a program whose library has every operator.
 
     >>> from symseek.model import full_library
@@ -98,7 +96,7 @@ def form_of(program: Program) -> Form:
         key = repr(_sum_key(total))
     except FORM_ERRORS:  # a part without a value, such as log(-1): the formula as it is
         key = text = program.infix()
-    return Form(_hashed(key), text)
+    return FormulaForm(_hashed(key), text)
 
 
 def _hashed(key: str) -> str:

@@ -24,20 +24,10 @@ from symseek.files.cells import MISSING, is_number, value_of
 from symseek.files.heading import tidy
 from symseek.files.limits import MOST_TABLE
 from symseek.files.regular import write_regular
-from symseek.files.source import Source
+from symseek.files.source import TableSource
 from symseek.files.tables import open_table
 from symseek.many.tables import Table, folder_names
 from symseek.runs.lock import FolderLock, holder
-
-__all__ = [
-    "MOST_GROUPS",
-    "TABLES",
-    "Split",
-    "remove_parts",
-    "split_file",
-    "split_rows",
-    "written_table",
-]
 
 TABLES = "tables"  # the folder of these files, in the parent folder of the runs
 MOST_GROUPS = 10_000  # a column with more values counts or measures something
@@ -49,7 +39,7 @@ Cells = Sequence[object]  # of a row: numbers, or text
 
 
 @dataclass(frozen=True)
-class Split:
+class SplitTable:
     """A long table as one table for each group, and what was done that may not be expected."""
 
     tables: list[Table]
@@ -64,7 +54,7 @@ def split_file(
     delimiter: str | None = None,
     drop_missing: bool = False,
     max_table_size: int = MOST_TABLE,
-) -> Split:
+) -> SplitTable:
     """Write a file into `parent` for each value of the column `by`.
 
     `known` has the folders of groups that have one already.
@@ -91,10 +81,10 @@ def split_file(
     if dropped:
         many = "one row" if len(dropped) == 1 else f"{len(dropped):,} rows"
         notes += (f"left out {many} with no value of {by!r}, the first in {dropped[0]}",)
-    return Split(tables, notes)
+    return SplitTable(tables, notes)
 
 
-def _column(source: Source, by: str) -> int:
+def _column(source: TableSource, by: str) -> int:
     """The place of the column that names the groups."""
     name, setting = tidy(by), Setting("by")
     count, quoted = source.names.count(name), name_shown(name, quoted=True)
@@ -111,7 +101,7 @@ def _column(source: Source, by: str) -> int:
 
 
 def _grouped(
-    source: Source, at: int, kept: list[int], drop_missing: bool, dropped: list[str]
+    source: TableSource, at: int, kept: list[int], drop_missing: bool, dropped: list[str]
 ) -> Iterator[tuple[str, Cells]]:
     """Each row with its group; the places of those without one are added to `dropped`."""
     for where, record in source.rows():

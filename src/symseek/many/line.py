@@ -15,14 +15,12 @@ from symseek.files.tables import TrainingTable
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.loop import Result
-from symseek.many.forms import Form, form_of
+from symseek.many.forms import FormulaForm, form_of
 from symseek.many.tables import Table
 from symseek.model import Model
 from symseek.programs import Program
 
-__all__ = ["UNDONE", "Line", "Picture", "error_of", "failed", "record_of"]
-
-UNDONE = "not fitted yet"
+NOT_FITTED = "not fitted yet"
 """The error of a table whose turn has not come."""
 
 _POINTS = 48  # of a small picture
@@ -41,13 +39,13 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Line:
+class FitSummary:
     """What the summary says of one table."""
 
     name: str
     folder: str  # of its run, inside the parent folder
     formula: str = ""
-    form: Form | None = None
+    form: FormulaForm | None = None
     complexity: int | None = None
     nrmse: float | None = None
     r2: float | None = None
@@ -60,15 +58,15 @@ class Line:
     picture: Picture = field(default_factory=Picture)
 
     @property
-    def undone(self) -> bool:
+    def waiting(self) -> bool:
         """Whether its turn has not come."""
-        return self.error == UNDONE
+        return self.error == NOT_FITTED
 
     @classmethod
-    def of(cls, table: Table, record: Record | None, wording: Wording = str) -> Line:
+    def of(cls, table: Table, record: Record | None, wording: Wording = str) -> FitSummary:
         """The line of a record that `record_of` made, or of one that is not there."""
         if record is None:
-            return cls(table.name, table.folder, error=UNDONE)
+            return cls(table.name, table.folder, error=NOT_FITTED)
         if record.status == "failed":
             seconds = record.wall or 0.0
             error = error_of(record).worded(wording)
@@ -78,7 +76,7 @@ class Line:
             table.name,
             table.folder,
             record.expression,
-            Form(_text(known, "form_key"), _text(known, "form")),
+            FormulaForm(_text(known, "form_key"), _text(known, "form")),
             record.complexity,
             _number(known, "nrmse"),
             _number(known, "r2"),

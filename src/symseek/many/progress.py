@@ -21,8 +21,6 @@ from symseek.text import clock, counted, shortened
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["ManyProgress"]
-
 _LAST = 8  # formulas that are shown
 _MOST_RUNNING = 4  # fits that are shown
 _NAME = 30  # characters of a name
@@ -100,8 +98,8 @@ class ManyProgress(Progress):
             body.add_row(Text(name), Text(formula))
         running = sorted(self.running.copy().items(), key=lambda each: each[1][0])
         for spec, (since, now) in running[:_MOST_RUNNING]:
-            told = f"for {clock(time.monotonic() - since)}, {now.evaluations:,} expressions"
-            body.add_row(Text(self.name(spec), style="dim"), Text(told, style="dim"))
+            words = f"for {clock(time.monotonic() - since)}, {now.evaluations:,} expressions"
+            body.add_row(Text(self.name(spec), style="dim"), Text(words, style="dim"))
         if len(running) > _MOST_RUNNING:
             body.add_row(Text(f"and {len(running) - _MOST_RUNNING} more", style="dim"), Text(""))
         return Group(head, body)

@@ -22,9 +22,9 @@ from symseek.arguments import flag, items, real_array, refuse_text, refused
 from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.files.cells import is_number
 from symseek.files.limits import MOST_TABLE
-from symseek.many.folder import ManyFolder, Workers, nothing_left
+from symseek.many.folder import ManyFolder, WorkerPlan, nothing_left
 from symseek.many.groups import TABLES, split_file, split_rows, written_table
-from symseek.many.line import Line
+from symseek.many.line import FitSummary
 from symseek.many.summary import forms_of, summary_text, why_stopped
 from symseek.many.tables import Table, file_tables, files_named, folder_names
 from symseek.model import Model
@@ -34,8 +34,6 @@ from symseek.text import counted
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-__all__ = ["Fits", "fit_many"]
 
 Place: TypeAlias = "str | os.PathLike[str]"
 Named: TypeAlias = "tuple[str, ArrayLike, ArrayLike]"  # a table in memory: its name, X and y
@@ -56,7 +54,7 @@ class Fits(Mapping[str, Model]):
     the target 'y' of b is 0 in every row; choose one that varies
     """
 
-    def __init__(self, folder: ManyFolder, lines: Sequence[Line]) -> None:
+    def __init__(self, folder: ManyFolder, lines: Sequence[FitSummary]) -> None:
         self.folder = folder.path
         self._folder = folder
         self._lines = {line.name: line for line in lines}
@@ -199,7 +197,7 @@ def fit_many(
     if features is not None:
         columns = tuple(map(str, items(Setting("features"), features, "a list of names")))
     chosen = _settings(settings, random_state)
-    Workers.chosen(1, jobs, cluster, n_jobs)
+    WorkerPlan.chosen(1, jobs, cluster, n_jobs)
     in_memory, read = _read(tables)
     if in_memory:
         target = target or "y"
@@ -213,7 +211,7 @@ def fit_many(
     with _place(folder) as (path, keep), nothing_left(path):
         many = ManyFolder.begin(path, request, noun, by, overwrite)
         many = many.of(_listed(read, many, by, delimiter, drop_missing))
-        workers = Workers.chosen(len(many.tables), jobs, cluster, n_jobs)
+        workers = WorkerPlan.chosen(len(many.tables), jobs, cluster, n_jobs)
         _, lines = many.fit(workers, with_report, show=verbose)
         if with_report:
             many.write_summary(lines)

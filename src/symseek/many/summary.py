@@ -16,7 +16,7 @@ from symseek.algebra.typeset import tidied
 from symseek.errors import InputError, printable
 from symseek.loop import Stopped
 from symseek.many.forms import Common, common_forms
-from symseek.many.line import UNDONE
+from symseek.many.line import NOT_FITTED
 from symseek.many.summary_page import SCRIPT, STYLE
 from symseek.notation.mathml import escaped, mathml
 from symseek.programs import Program
@@ -33,9 +33,7 @@ from symseek.text import (
 from symseek.version import __version__
 
 if TYPE_CHECKING:
-    from symseek.many.line import Line, Picture
-
-__all__ = ["form_sentences", "summary_csv", "summary_html", "summary_text"]
+    from symseek.many.line import FitSummary, Picture
 
 _MOST_FORMS = 5  # that are named in the text
 _NAME = 40  # characters of a name in the text
@@ -48,7 +46,7 @@ _COLUMNS = (
 )
 
 
-def forms_of(lines: Sequence[Line]) -> dict[str, Common]:
+def forms_of(lines: Sequence[FitSummary]) -> dict[str, Common]:
     """The forms of the picked formulas, those of most tables first."""
     return common_forms(line.form for line in lines if line.form is not None)
 
@@ -58,7 +56,7 @@ def recurring(forms: Mapping[str, Common]) -> list[Common]:
     return [each for each in forms.values() if each.count > 1 and not each.constant]
 
 
-def form_sentences(lines: Sequence[Line], noun: str = "table") -> list[str]:
+def form_sentences(lines: Sequence[FitSummary], noun: str = "table") -> list[str]:
     """What forms were picked for more than one table, a sentence each; the most frequent ones."""
     often = recurring(forms_of(lines))
     of = counted(len(lines), noun)
@@ -71,12 +69,12 @@ def form_sentences(lines: Sequence[Line], noun: str = "table") -> list[str]:
     return said
 
 
-def failed_lines(lines: Sequence[Line]) -> list[Line]:
+def failed_lines(lines: Sequence[FitSummary]) -> list[FitSummary]:
     """The tables that cannot be fitted."""
-    return [line for line in lines if line.error and not line.undone]
+    return [line for line in lines if line.error and not line.waiting]
 
 
-def why_stopped(line: Line) -> str:
+def why_stopped(line: FitSummary) -> str:
     """Why a search ended, in words."""
     known = Stopped.__members__.get(line.stopped)
     return line.stopped.lower() if known is None else known.value
@@ -85,7 +83,7 @@ def why_stopped(line: Line) -> str:
 # --- text
 
 
-def summary_text(lines: Sequence[Line], noun: str = "table") -> str:
+def summary_text(lines: Sequence[FitSummary], noun: str = "table") -> str:
     """The table for a terminal; tables that failed come last, with their reasons."""
     done = [line for line in lines if not line.error]
     rows = [(noun, "NRMSE", "R2", "time", "ended", "formula")]
@@ -100,9 +98,11 @@ def summary_text(lines: Sequence[Line], noun: str = "table") -> str:
         said += [f"  {_short(line.name)}: {printable(line.error)}" for line in failed]
     if noted := [line for line in lines if line.note]:
         said += ["", *(f"{_short(line.name)}: {printable(line.note)}" for line in noted)]
-    if undone := sum(line.undone for line in lines):
-        are = "is" if undone == 1 else "are"
-        said += [""] * bool(said) + [f"{undone:,} of {counted(len(lines), noun)} {are} {UNDONE}"]
+    if waiting := sum(line.waiting for line in lines):
+        are = "is" if waiting == 1 else "are"
+        said += [""] * bool(said) + [
+            f"{waiting:,} of {counted(len(lines), noun)} {are} {NOT_FITTED}"
+        ]
     sentences = form_sentences(lines, noun)
     return "\n".join([*said, *([""] if sentences else []), *sentences])
 
@@ -119,13 +119,13 @@ def _short(name: str) -> str:
     return shortened(printable(name), _NAME)
 
 
-def _error(line: Line) -> str:
+def _error(line: FitSummary) -> str:
     if line.exact:
         return "exact"
     return "–" if line.nrmse is None else brief(line.nrmse, padded=True)
 
 
-def _r2(line: Line) -> str:
+def _r2(line: FitSummary) -> str:
     """R² in four digits; 1 of a formula that meets every digit, whatever rounding has left."""
     return r2_text(1.0 if line.exact else line.r2)
 
@@ -133,7 +133,7 @@ def _r2(line: Line) -> str:
 # --- CSV
 
 
-def summary_csv(lines: Sequence[Line]) -> str:
+def summary_csv(lines: Sequence[FitSummary]) -> str:
     """The table for other programs, every digit kept; a cell without a value is empty."""
     forms = forms_of(lines)
     out = io.StringIO()
@@ -160,7 +160,7 @@ def _no_command(name: str) -> str:
 
 
 def summary_html(
-    lines: Sequence[Line],
+    lines: Sequence[FitSummary],
     target: str,
     noun: str = "table",
     about: Mapping[str, str] | None = None,
@@ -202,15 +202,15 @@ def _heading(text: str) -> str:
     return f'<button type="button">{escaped(text)}</button>' if text else ""
 
 
-def _counts(lines: Sequence[Line]) -> str:
+def _counts(lines: Sequence[FitSummary]) -> str:
     done = [line for line in lines if not line.error]
     parts = [f"{len(done):,} fitted"]
     if exact := sum(line.exact for line in done):
         parts.append(f"{exact:,} of them exactly")
     if failed := len(failed_lines(lines)):
         parts.append(f"{failed:,} without a formula")
-    if undone := sum(line.undone for line in lines):
-        parts.append(f"{undone:,} {UNDONE}")
+    if waiting := sum(line.waiting for line in lines):
+        parts.append(f"{waiting:,} {NOT_FITTED}")
     return ", ".join(parts) + "."
 
 
@@ -241,10 +241,12 @@ def _form_table(forms: Sequence[Common], total: int, noun: str) -> str:
 </tbody></table></div>"""
 
 
-def _row(line: Line, forms: Mapping[str, Common], places: Mapping[str, int], reported: bool) -> str:
+def _row(
+    line: FitSummary, forms: Mapping[str, Common], places: Mapping[str, int], reported: bool
+) -> str:
     name = escaped(line.name)
     if line.error:
-        kind, ended = ("undone", "not yet") if line.undone else ("failed", "failed")
+        kind, ended = ("waiting", "not yet") if line.waiting else ("failed", "failed")
         cells = (
             _cell(name, "name", text=line.name)
             + "<td></td>"

@@ -6,8 +6,6 @@ in the first four cells, blanks aside: the name, the formula and its form.
 
 from __future__ import annotations
 
-__all__ = ["SCRIPT", "STYLE"]
-
 STYLE = """
 :root { --dots: #0072b2; }
 @media (prefers-color-scheme: dark) { :root { --dots: #7cc4f5; } }
@@ -34,7 +32,7 @@ main { max-width: 96rem; }
 .summary .text math { font-size: 1.1rem; }
 .summary .why { font-size: .9rem; color: var(--muted); min-width: 7rem; max-width: 11rem; }
 .summary .failed td { background: var(--picked); }
-.summary .undone .text { color: var(--muted); }
+.summary .waiting .text { color: var(--muted); }
 .summary svg { display: block; }
 .summary svg .dots { stroke: var(--dots); stroke-opacity: .6; stroke-width: 4;
   stroke-linecap: round; fill: none; }

@@ -23,17 +23,6 @@ from symseek.files.schema import Most
 from symseek.files.tables import names_table
 from symseek.jobs.database_files import SIDES
 
-__all__ = [
-    "Table",
-    "file_tables",
-    "files_named",
-    "folder_names",
-    "is_safe",
-    "relative_names",
-    "safe_name",
-    "stamp_of",
-]
-
 _LONGEST = 80  # bytes of a folder's name, so that a number and a file in it have room
 _MOST_HASHED = 1 << 30  # bytes; a larger file has changed when its size or time has
 _BLOCK = 1 << 20  # bytes that are read at a time

@@ -11,7 +11,7 @@ from symseek.algebra.agreement import agree
 from symseek.algebra.forms import styled
 from symseek.columns import Layout
 from symseek.errors import InputError, shown, unknown_name
-from symseek.files.schema import Most, Name, Number, Text, Within, Word, read
+from symseek.files.schema import Label, Most, Real, Text, Within, Word, read
 from symseek.model.formula import Formula
 from symseek.model.library import full_library
 from symseek.programs import Program
@@ -81,7 +81,7 @@ class _StoredOperator:
     name: Annotated[str, Most(1000)]
     complexity: Annotated[int, Within(0, 10**6)]
     arity: Annotated[int, Within(0, MAX_ARITY)] | None = None
-    formula: Name | None = None
+    formula: Label | None = None
 
     def token(self) -> Token:
         if self.formula is not None and self.arity is not None:
@@ -98,14 +98,14 @@ class _StoredFormula:
     """A formula in JSON; older files lack the last fields."""
 
     complexity: _Count
-    reward: Number
-    nrmse: Number
-    r2: Number
-    validation_r2: Number | None
+    reward: Real
+    nrmse: Real
+    r2: Real
+    validation_r2: Real | None
     expression: Text
     program: Annotated[str, Most(1_000_000)]
     row: _Count | None = None
-    rmse: Number | None = None  # as the NRMSE and the spread have it
+    rmse: Real | None = None  # as the NRMSE and the spread have it
     exact: bool = False
     seeds: tuple[_Count, _Count] | None = None
 
@@ -154,14 +154,14 @@ class _StoredModel:
     """A model in JSON; older files lack the last fields."""
 
     format: int
-    target: Name
-    features: Annotated[tuple[Name, ...], Most(100_000)]
+    target: Label
+    features: Annotated[tuple[Label, ...], Most(100_000)]
     operators: Annotated[tuple[_StoredOperator, ...], Most(1000)]
     picked: int
     rule: Word
     formulas: Annotated[tuple[_StoredFormula, ...], Most(10_000)]
     layout: _StoredLayout | None = None
-    spread: Number | None = None
+    spread: Real | None = None
     picked_because: Text = ""
 
     def fields(self) -> dict[str, Any]:

@@ -51,8 +51,6 @@ from symseek.runs.encoding import (
 from symseek.runs.states import check_state
 from symseek.search import Search, SearchState
 
-__all__ = ["Checkpointer", "engine_of", "restore", "save"]
-
 FORMAT = 3  # raise it when a change makes old files unreadable
 BUDGETS = ("max_expressions", "max_seconds", "stop_reward")  # may change when a search is resumed
 

@@ -18,17 +18,6 @@ from numpy.typing import NDArray
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
-__all__ = [
-    "PLAIN",
-    "Decoder",
-    "Encoder",
-    "UnknownType",
-    "class_name",
-    "dataclasses_in",
-    "parts",
-    "printed",
-]
-
 PLAIN = "biufcSU"  # kinds of arrays that are nothing but their bytes
 MOST_PARTS = 1_000_000  # of a value, beside what its file has bytes for
 _DEEPEST = 32  # sequences in one another; a search has 8

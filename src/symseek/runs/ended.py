@@ -15,9 +15,7 @@ from typing import Annotated, Any
 
 from symseek.errors import InputError, Kind, Message
 from symseek.files.regular import read_regular, write_regular
-from symseek.files.schema import Most, Name, Text, parse_json, read
-
-__all__ = ["ENDED", "read_end", "write_end"]
+from symseek.files.schema import Label, Most, Text, parse_json, read
 
 ENDED = "ended.json"
 _MOST_BYTES = 1 << 20
@@ -27,7 +25,7 @@ _MOST_BYTES = 1 << 20
 class _End:
     process: int
     message: Annotated[list[Any], Most(100)]  # of the error, in parts
-    field: Name | None
+    field: Label | None
     kind: Kind | None
     value: Text | float | int | bool | None
     wanted: Text

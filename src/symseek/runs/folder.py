@@ -46,8 +46,6 @@ from symseek.runs.request import read_request
 from symseek.settings import MOST_SEEDS, Settings
 from symseek.version import __version__
 
-__all__ = ["MOST_FRONT", "FitRequest", "RunFolder", "holds_run", "new_folder"]
-
 FORMAT = 1  # of settings.json
 _MOST_SETTINGS = 1 << 22  # bytes of it
 _FIRST = 1 << 20  # bytes of it in which the word symseek stands
@@ -140,7 +138,7 @@ class RunFolder:
                 _check_replaceable(folder, overwrite)
             folder.mkdir(parents=True, exist_ok=True)
             run.lock()
-            _check_replaceable(folder, overwrite)  # who held the lock may have begun a run
+            _check_replaceable(folder, overwrite)  # who held the lock may have started a run
             run.remove_leftovers()
             for path in _files(folder):
                 path.unlink(missing_ok=True)
@@ -249,7 +247,7 @@ class RunFolder:
         if not os.path.lexists(path) and os.path.lexists(self.path / "settings.json"):
             why = Message("it was stopped before its end; go on with ", Action("resume"))
             if who is not None:
-                why = Message(f"{who} has just begun it; look again in a few seconds")
+                why = Message(f"{who} has just started it; look again in a few seconds")
             raise InputError("the run ", Quoted(self.path), " has no front yet: ", why)
         record = _read_json(self.path, path, MOST_FRONT)
         far = how_far(record.pop(PROGRESS, None))

@@ -25,13 +25,11 @@ from symseek.runs.progress import (
     MOST_DISCOVERIES,
     PROGRESS_FILE,
     Discovery,
-    Progress,
+    RunProgress,
     SeedProgress,
     read_discoveries,
 )
 from symseek.search import Search
-
-__all__ = ["Live"]
 
 EVERY = 0.09  # seconds between two writings of the progress, at least; an iteration adds to it
 
@@ -80,7 +78,7 @@ class Live:
             self._write_progress("searching")
 
     def discovered(self, model: Model) -> None:
-        """A model was told: its pick is a discovery if its error is clearly smaller than before."""
+        """A new model: its pick is a discovery if its error is clearly smaller than before."""
         best, known = model.best, self._discoveries
         before = known[-1].nrmse if known else None
         if before is not None and not best.nrmse <= _SMALLER * before:
@@ -96,12 +94,12 @@ class Live:
         self._kept = self._write(DISCOVERIES, [asdict(each) for each in self._discoveries])
 
     def telling(self) -> None:
-        """The search has ended, and what it found is being told."""
+        """The search has ended, and what it found is being finished."""
         self._follow_fronts()
         self._write_progress("telling")
 
     def ended(self, result: Result, model: Model) -> None:
-        """Everything is told and written."""
+        """Everything is finished and written."""
         self.discovered(model)
         if not self._kept:  # the disk may have room again
             self._keep_discoveries()
@@ -114,11 +112,11 @@ class Live:
         del record["at"]  # the time of the file
         self._write(PROGRESS_FILE, record)
 
-    def _progress(self, state: State) -> Progress:
+    def _progress(self, state: State) -> RunProgress:
         regression, now = self._regression, self._now
         seconds, expressions = self._total("seconds"), self._total("expressions")
         done = None if now is None else SearchProgress(regression, now)
-        return Progress(
+        return RunProgress(
             state,
             expressions,
             round(seconds, 2),

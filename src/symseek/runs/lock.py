@@ -20,8 +20,6 @@ from pathlib import Path
 from symseek.errors import Action, InputError, Quoted
 from symseek.files.regular import open_alone, open_regular
 
-__all__ = ["LOCK", "FolderLock", "Holder", "held_error", "holder"]
-
 LOCK = "lock"  # the name of the file
 
 _TRIES, _PAUSE = 4, 0.05  # one who only looks holds the lock for an instant

@@ -15,17 +15,7 @@ from typing import Annotated, Literal
 
 from symseek.errors import InputError
 from symseek.files.regular import read_regular, written_at
-from symseek.files.schema import Finite, Most, Name, Within, parse_json, read
-
-__all__ = [
-    "DISCOVERIES",
-    "PROGRESS_FILE",
-    "Discovery",
-    "Progress",
-    "SeedProgress",
-    "read_discoveries",
-    "read_progress",
-]
+from symseek.files.schema import Finite, Label, Most, Within, parse_json, read
 
 PROGRESS_FILE, DISCOVERIES = "progress.json", "discoveries.json"
 MOST_DISCOVERIES = 1000
@@ -41,7 +31,7 @@ class Discovery:
 
     seconds: Finite
     expressions: Count
-    text: Name
+    text: Label
     complexity: Count
     nrmse: Finite
     before: Finite | None = None  # the error until then
@@ -59,31 +49,31 @@ class SeedProgress:
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """How far a search is; what is not known is None."""
 
     state: Literal["searching", "telling", "ended"]
     expressions: Count
     seconds: Finite
-    ended: Name | None = None  # the reason, by its name
-    why: Name | None = None  # in words
+    ended: Label | None = None  # the reason, by its name
+    why: Label | None = None  # in words
     most: Count | None = None  # expressions
     max_seconds: Finite | None = None
     rate: Finite | None = None  # expressions in a second
     share: Finite | None = None  # of the budget, if there is one
     left: Finite | None = None  # seconds
-    structure: Name | None = None
+    structure: Label | None = None
     seeds: Annotated[tuple[SeedProgress, ...], Most(100)] = ()
     course: Annotated[tuple[tuple[Finite, Finite | None], ...], Most(1000)] = ()
     at: Finite = 0.0  # when the file was written
 
 
-def read_progress(path: Path) -> Progress | None:
+def read_progress(path: Path) -> RunProgress | None:
     """How far a search is; None if it does not say so."""
     try:
         record = parse_json(read_regular(path, _MOST_BYTES))
         written = (written_at(path) or 0) / 1e9
-        progress: Progress = read({**record, "at": written}, Progress, "it", unknown=True)
+        progress: RunProgress = read({**record, "at": written}, RunProgress, "it", unknown=True)
     except (OSError, TypeError, ValueError):
         return None
     return progress

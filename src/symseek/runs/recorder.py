@@ -20,8 +20,6 @@ from symseek.regression.regression import Regression
 from symseek.runs.checkpoint import Checkpointer
 from symseek.runs.live import Live
 
-__all__ = ["PROGRESS", "Recorder", "checkpoint_path", "front_text", "how_far"]
-
 CHECKPOINT = "checkpoint"  # the name of the file
 PROGRESS = "progress"  # the key that only a front so far has
 SAVE_EVERY = 5.0  # seconds between two checkpoints
@@ -43,8 +41,8 @@ class Recorder:
         self._front = folder / "front.json"
         self._folder = folder
         self._live = Live(folder, regression)
-        self._checkpointers: list[Checkpointer] = []  # of the searches that have begun
-        self._told: tuple[list[Front], Model] | None = None  # fronts, and the model of them
+        self._checkpointers: list[Checkpointer] = []  # of the searches that have started
+        self._latest_model: tuple[list[Front], Model] | None = None  # fronts, and the model of them
         self._due = time.monotonic() + min(FRONT_FIRST, FRONT_EVERY)
 
     @property
@@ -102,10 +100,10 @@ class Recorder:
     def _model(self) -> Model:
         """The model so far, made again if a front has changed."""
         fronts = [each.front for each in self.regression.searches]
-        if self._told is None or self._told[0] != fronts:
-            self._told = fronts, self.regression.model(final=False)
-            self._live.discovered(self._told[1])
-        return self._told[1]
+        if self._latest_model is None or self._latest_model[0] != fronts:
+            self._latest_model = fronts, self.regression.model(final=False)
+            self._live.discovered(self._latest_model[1])
+        return self._latest_model[1]
 
 
 def checkpoint_path(folder: Path, at: int) -> Path:

@@ -7,8 +7,6 @@ from symseek.files.tables import TrainingTable
 from symseek.regression.regression import Regression
 from symseek.settings import Settings
 
-__all__ = ["known_of", "make_regression"]
-
 
 def make_regression(table: TrainingTable, settings: Settings) -> Regression:
     """The search for a formula of the table's target."""

@@ -6,9 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from symseek.files.schema import Most, Name, read
-
-__all__ = ["read_request"]
+from symseek.files.schema import Label, Most, read
 
 
 @dataclass(frozen=True)
@@ -16,16 +14,16 @@ class _Request:
     """What the file holds; older ones lack the last fields."""
 
     format: int
-    symseek: Name
+    symseek: Label
     data: Path
-    target: Name
-    features: Annotated[tuple[Name, ...], Most(100_000)] | None
-    weights: Name | None
-    delimiter: Name | None
+    target: Label
+    features: Annotated[tuple[Label, ...], Most(100_000)] | None
+    weights: Label | None
+    delimiter: Label | None
     settings: Any
     drop_missing: bool = False
     all_columns: bool = False
-    left_out: Annotated[dict[Name, Name], Most(100_000)] | None = None
+    left_out: Annotated[dict[Label, Label], Most(100_000)] | None = None
 
 
 def read_request(written: dict[str, Any]) -> dict[str, Any]:

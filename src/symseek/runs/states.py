@@ -20,8 +20,6 @@ from symseek.programs import Programs
 from symseek.runs.encoding import dataclasses_in
 from symseek.search import Search, SearchState
 
-__all__ = ["check_state"]
-
 _MOST_ITERATIONS = 1 << 32  # random numbers are drawn by iteration, in 32 bits
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-__all__ = ["Answer", "Refused", "encoded"]
-
 
 class Refused(Exception):
     """A request that is not served, with the status and the sentence of the answer."""

@@ -27,7 +27,7 @@ from symseek.errors import OUT_OF_MEMORY, InputError, described, shown, unknown_
 from symseek.files import limits
 from symseek.files.regular import read_regular
 from symseek.files.schema import Within, parse_json, read
-from symseek.files.source import Source
+from symseek.files.source import TableSource
 from symseek.files.tables import open_table
 from symseek.runs.folder import RunFolder, new_folder
 from symseek.settings import PARAMETERS, cores
@@ -35,19 +35,17 @@ from symseek.studio.answers import Answer, Refused
 from symseek.studio.caches import FileCache
 from symseek.studio.desktop import show_folder
 from symseek.studio.events import Events, EventStream
-from symseek.studio.formulas import Formulas
+from symseek.studio.formulas import RunFormulas
 from symseek.studio.guard import MOST_JSON, MOST_TABLE, REPORT_POLICY, Guard, read_body
 from symseek.studio.options import options
 from symseek.studio.preview import preview, unreadable
 from symseek.studio.question import Considered, Question, consider, read_settings
-from symseek.studio.searches import Asked, Searches
-from symseek.studio.snapshot import Runs
+from symseek.studio.searches import Asked, SearchProcesses
+from symseek.studio.snapshot import RunViews
 from symseek.studio.threads import in_thread
-from symseek.studio.wording import told
+from symseek.studio.wording import worded
 from symseek.studio.workspace import Workspace
 from symseek.version import __version__
-
-__all__ = ["Studio"]
 
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -72,11 +70,11 @@ class Studio:
         self.max_table_size = max_table_size  # of whatever is read here, or by a search
         self.workspace = Workspace(folder, () if run is None else (run,))
         self.opened = {"table": table, "run": run}
-        self.searches = Searches(self.workspace.folder)
-        self.runs = Runs(self.workspace, self.searches)
+        self.searches = SearchProcesses(self.workspace.folder)
+        self.runs = RunViews(self.workspace, self.searches)
         self.events = Events(self.runs, self.searches)
-        self.tables: FileCache[Source] = FileCache(self._read_table, most=4)
-        self.formulas = Formulas(self.runs, self.tables, max_table_size)
+        self.tables: FileCache[TableSource] = FileCache(self._read_table, most=4)
+        self.formulas = RunFormulas(self.runs, self.tables, max_table_size)
         self.considered: FileCache[Considered] = FileCache(self._consider_anew, most=20)
         self.previews: FileCache[dict[str, Any]] = FileCache(self._read_preview, most=50)
 
@@ -143,16 +141,16 @@ class Studio:
         status = error.status if isinstance(error, Refused) else 400
         # Of what is too large, the rest is not waited for.
         headers = {"Connection": "close"} if status == 413 else None
-        return Answer({"error": told(error, self.workspace.folder)}, status, headers)
+        return Answer({"error": worded(error, self.workspace.folder)}, status, headers)
 
     async def _fail(self, request: Request, error: Exception) -> Response:
         """Something on this machine, such as a full disk."""
         assert isinstance(error, OSError)
-        return Answer({"error": told(described(error), self.workspace.folder)}, 500)
+        return Answer({"error": worded(described(error), self.workspace.folder)}, 500)
 
     async def _out_of_memory(self, request: Request, error: Exception) -> Response:
         """A table that is too large for this machine; the server itself is as it was."""
-        return Answer({"error": told(OUT_OF_MEMORY, self.workspace.folder)}, 507)
+        return Answer({"error": worded(OUT_OF_MEMORY, self.workspace.folder)}, 507)
 
     async def _gone(self, request: Request, error: Exception) -> Response:
         """A tab that was closed while it sent something; nobody reads the answer."""
@@ -206,7 +204,7 @@ class Studio:
     def _preview(self, name: str, delimiter: str | None) -> dict[str, Any]:
         return self.previews(self.workspace.table(name), delimiter)
 
-    def _read_table(self, path: Path, delimiter: str | None = None) -> Source:
+    def _read_table(self, path: Path, delimiter: str | None = None) -> TableSource:
         return open_table(path, delimiter, self.max_table_size).whole()
 
     def _read_preview(self, path: Path, delimiter: str | None) -> dict[str, Any]:
@@ -264,7 +262,7 @@ class Studio:
 
     def _ask_search(self, run: str, what: Asked) -> None:
         self.workspace.run(run)
-        if self.runs.standing(run).status == "telling":
+        if self.runs.status(run).status == "telling":
             return  # it is ending by itself, and must not be disturbed
         self.searches.ask(run, what)
 

@@ -15,8 +15,6 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from symseek.errors import InputError
 
-__all__ = ["FileCache", "Stamp", "stamp"]
-
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int]
 

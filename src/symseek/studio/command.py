@@ -11,8 +11,6 @@ from pathlib import Path
 from symseek.cli.options import Commands, add_max_table_size, natural, new_command, say
 from symseek.errors import InputError, Setting
 
-__all__ = ["add_studio"]
-
 DESCRIPTION = """\
 Open the studio in the browser: drop a table, choose what to find, watch the formulas appear, pause,
 go on, compare, predict and export.

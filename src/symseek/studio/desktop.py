@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 
-__all__ = ["browser_at", "show_folder"]
-
 _PAGE = """\
 <!doctype html>
 <meta charset="utf-8">

@@ -19,11 +19,9 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from symseek.studio.answers import Refused, encoded
-from symseek.studio.searches import Searches
-from symseek.studio.snapshot import Runs
+from symseek.studio.searches import SearchProcesses
+from symseek.studio.snapshot import RunViews
 from symseek.studio.threads import limited
-
-__all__ = ["EventStream", "Events"]
 
 EVERY = 0.1  # seconds between two looks
 RUNS_EVERY = 1.0  # seconds between two looks at the list of runs
@@ -52,7 +50,7 @@ class Tab:
 class Events:
     """The tabs, and the task that tells them what has changed."""
 
-    def __init__(self, runs: Runs, searches: Searches) -> None:
+    def __init__(self, runs: RunViews, searches: SearchProcesses) -> None:
         self.runs = runs
         self.searches = searches
         self._tabs: set[Tab] = set()

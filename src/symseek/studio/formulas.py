@@ -24,11 +24,9 @@ from symseek.runs.folder import RunFolder
 from symseek.runs.recorder import front_text
 from symseek.studio.answers import Refused
 from symseek.studio.preview import HEAD, Reader
-from symseek.studio.snapshot import Runs
+from symseek.studio.snapshot import RunViews
 from symseek.studio.workspace import checked_name
 from symseek.tokens import TokenKind
-
-__all__ = ["Formulas"]
 
 BY_HAND = "by hand"  # the rule by which a person picks
 MOST_ROWS = 2000  # that are drawn
@@ -47,10 +45,10 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class Formulas:
+class RunFormulas:
     """What can be done with the formulas of the runs; `read` reads tables."""
 
-    runs: Runs
+    runs: RunViews
     read: Reader
     max_table_size: int = MOST_TABLE  # of new rows
 
@@ -113,7 +111,7 @@ class Formulas:
 
     def pick(self, run: str, row: int) -> None:
         """Let a row be the picked one, in the run's own file."""
-        if self.runs.standing(run).running:
+        if self.runs.status(run).running:
             raise Refused(409, "the run is being searched; pause it to pick another formula")
         self._model(run).formula(row)
         path = self.runs.workspace.file(run, "front.json")

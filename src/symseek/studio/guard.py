@@ -19,8 +19,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from symseek.studio.answers import Answer, Refused
 
-__all__ = ["MOST_JSON", "MOST_TABLE", "POLICY", "REPORT_POLICY", "Guard", "read_body"]
-
 MOST_TABLE = 64 << 20  # bytes of a table
 MOST_JSON = 1 << 20  # bytes of anything else
 

@@ -1,4 +1,4 @@
-"""What `symseek fit` can be told, for the page to draw: every setting, and every operator."""
+"""What `symseek fit` can be asked for, for the page to draw: every setting, and every operator."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from symseek.operators.record import ARGUMENTS, Token
 from symseek.settings import PARAMETERS, Parameter, Settings
 from symseek.tokens import OPERATORS
 from symseek.value_types import Name
-
-__all__ = ["options"]
 
 
 def options() -> dict[str, Any]:

@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.errors import InputError
-from symseek.files.source import Source
+from symseek.files.source import TableSource
 from symseek.files.tables import column_error, columns_left_out, no_rows
-from symseek.studio.wording import told
+from symseek.studio.wording import worded
 
-__all__ = ["HEAD", "Reader", "preview", "unreadable"]
-
-Reader = Callable[[Path, str | None], Source]
+Reader = Callable[[Path, str | None], TableSource]
 
 HEAD = 8  # rows that are shown
 BINS = 20  # of a histogram
@@ -24,7 +22,7 @@ MOST_COLUMNS = 1000
 _CELL = 80  # characters of a cell
 
 
-def preview(table: Source, folder: Path) -> dict[str, Any]:
+def preview(table: TableSource, folder: Path) -> dict[str, Any]:
     """What the page shows of a table."""
     names = table.names
     if len(names) > MOST_COLUMNS:
@@ -40,7 +38,7 @@ def preview(table: Source, folder: Path) -> dict[str, Any]:
         "name": table.path.name,
         "rows": rows,
         "notes": list(table.notes),
-        "error": None if rows else told(no_rows(table), folder),
+        "error": None if rows else worded(no_rows(table), folder),
         "columns": columns,
         "head": [[cell[:_CELL] for cell in row] for row in table.head(HEAD)],
         "suggested_target": numbers[-1] if numbers else None,
@@ -53,14 +51,14 @@ def unreadable(name: str, error: InputError | str, folder: Path) -> dict[str, An
         "name": name,
         "rows": 0,
         "notes": [],
-        "error": told(error, folder),
+        "error": worded(error, folder),
         "columns": [],
         "head": [],
         "suggested_target": None,
     }
 
 
-def _column(table: Source, at: int, folder: Path) -> dict[str, Any]:
+def _column(table: TableSource, at: int, folder: Path) -> dict[str, Any]:
     column = table.numbers([at])
     values = column.values[:, 0]
     finite = values[np.isfinite(values)]
@@ -76,7 +74,7 @@ def _column(table: Source, at: int, folder: Path) -> dict[str, Any]:
         "max": float(finite.max()) if shown else None,
         "mean": float(finite.mean()) if shown and np.abs(finite).max() < 1e300 else None,
         "histogram": _histogram(finite) if kind == "number" else None,
-        "problem": None if wrong is None or counts else told(wrong, folder),
+        "problem": None if wrong is None or counts else worded(wrong, folder),
     }
 
 

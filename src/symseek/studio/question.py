@@ -16,8 +16,8 @@ from symseek.cli.settings import fit_words, option_words, quoted_name
 from symseek.engines.choice import NATIVE
 from symseek.errors import InputError, Setting, unknown_name
 from symseek.files.limits import MOST_TABLE
-from symseek.files.schema import Most, Name
-from symseek.files.source import Source
+from symseek.files.schema import Label, Most
+from symseek.files.source import TableSource
 from symseek.files.tables import (
     TrainingTable,
     column_error,
@@ -27,9 +27,7 @@ from symseek.files.tables import (
 from symseek.regression.search_plan import SearchPlan
 from symseek.runs.folder import FitRequest
 from symseek.settings import PARAMETERS, Settings
-from symseek.studio.wording import told
-
-__all__ = ["Considered", "Question", "consider", "read_settings"]
+from symseek.studio.wording import worded
 
 Problems = list[dict[str, Any]]
 
@@ -39,11 +37,11 @@ class Question:
     """What the page asks, its types checked and nothing else."""
 
     table: Annotated[str, Most(1000)]
-    target: Name | None
-    features: Annotated[tuple[Name, ...], Most(10_000)] | None = None
-    weights: Name | None = None
+    target: Label | None
+    features: Annotated[tuple[Label, ...], Most(10_000)] | None = None
+    weights: Label | None = None
     drop_missing: bool = False
-    delimiter: Name | None = None
+    delimiter: Label | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)  # other than by default
 
     def __post_init__(self) -> None:
@@ -63,7 +61,7 @@ class Considered:
     notes: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """What the page is told."""
+        """What the page is worded."""
         return {
             "command": self.command,
             "problems": self.problems,
@@ -75,7 +73,7 @@ class Considered:
 def consider(
     question: Question,
     path: Path,
-    read: Callable[[], Source],
+    read: Callable[[], TableSource],
     max_table_size: int = MOST_TABLE,
 ) -> Considered:
     """Check a question; `read` gives the table, or says what is wrong with it."""
@@ -94,7 +92,7 @@ def consider(
             if not wrong:
                 table, usable = _searched(question, source, settings)
                 said = [*table.notes, *_left_out(settings, usable)]
-                rows, notes = len(table.y), [told(each, folder) for each in said]
+                rows, notes = len(table.y), [worded(each, folder) for each in said]
                 settings, left_out = usable, table.left_out
         except InputError as error:
             field = _field(question, source.names, error)
@@ -135,7 +133,7 @@ def _shown(path: Path) -> Path:
 
 
 def _problem(field: str | None, error: InputError | str, folder: Path) -> dict[str, Any]:
-    return {"field": field, "sentence": told(error, folder)}
+    return {"field": field, "sentence": worded(error, folder)}
 
 
 # --- settings
@@ -164,7 +162,7 @@ def read_settings(given: Mapping[str, Any], folder: Path) -> tuple[Settings, Pro
 # --- columns
 
 
-def _column_problems(question: Question, table: Source, folder: Path) -> Problems:
+def _column_problems(question: Question, table: TableSource, folder: Path) -> Problems:
     """What is wrong with single columns among those that are to be used."""
     problems: Problems = []
     if question.target is None:
@@ -185,7 +183,7 @@ def _column_problems(question: Question, table: Source, folder: Path) -> Problem
 
 
 def _searched(
-    question: Question, source: Source, settings: Settings
+    question: Question, source: TableSource, settings: Settings
 ) -> tuple[TrainingTable, Settings]:
     """The table that the search would get, and its settings; whatever it refuses is refused here.
 

@@ -1,9 +1,9 @@
 """The searches: each a process of its own, started, asked to end, and looked after.
 
 A search is asked to end by SIGTERM, once: it ends its iteration, tells what it has found and
-writes everything. One that has only just begun is asked when its folder is there, so that there is
-something to go on with. What this server did not start, but another program runs in the folder, is
-known by the lock of its run.
+writes everything. One that has only just started is asked when its folder is there, so that there
+is something to go on with. What this server did not start, but another program runs in the folder,
+is known by the lock of its run.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from symseek.runs.ended import ENDED, read_end
 from symseek.runs.lock import LOCK, Holder, holder
 from symseek.studio.answers import Refused
 from symseek.studio.caches import stamp
-
-__all__ = ["Asked", "Process", "Searches"]
 
 Asked = Literal["pause", "stop"]
 
@@ -79,7 +77,7 @@ class _Seen:
     asked: dict[int, Asked] = field(default_factory=dict)  # by process
 
 
-class Searches:
+class SearchProcesses:
     """The processes of the runs in a folder, by the names of the runs."""
 
     def __init__(self, folder: Path) -> None:

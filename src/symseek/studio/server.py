@@ -17,8 +17,6 @@ from symseek.cli.options import shell_words
 from symseek.errors import InputError, Setting
 from symseek.studio.app import Studio
 
-__all__ = ["Server"]
-
 HOST = "127.0.0.1"
 TOKEN = 24  # bytes of chance in the address
 _GRACE = 1  # seconds for what is being answered at the end

@@ -21,26 +21,24 @@ from symseek.runs.lock import LOCK
 from symseek.runs.progress import (
     DISCOVERIES,
     PROGRESS_FILE,
-    Progress,
+    RunProgress,
     read_discoveries,
     read_progress,
 )
 from symseek.runs.recorder import PROGRESS as UNFINISHED
 from symseek.studio.answers import Refused
 from symseek.studio.caches import FileCache, Stamp, stamp
-from symseek.studio.searches import Searches
-from symseek.studio.standing import Standing, standing
-from symseek.studio.wording import told
+from symseek.studio.searches import SearchProcesses
+from symseek.studio.status import RunStatus, status_of
+from symseek.studio.wording import worded
 from symseek.studio.workspace import Workspace
-
-__all__ = ["Front", "Runs"]
 
 _WATCHED = ("settings.json", "front.json", DISCOVERIES, "report.html")
 _MOST_TYPESET = 1000  # tokens of a formula; typesetting takes a time that grows as their square
 _MOST_LISTED = 1 << 20  # bytes of a front for the list: of a larger one, only its own view tells
 
 
-class Front:
+class FrontView:
     """A front that was read: the model, and whether the search was under way."""
 
     def __init__(self, model: Model, unfinished: dict[str, Any] | None) -> None:
@@ -49,10 +47,10 @@ class Front:
         self.formulas = [_formula(model, row) for row in range(len(model.formulas))]
 
 
-class Runs:
+class RunViews:
     """The runs of a folder, each file read once for each of its states."""
 
-    def __init__(self, workspace: Workspace, searches: Searches) -> None:
+    def __init__(self, workspace: Workspace, searches: SearchProcesses) -> None:
         self.workspace = workspace
         self.searches = searches
         self._request = FileCache(_read_request, most=200)
@@ -81,23 +79,23 @@ class Runs:
             )
         return request
 
-    def front(self, run: str) -> Front:
+    def front(self, run: str) -> FrontView:
         """The formulas; an `InputError` where there are none."""
         path = self.workspace.file(run, "front.json")
         if stamp(path) is None:
             raise InputError(f"the run {run!r} has no formulas yet; look again in a few seconds")
         return self._front(path)
 
-    def progress(self, run: str) -> Progress | None:
+    def progress(self, run: str) -> RunProgress | None:
         """How far the search is, if it says so."""
         return self._progress(self.workspace.file(run, PROGRESS_FILE))
 
-    def standing(self, run: str) -> Standing:
+    def status(self, run: str) -> RunStatus:
         """How the run stands."""
         path = self.workspace.run(run)
         taken = stamp(path / LOCK)
         best = self._line(self.workspace.file(run, "front.json"))
-        return standing(
+        return status_of(
             run,
             self.searches,
             self._settings_error(run) is None,
@@ -110,13 +108,13 @@ class Runs:
         """What changes when the snapshot does, but for the progress in it."""
         path = self.workspace.folder / run
         files: list[Stamp | None] = [stamp(path / name) for name in _WATCHED]
-        return *files, self.standing(run)
+        return *files, self.status(run)
 
     def progress_stamp(self, run: str) -> Stamp | None:
         """What changes when the search has said something of itself."""
         return stamp(self.workspace.folder / run / PROGRESS_FILE)
 
-    # --- what the page is told
+    # --- for the page
 
     def lines(self) -> list[dict[str, Any]]:
         """The list of the runs."""
@@ -124,7 +122,7 @@ class Runs:
 
     def _run_line(self, run: str) -> dict[str, Any] | None:
         try:
-            state = self.standing(run)
+            state = self.status(run)
             best = self._line(self.workspace.file(run, "front.json")) or {}
             progress = self.progress(run)
             table, target = self._asked(run)
@@ -146,13 +144,13 @@ class Runs:
 
     def snapshot(self, run: str) -> dict[str, Any]:
         """Everything about a run."""
-        state, wrong = self.standing(run), self._settings_error(run)
+        state, wrong = self.status(run), self._settings_error(run)
         front = None
         try:
             front = self.front(run)
         except InputError as error:
             if stamp(self.workspace.folder / run / "front.json") is not None:
-                wrong = wrong or self.told(error)
+                wrong = wrong or self.worded(error)
         progress = self.progress(run)
         table, target = self._asked(run)
         request = None if self._settings_error(run) else self.request(run)
@@ -176,14 +174,14 @@ class Runs:
             "spread": None if model is None else model.spread,
             "progress": None if progress is None else asdict(progress),
             "discoveries": self._discoveries(self.workspace.file(run, DISCOVERIES)),
-            "error": (None if state.error is None else self.told(state.error)) or wrong,
+            "error": (None if state.error is None else self.worded(state.error)) or wrong,
             "report": stamp(self.workspace.folder / run / "report.html") is not None,
             "formulas": [] if front is None else front.formulas,
         }
 
-    def told(self, error: InputError | Refused | str) -> str:
+    def worded(self, error: InputError | Refused | str) -> str:
         """A sentence in the words of the command line."""
-        return told(error, self.workspace.folder, "resume")
+        return worded(error, self.workspace.folder, "resume")
 
     def _asked(self, run: str) -> tuple[str | None, str | None]:
         """The table and the target, as far as they are known."""
@@ -196,7 +194,7 @@ class Runs:
         try:
             self.request(run)
         except (InputError, Refused) as error:
-            return self.told(error)
+            return self.worded(error)
         return None
 
     def _features(self, request: FitRequest | None, model: Model | None) -> list[str] | None:
@@ -232,7 +230,7 @@ def _read_request(path: Path) -> FitRequest:
     return RunFolder.open(path.parent).request
 
 
-def _read_front(path: Path) -> Front:
+def _read_front(path: Path) -> FrontView:
     try:
         record = parse_json(read_regular(path, MOST_FRONT))
     except OSError as error:
@@ -244,7 +242,7 @@ def _read_front(path: Path) -> Front:
         raise InputError(
             path, f" is damaged ({UNFINISHED!r} is no object); run ", Action("fit"), " again"
         )
-    return Front(Model.from_dict(record), unfinished)
+    return FrontView(Model.from_dict(record), unfinished)
 
 
 def _read_discoveries(path: Path) -> list[dict[str, Any]]:

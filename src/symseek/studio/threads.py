@@ -14,8 +14,6 @@ from typing import ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 
-__all__ = ["in_thread", "left_behind", "limited"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -10,15 +10,13 @@ from symseek.cli.options import Parser, wording_of
 from symseek.cli.resume import add_resume
 from symseek.errors import InputError, Message, Named, Quoted
 
-__all__ = ["told"]
 
-
-def told(said: BaseException | Message | str, folder: Path, command: str = "fit") -> str:
+def worded(said: BaseException | Message | str, folder: Path, command: str = "fit") -> str:
     """What is said of an error; files in the folder are called by their names alone.
 
     >>> from symseek.errors import Setting
     >>> text = Message(Path("/lab/a.csv"), " has no rows; see ", Setting("drop_missing"))
-    >>> told(text, Path("/lab"))
+    >>> worded(text, Path("/lab"))
     'a.csv has no rows; see --drop-missing'
     """
     if not isinstance(said, (Message, InputError)):

@@ -19,8 +19,6 @@ from symseek.runs.folder import holds_run
 from symseek.studio.answers import Refused
 from symseek.studio.caches import FileCache
 
-__all__ = ["Workspace", "safe_name"]
-
 LONGEST = 200  # bytes of a new file's name; a run's is a little longer
 _MOST = 1000  # tables or runs that are listed
 

@@ -19,10 +19,10 @@ export class Draft {
   static for(preview, app, delimiter) {
     const given = app.draft?.table === preview.name ? app.draft : null;
     app.draft = null;
-    const fresh = Draft.fresh(preview);
+    const initial = Draft.initial(preview);
     const settings = changedOnly(given?.settings, app.options);
-    const record = given ? { ...fresh, ...known(given), settings } : Draft.kept(preview.name);
-    const draft = new Draft(record && fits(record, preview) ? record : fresh);
+    const record = given ? { ...initial, ...known(given), settings } : Draft.kept(preview.name);
+    const draft = new Draft(record && fits(record, preview) ? record : initial);
     if (delimiter) draft.delimiter = delimiter;
     draft.columns = preview.columns.map((each) => each.name);
     draft.leftOut = preview.columns.filter((each) => each.left_out).map((each) => each.name);
@@ -31,7 +31,7 @@ export class Draft {
   }
 
   /** Every quantity but the target is a feature. */
-  static fresh(preview) {
+  static initial(preview) {
     const named = preview.columns.filter((each) => each.name !== "" && !each.left_out);
     const usable = named.filter((each) => ["number", "constant"].includes(each.kind));
     return {

@@ -1,20 +1,18 @@
-"""How a run stands: being searched, paused, finished or dead, told from its process and files."""
+"""How a run stands: being searched, paused, finished or dead, by its process and files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from symseek.errors import InputError
-from symseek.runs.progress import Progress
-from symseek.studio.searches import INTERRUPTED, Process, Searches
-
-__all__ = ["Standing", "standing"]
+from symseek.runs.progress import RunProgress
+from symseek.studio.searches import INTERRUPTED, Process, SearchProcesses
 
 _FINAL = ("EXACT", "REWARD")  # there is nothing better to find
 
 
 @dataclass(frozen=True)
-class Standing:
+class RunStatus:
     """The state of a run in a word, and what to say about it."""
 
     status: str
@@ -29,35 +27,35 @@ class Standing:
         return self.status in ("starting", "searching", "telling", "pausing", "stopping")
 
 
-def standing(
+def status_of(
     run: str,
-    searches: Searches,
+    searches: SearchProcesses,
     readable: bool,
-    progress: Progress | None,
+    progress: RunProgress | None,
     unfinished: bool | None,
-    begun: float | None,
-) -> Standing:
+    locked: float | None,
+) -> RunStatus:
     """How a run stands.
 
     `readable` says whether its settings are, `unfinished` whether its front is one of a search
-    under way (None: there is no front), `begun` when the lock was taken.
+    under way (None: there is no front), `locked` when the lock was taken.
     """
     process, elsewhere = searches.own(run), searches.elsewhere(run)
     if elsewhere or (process is not None and process.ended is None):
-        since = begun if process is None or elsewhere else process.started
+        since = locked if process is None or elsewhere else process.started
         return _going(searches.asked(run), progress, unfinished, since, elsewhere)
     if not readable:
-        return Standing("damaged")
+        return RunStatus("damaged")
     return _ended(process, searches.asked(run), progress, unfinished)
 
 
 def _going(
     asked: str | None,
-    progress: Progress | None,
+    progress: RunProgress | None,
     unfinished: bool | None,
     since: float | None,
     elsewhere: bool,
-) -> Standing:
+) -> RunStatus:
     if asked is not None:
         status = "pausing" if asked == "pause" else "stopping"
     elif progress is not None:
@@ -66,15 +64,15 @@ def _going(
         status = "starting" if old else "telling" if state == "ended" else state
     else:
         status = "starting" if unfinished is None else "searching"
-    return Standing(status, elsewhere=elsewhere)
+    return RunStatus(status, elsewhere=elsewhere)
 
 
 def _ended(
     process: Process | None,
     asked: str | None,
-    progress: Progress | None,
+    progress: RunProgress | None,
     unfinished: bool | None,
-) -> Standing:
+) -> RunStatus:
     """What has become of a run that nobody searches."""
     error = None if process is None else process.error
     ended = None if process is None else process.ended
@@ -84,12 +82,12 @@ def _ended(
     code = None if process is None else process.code
     if progress is not None and progress.state == "ended":
         if progress.ended == "INTERRUPTED":
-            return Standing(kept, progress.why, error, can_resume=True)
+            return RunStatus(kept, progress.why, error, can_resume=True)
         final = progress.ended in _FINAL
-        return Standing("finished", progress.why, error, can_resume=not final)
+        return RunStatus("finished", progress.why, error, can_resume=not final)
     if code == INTERRUPTED:
-        return Standing(kept, "interrupted; the best so far is kept", can_resume=True)
+        return RunStatus(kept, "interrupted; the best so far is kept", can_resume=True)
     if progress is None and unfinished is False:
-        return Standing("finished", None, error, can_resume=True)
+        return RunStatus("finished", None, error, can_resume=True)
     why = "its process ended before the search did; what it had saved is kept"
-    return Standing("died", why, error, can_resume=True)
+    return RunStatus("died", why, error, can_resume=True)

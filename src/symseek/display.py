@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import closing
 from html import escape
 from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
@@ -18,8 +20,6 @@ from symseek.loop import Iteration, Result
 from symseek.text import can_redraw, clock
 
 if TYPE_CHECKING:
-    from rich.console import Console, Group
-
     from symseek.model import Model
     from symseek.regression.regression import Regression
 
@@ -39,28 +39,25 @@ def run_with_progress(
     started: Callable[[], object] | None = None,
 ) -> Result:
     """Run the search and show its progress: the simplest formulas before the first iteration."""
-    out = out or sys.stderr
+    with closing(_display(regression, out or sys.stderr)) as display:
+
+        def first() -> None:
+            display(regression.search.state)
+            if started is not None:
+                started()
+
+        def each(now: Iteration) -> object:
+            display(now)
+            return callback(now) if callback is not None else None
+
+        return regression.run(each, first)
+
+
+def _display(regression: Regression, out: TextIO) -> _Display:
+    """The display for where the output goes."""
     if _in_notebook():
-        with _NotebookDisplay(regression) as display:
-            return _run(regression, display, callback, started)
-    if can_redraw(out):
-        with _LiveDisplay(regression, out) as live:
-            return _run(regression, live, callback, started)
-    return _run(regression, _PlainDisplay(regression, out), callback, started)
-
-
-def _run(
-    regression: Regression,
-    display: Callable[[HowFar], object],
-    callback: Callback | None,
-    started: Callable[[], object] | None,
-) -> Result:
-    def first() -> None:
-        display(regression.search.state)
-        if started is not None:
-            started()
-
-    return regression.run(_both(display, callback), first)
+        return _NotebookDisplay(regression, _REDRAW)
+    return (_LiveDisplay if can_redraw(out) else _PlainDisplay)(regression, out)
 
 
 class HowFar(Protocol):
@@ -70,14 +67,6 @@ class HowFar(Protocol):
     def expressions(self) -> int: ...
     @property
     def seconds(self) -> float: ...
-
-
-def _both(first: Callback, second: Callback | None) -> Callback:
-    def call(now: Iteration) -> object:
-        first(now)
-        return second(now) if second is not None else None
-
-    return call
 
 
 class SearchProgress:
@@ -114,23 +103,47 @@ def _next_time(began: float, pause: float) -> float:
     return now + max(pause, _SHARE * (now - began))
 
 
-class _PlainDisplay:
-    """A line now and then, with the best formula so far; at once for a table of some size."""
+class _Display(ABC):
+    """What is shown of a search, again and again, with a pause of some seconds between."""
 
-    def __init__(self, regression: Regression, out: TextIO) -> None:
+    def __init__(self, regression: Regression, pause: float) -> None:
         self.regression = regression
-        self.out = out
-        self.due = 0.0 if regression.rows.train.X.size > _LARGE else time.monotonic() + _LINE
+        self.pause = pause
+        self.due = 0.0
 
     def __call__(self, now: HowFar) -> None:
         if time.monotonic() < self.due:
             return
         began = time.monotonic()
-        best = self.regression.model(final=False).best
-        progress = SearchProgress(self.regression, now)
+        model = self.regression.model(final=False)
+        self.show(SearchProgress(self.regression, now), model)
+        self.due = _next_time(began, self.pause)
+
+    @abstractmethod
+    def show(self, progress: SearchProgress, model: Model) -> None:
+        """Show how far the search is, and the formulas so far."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave only what is to stay."""
+
+
+class _PlainDisplay(_Display):
+    """A line now and then, with the best formula so far; at once for a table of some size."""
+
+    def __init__(self, regression: Regression, out: TextIO) -> None:
+        super().__init__(regression, _LINE)
+        self.out = out
+        if regression.rows.train.X.size <= _LARGE:
+            self.due = time.monotonic() + _LINE
+
+    def close(self) -> None:
+        return  # all lines stay
+
+    def show(self, progress: SearchProgress, model: Model) -> None:
+        best = model.best
         line = printable(f"{progress}; R2 {round(best.r2, 6) + 0.0:.6f}: {best.text}")
         print(line, file=self.out, flush=True)
-        self.due = _next_time(began, _LINE)
 
 
 def _in_notebook() -> bool:
@@ -142,37 +155,25 @@ def _in_notebook() -> bool:
     return get_ipython() is not None
 
 
-class _NotebookDisplay:
+class _NotebookDisplay(_Display):
     """A bar and the front, in the output of a cell; gone when the search is over."""
 
-    def __init__(self, regression: Regression) -> None:
-        self.regression = regression
-        self.due = 0.0
-        self.shown: Any = None
+    shown: Any = None
 
-    def __enter__(self) -> _NotebookDisplay:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
+    def close(self) -> None:
         if self.shown is not None:
             self._show("")
 
-    def __call__(self, now: HowFar) -> None:
-        if time.monotonic() < self.due:
-            return
+    def show(self, progress: SearchProgress, model: Model) -> None:
         from symseek.report.html import table_html
 
-        began = time.monotonic()
-        progress = SearchProgress(self.regression, now)
         share = progress.share
         value = "" if share is None else f'value="{share:.4f}" '  # without, it shows no share
         bar = f'<progress {value}max="1" style="width:20em"></progress>'
         head = f"<div>{bar} {progress.percent} {progress}</div>"
-        model = self.regression.model(final=False)
         known = self.regression.structure  # as far as the formula that is picked agrees
         head += "" if known is None else f"<div>{escape(known)}</div>"
         self._show(head + table_html(model))
-        self.due = _next_time(began, _REDRAW)
 
     def _show(self, html: str) -> None:
         ipython: Any = importlib.import_module("IPython.display")
@@ -182,39 +183,26 @@ class _NotebookDisplay:
             self.shown.update(ipython.HTML(html))
 
 
-class _LiveDisplay:
+class _LiveDisplay(_Display):
     """A bar, and the front under it."""
 
     def __init__(self, regression: Regression, out: TextIO) -> None:
         from rich.console import Console
         from rich.live import Live
 
-        self.regression = regression
-        self.console: Console = Console(file=out)
-        self.live = Live(console=self.console, auto_refresh=False, transient=True)
-        self.due = 0.0
+        super().__init__(regression, _REDRAW)
+        self.live = Live(console=Console(file=out), auto_refresh=False, transient=True)
+        self.live.start()
 
-    def __enter__(self) -> _LiveDisplay:
-        self.live.__enter__()
-        return self
+    def close(self) -> None:
+        self.live.stop()
 
-    def __exit__(self, *error: Any) -> None:
-        self.live.__exit__(*error)
-
-    def __call__(self, now: HowFar) -> None:
-        if time.monotonic() < self.due:
-            return
-        began = time.monotonic()
-        self.live.update(self._drawn(now), refresh=True)
-        self.due = _next_time(began, _REDRAW)
-
-    def _drawn(self, now: HowFar) -> Group:
+    def show(self, progress: SearchProgress, model: Model) -> None:
         from rich.console import Group
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        progress = SearchProgress(self.regression, now)
         head = Table.grid(padding=(0, 1))
         share = progress.share
         total, done = (None, 0.0) if share is None else (1.0, share)
@@ -222,10 +210,9 @@ class _LiveDisplay:
             ProgressBar(total=total, completed=done, width=30),
             Text(f"{progress.percent:>4}  {progress}"),
         )
-        model = self.regression.model(final=False)
         known = self.regression.structure  # as far as the formula that is picked agrees
         said = [] if known is None else [Text(printable(known))]
-        return Group(head, *said, front_table(model, _MOST_ROWS))
+        self.live.update(Group(head, *said, front_table(model, _MOST_ROWS)), refresh=True)
 
 
 def front_table(model: Model, most: int | None = None) -> Any:

@@ -13,7 +13,7 @@ from symseek.arguments import flag, number, refused, shown, whole
 from symseek.constraints import Constraint
 from symseek.errors import InputError, Setting, unknown_name
 from symseek.rewards import reward_named
-from symseek.tokens import Library, Token
+from symseek.tokens import Library
 
 __all__ = [
     "Constraints",
@@ -29,24 +29,22 @@ __all__ = [
     "Whole",
 ]
 
-_MOST_OPERATORS, _MOST_FORMULAS = 1000, 1000
-_MOST_CHARACTERS = 20_000  # of all formulas: each is simplified, which takes a moment
-
 
 @dataclass(frozen=True, kw_only=True)
 class ValueType:
     """What a setting may be. `none` says what None means; without it, None is refused."""
 
     none: str = ""
-    words: str = ""  # what it must be, where that is not said by the type and its bounds
+    words: str = ""  # what it must be, where the type and its bounds do not say it
 
     control: ClassVar[str] = "text"  # in a form
     is_text: ClassVar[bool] = True  # whether a command line and a file can hold it
+    usual_words: ClassVar[str]
 
     @property
     def wanted(self) -> str:
         """What a value must be, in words."""
-        return (self.words or self._wanted()) + (", or none" if self.none else "")
+        return (self.words or self._words()) + (", or none" if self.none else "")
 
     def check(self, name: Setting, value: Any) -> Any:
         """The value as a setting has it; what is none is refused in a sentence with the name."""
@@ -61,8 +59,8 @@ class ValueType:
             )
         return list(value) if isinstance(value, tuple) else value
 
-    def _wanted(self) -> str:
-        raise NotImplementedError
+    def _words(self) -> str:
+        return self.usual_words
 
     def _checked(self, name: Setting, value: Any) -> Any:
         raise NotImplementedError
@@ -72,35 +70,10 @@ class Flag(ValueType):
     """True or False."""
 
     control = "flag"
-
-    def _wanted(self) -> str:
-        return "True or False"
+    usual_words = "True or False"
 
     def _checked(self, name: Setting, value: Any) -> bool:
         return flag(name, value)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Whole(ValueType):
-    """A whole number within bounds.
-
-    >>> Whole(low=2, none="no limit").wanted, Whole(low=0, high=2**64 - 1).wanted
-    ('a whole number of 2 or more, or none', 'a whole number from 0 to 2**64 - 1')
-    """
-
-    low: int
-    high: float = math.inf
-
-    control = "whole"
-
-    def _wanted(self) -> str:
-        if self.high == math.inf:
-            return f"a whole number of {self.low} or more"
-        high = "2**64 - 1" if self.high == 2**64 - 1 else self.high
-        return f"a whole number from {self.low} to {high}"
-
-    def _checked(self, name: Setting, value: Any) -> int:
-        return whole(name, value, self.wanted, self.low, self.high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,15 +81,33 @@ class Number(ValueType):
     """A number within bounds."""
 
     low: float
-    high: float
+    high: float = math.inf
 
     control = "number"
 
-    def _wanted(self) -> str:
+    def _words(self) -> str:
         return f"a number from {self.low} to {self.high}"
 
     def _checked(self, name: Setting, value: Any) -> float:
         return number(name, value, self.wanted, self.low, self.high)
+
+
+class Whole(Number):
+    """A whole number within bounds.
+
+    >>> Whole(low=2, none="no limit").wanted, Whole(low=0, high=2**64 - 1).wanted
+    ('a whole number of 2 or more, or none', 'a whole number from 0 to 2**64 - 1')
+    """
+
+    control = "whole"
+
+    def _words(self) -> str:
+        high = "2**64 - 1" if self.high == 2**64 - 1 else self.high
+        bounds = f"of {self.low} or more" if high == math.inf else f"from {self.low} to {high}"
+        return f"a whole number {bounds}"
+
+    def _checked(self, name: Setting, value: Any) -> int:
+        return whole(name, value, self.wanted, self.low, self.high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +120,7 @@ class Name(ValueType):
 
     control = "choice"
 
-    def _wanted(self) -> str:
+    def _words(self) -> str:
         return f"one of {', '.join(map(repr, self.known()))}"
 
     def _checked(self, name: Setting, value: Any) -> Any:
@@ -144,14 +135,12 @@ class Name(ValueType):
 class Reward(Name):
     """The name of a reward, a reward object, or a function of predictions."""
 
-    def _wanted(self) -> str:
+    def _words(self) -> str:
         return "a name such as 'r2', a reward object or a function of predictions"
 
     def _checked(self, name: Setting, value: Any) -> Any:
-        if isinstance(value, str):
-            return super()._checked(name, value)
         if isinstance(value, type) or not callable(value):
-            raise refused(name, value, self.wanted)
+            return super()._checked(name, value)
         reward_named(value)
         return value
 
@@ -161,6 +150,7 @@ class Listed(ValueType):
 
     separator: ClassVar[str] = ","  # in text
     between: ClassVar[str] = "commas"
+    most: ClassVar[int] = 1000
 
     def _checked(self, name: Setting, value: Any) -> tuple[Any, ...]:
         if isinstance(value, str):
@@ -168,33 +158,35 @@ class Listed(ValueType):
             raise InputError("give ", name, text, field=name, value=value, wanted=self.wanted)
         if not isinstance(value, Iterable) or isinstance(value, bytes | Mapping):
             raise refused(name, value, self.wanted)
-        return tuple(np.atleast_1d(value) if isinstance(value, np.ndarray) else value)
+        found = tuple(np.atleast_1d(value) if isinstance(value, np.ndarray) else value)
+        self._limit(name, len(found), self.most, "entries")
+        return found
+
+    def _limit(self, name: Setting, count: int, most: int, of: str) -> None:
+        if count > most:
+            text = f" has {count:,} {of}; give at most {most:,}"
+            raise InputError(name, text, wanted=self.wanted)
 
 
 class Operators(Listed):
     """Operators, numbers and Tokens."""
 
     control = "operators"
+    usual_words = "a list of operators, numbers and Tokens, such as ['add', 'mul']"
 
-    def _wanted(self) -> str:
-        return "a list of operators, numbers and Tokens, such as ['add', 'mul']"
-
-    def _checked(self, name: Setting, value: Any) -> tuple[str | float | Token, ...]:
-        def wrong(*parts: Any) -> InputError:
-            return InputError(name, *parts, value=value, wanted=self.wanted)
-
+    def _checked(self, name: Setting, value: Any) -> tuple[Any, ...]:
         listed = super()._checked(name, value)
         chosen = tuple(each.item() if isinstance(each, np.generic) else each for each in listed)
+        about = {"value": value, "wanted": self.wanted}
         if not chosen:
-            raise wrong(" is empty; name some, such as add and mul")
-        if len(chosen) > _MOST_OPERATORS:
-            raise wrong(f" has {len(chosen):,} entries; give at most {_MOST_OPERATORS:,}")
+            raise InputError(name, " is empty; name some, such as add and mul", **about)
         try:
             library = Library(chosen, ["\0"])  # with a column of no one's name
         except InputError as error:
-            raise wrong(": ", error) from None
+            raise InputError(name, ": ", error, **about) from None
         if not any(library.arities):
-            raise wrong(f" is {shown(value)}, with no operator in it; name some, such as add")
+            text = f" is {shown(value)}, with no operator in it; name some, such as add"
+            raise InputError(name, text, **about)
         return chosen
 
 
@@ -203,22 +195,14 @@ class Formulas(Listed):
 
     separator = "; "
     between = "semicolons"
-
-    def _wanted(self) -> str:
-        return "a list of formulas, such as ['2*x + 1']"
+    most_characters: ClassVar[int] = 20_000  # in all: to simplify each takes a moment
+    usual_words = "a list of formulas, such as ['2*x + 1']"
 
     def _checked(self, name: Setting, value: Any) -> tuple[str, ...]:
         formulas = super()._checked(name, value)
         if isinstance(value, Set) or not all(isinstance(each, str) for each in formulas):
             raise refused(name, value, self.wanted)
-        characters = sum(map(len, formulas))
-        for count, most, of in (
-            (len(formulas), _MOST_FORMULAS, "formulas"),
-            (characters, _MOST_CHARACTERS, "characters in all"),
-        ):
-            if count > most:
-                text = f" has {count:,} {of}; give at most {most:,}"
-                raise InputError(name, text, wanted=self.wanted)
+        self._limit(name, sum(map(len, formulas)), self.most_characters, "characters in all")
         return tuple(map(str, formulas))
 
 
@@ -226,9 +210,7 @@ class Constraints(Listed):
     """Objects that say what a formula may look like."""
 
     is_text = False
-
-    def _wanted(self) -> str:
-        return "a list of constraints, such as [Forbid('exp', 'descendant', of='exp')]"
+    usual_words = "a list of constraints, such as [Forbid('exp', 'descendant', of='exp')]"
 
     def _checked(self, name: Setting, value: Any) -> tuple[Any, ...]:
         listed = super()._checked(name, value)
@@ -246,7 +228,7 @@ class Instance(ValueType):
 
     is_text = False
 
-    def _wanted(self) -> str:
+    def _words(self) -> str:
         return f"of the type {self.of.__name__}"
 
     def _checked(self, name: Setting, value: Any) -> Any:

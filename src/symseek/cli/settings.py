@@ -191,7 +191,7 @@ def _formulas(text: str) -> list[str]:
 
 
 _READERS: dict[type[ValueType], Callable[[str], Any]] = {
-    Whole: whole,
+    Whole: whole,  # before `Number`, which it is as well
     Number: _number,
     Operators: names,
     Formulas: _formulas,

@@ -36,8 +36,8 @@ _C = TypeVar("_C", bound=type)
 class _RandomState(Whole):
     """A seed, or NumPy's random numbers."""
 
-    def _wanted(self) -> str:
-        return f"{super()._wanted()}, a NumPy RandomState"
+    def _words(self) -> str:
+        return f"{super()._words()}, a NumPy RandomState"
 
     def _checked(self, name: Setting, value: Any) -> Any:
         return value if isinstance(value, RandomState) else super()._checked(name, value)
@@ -46,7 +46,7 @@ class _RandomState(Whole):
 class _Jobs(Whole):
     """A number of threads, or -1 for every core, -2 for all but one."""
 
-    def _wanted(self) -> str:
+    def _words(self) -> str:
         return "a number of threads, -1 for every core"
 
     def _checked(self, name: Setting, value: Any) -> int:
@@ -126,7 +126,7 @@ def constraints() -> dict[str, list[Any]]:
 
 def _constraints(type: ValueType) -> list[Any]:
     found: list[Any]
-    if isinstance(type, Whole | Number):
+    if isinstance(type, Number):
         high = None if type.high == np.inf else type.high
         kind = Integral if isinstance(type, Whole) else Real
         found = [Interval(kind, type.low, high, closed="left" if high is None else "both")]

@@ -36,8 +36,6 @@ from symseek.value_types import (
     Whole,
 )
 
-__all__ = ["MOST_SEEDS", "OPERATORS", "PARAMETERS", "Parameter", "Settings", "cores", "declared"]
-
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
 """What formulas are made of unless something else is asked for."""
 

@@ -15,20 +15,6 @@ from symseek.errors import InputError, Setting, unknown_name
 from symseek.rewards import reward_named
 from symseek.tokens import Library
 
-__all__ = [
-    "Constraints",
-    "Flag",
-    "Formulas",
-    "Instance",
-    "Listed",
-    "Name",
-    "Number",
-    "Operators",
-    "Reward",
-    "ValueType",
-    "Whole",
-]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ValueType:

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from symseek.regression.regression import Regression
     from symseek.runs.folder import RunFolder
 
-__all__ = ["add_ended", "add_fit", "add_no_report", "search"]
-
 DESCRIPTION = """\
 Search a table for a formula.
 

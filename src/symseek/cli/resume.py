@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from symseek.regression.regression import Regression
     from symseek.runs.folder import RunFolder
 
-__all__ = ["add_resume"]
-
 DESCRIPTION = """\
 Continue a run that was stopped, killed or ended.
 

@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from symseek.loop import Result
     from symseek.runs.folder import FitRequest
 
-__all__ = [
-    "add_settings",
-    "fit_command",
-    "fit_words",
-    "given_settings",
-    "option_words",
-    "quoted_name",
-    "vocabulary",
-]
-
 
 def add_settings(parser: Parser, resumed: bool = False) -> None:
     """An option for each setting, or for those with which a run may go on, without a default."""

@@ -35,8 +35,6 @@ from symseek.regression.regression import Regression
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["LeftOutWarning", "SymbolicRegressor", "UndefinedWarning"]
-
 
 _NOT_SAVED = ("_regressions", "_table")
 

@@ -19,16 +19,6 @@ from symseek.errors import InputError, Setting
 from symseek.settings import Settings, cores, declared, parameters
 from symseek.value_types import Flag, Instance, Name, Number, Reward, ValueType, Whole
 
-__all__ = [
-    "PARAMETERS",
-    "Parameters",
-    "constraints",
-    "documented",
-    "is_seed",
-    "settings_of",
-    "takes",
-]
-
 _P = ParamSpec("_P")
 _C = TypeVar("_C", bound=type)
 

@@ -22,8 +22,6 @@ from symseek.arguments import real_array
 from symseek.arrays import Floats
 from symseek.errors import InputError, Setting
 
-__all__ = ["FEWEST_ROWS", "LARGEST", "Data", "Scales"]
-
 FEWEST_ROWS = 3  # a line fits any two points
 LARGEST = 1e150  # the squares of larger numbers overflow
 _BLOCK = 1 << 16  # rows looked at together, so that no copy of a large table is made

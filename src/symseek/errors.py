@@ -28,27 +28,6 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, TypeVar
 
-__all__ = [
-    "OUT_OF_MEMORY",
-    "QUOTED",
-    "Action",
-    "InputError",
-    "Kind",
-    "Message",
-    "Named",
-    "Part",
-    "Quoted",
-    "Setting",
-    "Wording",
-    "described",
-    "name_shown",
-    "printable",
-    "sentence",
-    "shown",
-    "suggestion",
-    "unknown_name",
-]
-
 # A list of known names longer than this is a wall of text, not a hint.
 _LISTED = 40
 

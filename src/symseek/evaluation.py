@@ -33,16 +33,6 @@ from symseek.rewards import (
 )
 from symseek.tokens import Library
 
-__all__ = [
-    "Graded",
-    "Grader",
-    "ScoreFunction",
-    "data_grader",
-    "fit_constants",
-    "refitting",
-    "score_grader",
-]
-
 ScoreFunction = Callable[[Programs], NDArray[np.floating]]
 
 _PREDICTIONS = 1 << 22  # predictions held at a time: 32 MB

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from symseek.programs import Program, Programs
 
-__all__ = ["Entry", "Front"]
-
 ALIKE = 1e-3  # of the distance to 1: a fit so little better is not another formula
 ROUNDING = 1e-12  # rewards that differ by less, relatively, are the same
 

@@ -26,22 +26,6 @@ from symseek.objectives import top_quantile
 from symseek.programs import Programs
 from symseek.racing import Racer
 
-__all__ = [
-    "QUANTILES",
-    "Budget",
-    "Callback",
-    "Clock",
-    "Iteration",
-    "IterativeSearch",
-    "LoopState",
-    "NoProposals",
-    "OutOfTime",
-    "Result",
-    "StepContext",
-    "Stopped",
-    "run_together",
-]
-
 QUANTILES: NDArray[np.float64] = np.linspace(0, 1, 21)
 """Where the distribution of each batch's rewards is kept: every twentieth."""
 

@@ -15,8 +15,6 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.errors import InputError, unknown_name
 
-__all__ = ["ABSOLUTE", "LOSSES", "SQUARED", "Loss"]
-
 LOSSES: dict[str, Callable[[Floats, float], Floats]] = {
     "squared": lambda r, p: r**2,
     "absolute": lambda r, p: np.abs(r),

@@ -17,16 +17,6 @@ from symseek.arguments import ABOVE_0, FINITE, check_fields
 from symseek.arrays import Floats
 from symseek.programs import Programs
 
-__all__ = [
-    "Novelty",
-    "Objective",
-    "PriorityQueue",
-    "RiskSeeking",
-    "Selection",
-    "VanillaPolicyGradient",
-    "WholeQueue",
-]
-
 
 @dataclass(frozen=True)
 class Selection:

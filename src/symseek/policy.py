@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from symseek.arguments import check_fields
 from symseek.errors import InputError, Setting, unknown_name
 
-__all__ = ["FORMULAS_HIDDEN", "STARTS", "AdamState", "PolicyConfig", "PolicyWeights"]
-
 Floats = NDArray[np.float32]
 
 STARTS = ("uniform", "formulas")

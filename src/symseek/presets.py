@@ -19,8 +19,6 @@ from symseek.policy import PolicyConfig
 from symseek.racing import Racing
 from symseek.search import SearchConfig
 
-__all__ = ["METHODS", "dsr", "evolution", "hybrid", "method", "pqt", "pqt_whole", "vpg"]
-
 
 def dsr(**changes: Any) -> SearchConfig:
     """Deep symbolic regression: the risk-seeking policy gradient, epsilon 0.05.

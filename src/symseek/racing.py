@@ -39,8 +39,6 @@ from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, Reward
 from symseek.tokens import Library
 
-__all__ = ["Racer", "Racing"]
-
 Rows = NDArray[np.intp]
 
 _GROWTH = 4  # each rung has so many times the rows of the one before; all rows are twice the last

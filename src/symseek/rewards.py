@@ -23,20 +23,6 @@ from symseek.data import Data
 from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.losses import ABSOLUTE, SQUARED, Loss
 
-__all__ = [
-    "R2",
-    "REWARDS",
-    "Curve",
-    "ErrorReward",
-    "InverseMAE",
-    "InverseMSE",
-    "InverseNMSE",
-    "InverseNRMSE",
-    "PredictionReward",
-    "Reward",
-    "reward_named",
-]
-
 
 @dataclass(frozen=True)
 class Curve:

@@ -8,7 +8,7 @@ leaves to the next, and `loop` has the loop over it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
@@ -48,8 +48,6 @@ from symseek.target import Target
 from symseek.tokens import Library
 
 PERFECT = 1 - 1e-12  # a reward that only rounding keeps from 1
-
-__all__ = ["Search", "SearchConfig", "SearchState"]
 
 
 @dataclass(frozen=True)
@@ -179,25 +177,20 @@ class Search(IterativeSearch):
             raise refused("config", config, "of the type SearchConfig")
         self.seed = seed = check_seed(seed)
         self.engine = engine_named(engine, threads)
+        self.mapping = mapping  # from the programs that are written to those that are graded
         self.data: Data | None = None
         self.rows: Data | None = None  # with the values that a formula is to have
-        self.mapping = mapping  # from the programs that are written to those that are graded
         self.perfect = math.inf  # the reward of an exact fit
+        self.judged_by: object
         self.grader: Grader
         if score is not None:
-            self.judged_by: object = (score, deterministic)
+            self.judged_by = score, deterministic
             self.grader = score_grader(score, deterministic, library, config.constants)
         elif X is None or y is None:
             raise InputError("a search needs data X and y, or a score of programs")
         else:
-            graded = library if mapping is None else getattr(mapping, "library", None)
-            if not isinstance(graded, Library):
-                raise refused("mapping", mapping, "a map of programs with their library")
-            columns = graded.variables
-            data = Data.checked(X, y, columns, weights)
-            if not isinstance(target, Target | None):
-                raise refused("target", target, "of the type Target")
-            self._grade_on(data, reward_named(reward), target or Target())
+            data = Data.checked(X, y, self._columns(), weights)
+            self._grade_on(data, reward_named(reward), Target() if target is None else target)
         if constraints is None:
             constraints = paper_constraints(constants=config.max_constants)
         self.rules = ConstraintSet(library, constraints)
@@ -220,8 +213,17 @@ class Search(IterativeSearch):
             objective=config.objective.start(),
         )
 
+    def _columns(self) -> Sequence[str]:
+        """The names of the columns of data, which are variables of the programs that are graded."""
+        graded = self.library if self.mapping is None else getattr(self.mapping, "library", None)
+        if not isinstance(graded, Library):
+            raise refused("mapping", self.mapping, "a map of programs with their library")
+        return graded.variables
+
     def _grade_on(self, data: Data, reward: Reward, target: Target) -> None:
         """Grade programs on data, in full and in races."""
+        if not isinstance(target, Target):
+            raise refused("target", target, "of the type Target")
         config = self.config
         how = reward, self.engine, config.constants, config.underflow_invalid, self.mapping
         self.data, self.rows = data, target.rows(data)

@@ -8,19 +8,6 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TextIO
 
-__all__ = [
-    "brief",
-    "can_redraw",
-    "clock",
-    "count",
-    "counted",
-    "padded",
-    "r2_text",
-    "shortened",
-    "text_table",
-    "width",
-]
-
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 

@@ -23,8 +23,8 @@ from symseek.lab.paper.catalogue import EXPERIMENTS, experiment
 from symseek.lab.paper.grids import combinations
 from symseek.lab.paper.literature import worst_harmonic_error
 from symseek.lab.paper.measures import recovery_table, significance_table
-from symseek.lab.paper.report import Request, selected, write_report
-from symseek.lab.paper.tables import ResultTable, to_csv, to_latex, to_markdown
+from symseek.lab.reports.report import Request, selected, write_report
+from symseek.lab.reports.tables import ResultTable, to_csv, to_latex, to_markdown
 from symseek.lab.trials.csv_file import runs_csv
 from symseek.lab.trials.plan import Plan, on_engine
 

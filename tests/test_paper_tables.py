@@ -11,17 +11,12 @@ import pytest
 from symseek.lab import Record, Spec, figures
 from symseek.lab.paper import published
 from symseek.lab.paper.catalogue import experiment
-from symseek.lab.paper.experiment import Report
 from symseek.lab.paper.grids import chosen
 from symseek.lab.paper.literature import log_error
-from symseek.lab.paper.measures import (
-    INCOMPLETE,
-    error_table,
-    recovery_table,
-    significance_table,
-)
-from symseek.lab.paper.statistics import median, wilson
-from symseek.lab.paper.tables import ResultTable
+from symseek.lab.paper.measures import INCOMPLETE, error_table, recovery_table, significance_table
+from symseek.lab.reports.experiment import Report
+from symseek.lab.reports.statistics import median, wilson
+from symseek.lab.reports.tables import ResultTable
 
 NGUYEN = list(published.RECOVERY.rows)
 

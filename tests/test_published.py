@@ -12,8 +12,8 @@ from symseek.lab import problems
 from symseek.lab.baselines.gp import GPConfig
 from symseek.lab.paper import published
 from symseek.lab.paper.published import LABELS, METHODS, PublishedTable
-from symseek.lab.paper.statistics import p_value
 from symseek.lab.problems.table import PROBLEMS
+from symseek.lab.reports.statistics import p_value
 from symseek.search import SearchConfig
 
 RATES = (published.RECOVERY, published.ALTERED, published.CONSTANTS)

@@ -20,7 +20,7 @@ from run_helpers import answer
 from symseek import InputError, Program
 from symseek.command import main
 from symseek.lab import Record, Spec, Store, figures, problems
-from symseek.lab.paper.report import selected
+from symseek.lab.reports.report import selected
 from symseek.lab.srbench import symbolic
 from symseek.lab.srbench.execute import METHOD, check, execute, settings_of
 from symseek.lab.srbench.experiment import SRBenchRequest, experiment

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symseek import InputError
-from symseek.lab.paper import statistics
+from symseek.lab.reports import statistics
 
 COUNTS = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 

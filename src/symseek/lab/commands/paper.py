@@ -10,7 +10,7 @@ from symseek.cli.options import Commands, add_workers, names, new_command, parse
 from symseek.lab.commands.stored import add_store, run_experiment
 
 if TYPE_CHECKING:
-    from symseek.lab.paper.experiment import Experiment
+    from symseek.lab.reports.experiment import Experiment
 
 __all__ = ["add_paper"]
 
@@ -87,7 +87,7 @@ def _methods(text: str) -> list[str]:
 
 def _paper(options: argparse.Namespace) -> int:
     from symseek.lab.paper.catalogue import EXPERIMENTS, experiment
-    from symseek.lab.paper.report import Request
+    from symseek.lab.reports.report import Request
     from symseek.lab.trials.plan import check
 
     if options.experiment is None:

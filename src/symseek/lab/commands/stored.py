@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from symseek.jobs.record import Record
     from symseek.jobs.spec import Spec
     from symseek.lab import Store
-    from symseek.lab.paper.experiment import Experiment
-    from symseek.lab.paper.report import Request
+    from symseek.lab.reports.experiment import Experiment
+    from symseek.lab.reports.report import Request
 
 __all__ = ["add_store", "run_experiment"]
 
@@ -68,7 +68,7 @@ def run_experiment(
     specs that no run can have; its second argument says whether the runs are done on this machine.
     """
     from symseek.lab import Store
-    from symseek.lab.paper.report import by_seeds, selected, write_report
+    from symseek.lab.reports.report import by_seeds, selected, write_report
 
     for name in ("retry_failed", "cluster"):
         if options.report and getattr(options, name):

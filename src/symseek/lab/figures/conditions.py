@@ -10,7 +10,7 @@ import numpy as np
 
 from symseek.lab.figures import shared
 from symseek.lab.figures.shared import Floats, Row
-from symseek.lab.paper.statistics import wilson
+from symseek.lab.reports.statistics import wilson
 from symseek.report.plots import style
 from symseek.text import brief, shortened
 

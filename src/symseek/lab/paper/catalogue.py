@@ -16,7 +16,7 @@ from symseek.lab.paper import (
     studies,
     training,
 )
-from symseek.lab.paper.experiment import Experiment
+from symseek.lab.reports.experiment import Experiment
 
 __all__ = ["EXPERIMENTS", "experiment"]
 

@@ -18,18 +18,12 @@ import numpy as np
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.lab import problems
-from symseek.lab.paper import published, statistics
-from symseek.lab.paper.experiment import Drawing, Experiment, Report, grouped
-from symseek.lab.paper.measures import (
-    bounds_text,
-    number,
-    or_infinite,
-    percent,
-    problems_of,
-    rate_row,
-    rate_text,
-)
-from symseek.lab.paper.tables import NOTHING, ResultTable
+from symseek.lab.paper import published
+from symseek.lab.paper.measures import problems_of
+from symseek.lab.reports import statistics
+from symseek.lab.reports.cells import bounds_text, number, or_infinite, percent, rate_row, rate_text
+from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped
+from symseek.lab.reports.tables import NOTHING, ResultTable
 
 __all__ = ["EXPERIMENTS", "UNTUNED", "Condition"]
 

@@ -12,12 +12,14 @@ from typing import Any, NamedTuple
 
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
-from symseek.lab.paper import published, statistics
+from symseek.lab.paper import published
 from symseek.lab.paper.constants import UNTUNED
-from symseek.lab.paper.experiment import Drawing, Experiment, Report, grouped
-from symseek.lab.paper.measures import label, percent, rate_row, rate_text, recovered
+from symseek.lab.paper.measures import label
 from symseek.lab.paper.recovery_tables import nguyen_specs
-from symseek.lab.paper.tables import NOTHING, ResultTable
+from symseek.lab.reports import statistics
+from symseek.lab.reports.cells import percent, rate_row, rate_text, recovered
+from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped
+from symseek.lab.reports.tables import NOTHING, ResultTable
 
 __all__ = ["EXPERIMENTS"]
 

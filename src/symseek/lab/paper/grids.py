@@ -17,16 +17,10 @@ import numpy as np
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec, canonical
 from symseek.lab.paper import published
-from symseek.lab.paper.experiment import Drawing, Experiment, Report, grouped, specs_for
-from symseek.lab.paper.measures import (
-    label,
-    number,
-    or_infinite,
-    rate_row,
-    rate_text,
-    recovered,
-)
-from symseek.lab.paper.tables import ResultTable
+from symseek.lab.paper.measures import label
+from symseek.lab.reports.cells import number, or_infinite, rate_row, rate_text, recovered
+from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped, specs_for
+from symseek.lab.reports.tables import ResultTable
 from symseek.lab.trials.plan import HYPERPARAMETERS
 
 __all__ = ["EXPERIMENTS", "combinations"]

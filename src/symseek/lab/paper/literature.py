@@ -15,24 +15,21 @@ import numpy as np
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.lab import problems
-from symseek.lab.paper import published, statistics
-from symseek.lab.paper.experiment import Drawing, Experiment, Report, grouped, specs_for
+from symseek.lab.paper import published
 from symseek.lab.paper.measures import (
-    bounds_text,
     by_problem,
     error_table,
     label,
     methods_of,
-    number,
-    or_infinite,
     rate_cell,
-    rate_row,
-    recovered,
     recovery_table,
     significance_table,
 )
 from symseek.lab.paper.recovery_tables import QUICK, nguyen_specs
-from symseek.lab.paper.tables import ResultTable
+from symseek.lab.reports import statistics
+from symseek.lab.reports.cells import bounds_text, number, or_infinite, rate_row, recovered
+from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped, specs_for
+from symseek.lab.reports.tables import ResultTable
 
 __all__ = ["EXPERIMENTS"]
 

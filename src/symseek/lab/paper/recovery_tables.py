@@ -12,13 +12,8 @@ from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.lab import problems
 from symseek.lab.paper import published
-from symseek.lab.paper.experiment import Drawing, Experiment, Report, specs_for
-from symseek.lab.paper.measures import (
-    by_problem,
-    error_table,
-    recovery_table,
-    significance_table,
-)
+from symseek.lab.paper.measures import by_problem, error_table, recovery_table, significance_table
+from symseek.lab.reports.experiment import Drawing, Experiment, Report, specs_for
 
 __all__ = ["EXPERIMENTS", "METHODS", "QUICK", "nguyen", "nguyen_specs"]
 

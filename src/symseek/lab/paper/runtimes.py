@@ -9,11 +9,13 @@ import numpy as np
 
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
-from symseek.lab.paper import published, statistics
-from symseek.lab.paper.experiment import Drawing, Experiment, Report, grouped, specs_for
-from symseek.lab.paper.measures import bounds_text, label, methods_of, number
+from symseek.lab.paper import published
+from symseek.lab.paper.measures import label, methods_of
 from symseek.lab.paper.recovery_tables import METHODS, nguyen, nguyen_specs
-from symseek.lab.paper.tables import NOTHING, ResultTable
+from symseek.lab.reports import statistics
+from symseek.lab.reports.cells import bounds_text, number
+from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped, specs_for
+from symseek.lab.reports.tables import NOTHING, ResultTable
 
 __all__ = ["EXPERIMENTS"]
 

@@ -7,21 +7,13 @@ from typing import Any, TypeVar
 
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
-from symseek.lab.paper import published, statistics
-from symseek.lab.paper.experiment import Drawing, Experiment, Report, grouped, specs_for
-from symseek.lab.paper.measures import (
-    INCOMPLETE,
-    label,
-    methods_of,
-    percent,
-    rate_row,
-    rate_text,
-    rates,
-    recovered,
-    whole_average,
-)
+from symseek.lab.paper import published
+from symseek.lab.paper.measures import INCOMPLETE, label, methods_of, rates, whole_average
 from symseek.lab.paper.recovery_tables import METHODS, nguyen, nguyen_specs
-from symseek.lab.paper.tables import NOTHING, ResultTable
+from symseek.lab.reports import statistics
+from symseek.lab.reports.cells import percent, rate_row, rate_text, recovered
+from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped, specs_for
+from symseek.lab.reports.tables import NOTHING, ResultTable
 from symseek.lab.trials.plan import ABLATIONS as PARTS
 
 __all__ = ["EXPERIMENTS"]

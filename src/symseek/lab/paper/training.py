@@ -10,22 +10,12 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
-from symseek.lab.paper import statistics
-from symseek.lab.paper.experiment import Drawing, Experiment, Report, grouped, specs_for
-from symseek.lab.paper.measures import (
-    INCOMPLETE,
-    bounds_text,
-    label,
-    methods_of,
-    number,
-    percent,
-    problems_of,
-    rate_row,
-    rate_text,
-    whole_average,
-)
+from symseek.lab.paper.measures import INCOMPLETE, label, methods_of, problems_of, whole_average
 from symseek.lab.paper.recovery_tables import METHODS, QUICK, nguyen, nguyen_specs
-from symseek.lab.paper.tables import NOTHING, ResultTable
+from symseek.lab.reports import statistics
+from symseek.lab.reports.cells import bounds_text, number, percent, rate_row, rate_text
+from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped, specs_for
+from symseek.lab.reports.tables import NOTHING, ResultTable
 from symseek.lab.trials.training_curve import POINTS
 from symseek.presets import dsr
 

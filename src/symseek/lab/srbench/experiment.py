@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.lab import problems
-from symseek.lab.paper.experiment import Drawing, Experiment, Report, grouped
-from symseek.lab.paper.measures import number, percent, rate_row, rate_text
-from symseek.lab.paper.report import Request, seeds_text
-from symseek.lab.paper.tables import NOTHING, ResultTable
+from symseek.lab.reports.cells import number, percent, rate_row, rate_text
+from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped
+from symseek.lab.reports.report import Request, seeds_text
+from symseek.lab.reports.tables import NOTHING, ResultTable
 from symseek.lab.srbench.execute import METHOD
 from symseek.lab.srbench.protocol import LEVELS, NAMES
 from symseek.lab.srbench.published import SYSTEMS

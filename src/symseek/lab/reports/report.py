@@ -19,8 +19,8 @@ from symseek.files.atomic import write_whole
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.lab import problems
-from symseek.lab.paper.experiment import Drawing, Experiment, Report
-from symseek.lab.paper.tables import to_csv, to_latex, to_markdown
+from symseek.lab.reports.experiment import Drawing, Experiment, Report
+from symseek.lab.reports.tables import to_csv, to_latex, to_markdown
 from symseek.lab.trials.csv_file import runs_csv
 from symseek.lab.trials.plan import on_engine
 

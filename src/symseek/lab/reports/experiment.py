@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.lab import problems
-from symseek.lab.paper.tables import ResultTable
+from symseek.lab.reports.tables import ResultTable
 
 __all__ = ["QUICK_BUDGET", "Drawing", "Experiment", "Report", "budget", "grouped", "specs_for"]
 

@@ -271,8 +271,4 @@ def _repeat(summary: Mapping[str, Any]) -> str:
 
 
 def _versions() -> dict[str, str]:
-    return {
-        "symseek": __version__,
-        "Python": platform.python_version(),
-        "NumPy": np.__version__,
-    }
+    return {"symseek": __version__, "Python": platform.python_version(), "NumPy": np.__version__}

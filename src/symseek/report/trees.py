@@ -56,9 +56,7 @@ def letters(text: str) -> float:
 
 
 def laid_out(
-    program: Program,
-    width: Callable[[str], float] = letters,
-    drawable: Callable[[str], str] = str,
+    program: Program, width: Callable[[str], float] = letters, drawable: Callable[[str], str] = str
 ) -> list[Node]:
     """The nodes in pre-order, each with its place: x, and its depth below the root.
 

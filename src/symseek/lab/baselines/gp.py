@@ -25,13 +25,7 @@ from symseek.engines.interface import Engine, engine_named
 from symseek.errors import InputError, unknown_name
 from symseek.evaluation import data_grader
 from symseek.evolution import fitness
-from symseek.loop import (
-    IterativeSearch,
-    LoopState,
-    StepContext,
-    check_budget,
-    check_seed,
-)
+from symseek.loop import IterativeSearch, LoopState, StepContext, check_budget, check_seed
 from symseek.objectives import RiskSeeking
 from symseek.programs import Programs
 from symseek.rewards import Reward, reward_named

@@ -37,11 +37,7 @@ examples:
 def add_paper(commands: Commands) -> None:
     """The command `paper`."""
     paper = new_command(
-        commands,
-        "paper",
-        "run the paper's experiments",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
+        commands, "paper", "run the paper's experiments", description=DESCRIPTION, epilog=EXAMPLES
     )
     add = paper.add_argument
     add("experiment", nargs="?", metavar="NAME", help="which one; without, they are listed")

@@ -75,12 +75,7 @@ class LearningKernels:
     """Launches the kernels; arrays of R runs lie side by side."""
 
     def __init__(
-        self,
-        device: Device,
-        rule: LearningRule,
-        length: int,
-        constants: int,
-        complexities: int,
+        self, device: Device, rule: LearningRule, length: int, constants: int, complexities: int
     ) -> None:
         self.device, self.rule = device, rule
         self.complexities = complexities

@@ -20,12 +20,7 @@ from symseek.jobs.spec import Spec
 from symseek.lab import problems
 from symseek.lab.trials.judge import Judge, StopAtRecovery, errors_on_test, readable
 from symseek.lab.trials.plan import LENGTH, Plan, gp_config, search_config
-from symseek.lab.trials.training_curve import (
-    Halfway,
-    NoisyRewards,
-    RewardRecorder,
-    TrainingCurve,
-)
+from symseek.lab.trials.training_curve import Halfway, NoisyRewards, RewardRecorder, TrainingCurve
 
 if TYPE_CHECKING:
     from symseek.front import Entry, Front

@@ -88,12 +88,7 @@ def _label(ax: Axes, places: Places, model: Model, row: int, point: Floats, pick
 
 
 def _annotate(
-    ax: Axes,
-    text: str,
-    point: Floats,
-    place: Place,
-    unit: float,
-    look: dict[str, Any],
+    ax: Axes, text: str, point: Floats, place: Place, unit: float, look: dict[str, Any]
 ) -> None:
     """The text at a distance in points of type from its point, so that both move together."""
     line = {"arrowstyle": "-", "color": look["color"], "linewidth": 0.6, "alpha": 0.6, "shrinkB": 3}

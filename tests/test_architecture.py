@@ -178,6 +178,13 @@ def test_engines_lie_below_the_search() -> None:
     assert reached - NATIVE - below == set()
 
 
+def test_reports_of_the_lab_know_no_experiment() -> None:
+    tied = {name: others for name, others in package_imports().items() if ".lab.reports" in name}
+    assert tied
+    used = {other.split(".")[2] for others in tied.values() for other in others if ".lab." in other}
+    assert used & {"bench", "commands", "paper", "srbench"} == set()
+
+
 def test_structure_calls_linear_algebra_through_one_guarded_module() -> None:
     """Elsewhere in the folder a table that has no solution would raise, and end a fit."""
     direct = re.compile(r"\blinalg\b|\bpolyfit\b|\bscipy\b|np\.average")

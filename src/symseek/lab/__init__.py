@@ -4,6 +4,7 @@
 - `trials`: one run of a method on a problem, judged
 - `gpu`: whole searches on a GPU, many side by side
 - `bench`: `symseek bench`
+- `reports`: what every experiment is reported with: tables, statistics, files
 - `paper`: `symseek paper`: the paper's experiments, their tables and what the paper printed
 - `srbench`: `symseek srbench`: the problems with known formulas of SRBench, by its protocol
 - `figures`: their pictures

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -17,7 +18,6 @@ from symseek.errors import InputError, printable
 from symseek.loop import Stopped
 from symseek.many.forms import Common, common_forms
 from symseek.many.line import NOT_FITTED
-from symseek.many.summary_page import SCRIPT, STYLE
 from symseek.notation.mathml import escaped, mathml
 from symseek.programs import Program
 from symseek.report.page import document
@@ -195,7 +195,8 @@ def summary_html(
 </tbody>
 </table></div>
 {_about(about or {})}<footer>symseek {escaped(__version__)}</footer>"""
-    return document(title, body, STYLE, SCRIPT)
+    style, script = (Path(__file__).with_suffix(end).read_text("utf-8") for end in (".css", ".js"))
+    return document(title, body, style, script)
 
 
 def _heading(text: str) -> str:

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from deap import algorithms, base, gp, tools
@@ -23,7 +23,10 @@ from symseek.engines.interface import unfitted_constants
 from symseek.programs import Programs
 from symseek.tokens import EMPTY, Library
 
-__all__ = ["Fitness", "Node", "NodeSet", "Operators", "Tree", "Variation"]
+if TYPE_CHECKING:
+    from symseek.lab.baselines.gp import GPConfig
+
+__all__ = ["Fitness", "Node", "NodeSet", "Operators", "Tree"]
 
 _GLOBAL_RANDOM = threading.Lock()
 
@@ -93,21 +96,6 @@ class Tree(list[Node]):
         return slice(begin, end)
 
 
-class Variation(Protocol):
-    """How offspring is made."""
-
-    @property
-    def tournament(self) -> int: ...
-    @property
-    def crossover(self) -> float: ...
-    @property
-    def mutation(self) -> float: ...
-    @property
-    def init_depths(self) -> tuple[int, int]: ...
-    @property
-    def mutation_depths(self) -> tuple[int, int]: ...
-
-
 class Operators:
     """DEAP's operators over one library, with random numbers of their own.
 
@@ -122,7 +110,7 @@ class Operators:
     """
 
     def __init__(
-        self, library: Library, config: Variation, broken: Callable[[Tree], bool], seed: int = 0
+        self, library: Library, config: GPConfig, broken: Callable[[Tree], bool], seed: int = 0
     ) -> None:
         nodes = NodeSet(library)
         toolbox = base.Toolbox()

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from symseek.cli.options import (
-    FAILED,
-    INTERRUPTED,
     Commands,
     add_workers,
     check_writable,
@@ -22,13 +20,13 @@ from symseek.cli.options import (
     say,
     share,
 )
+from symseek.lab.commands.stored import add_seeds, exit_code
 from symseek.text import can_redraw, text_table
 
 if TYPE_CHECKING:
-    from symseek.lab import Outcome
     from symseek.lab.problems import Problem
 
-__all__ = ["add_bench", "add_problems", "exit_code"]
+__all__ = ["add_bench", "add_problems"]
 
 _WIDTH = 80  # of a terminal
 _OPERATOR = re.compile(r"(?<!\*)\*(?!\*)|[-+/]")  # that a formula may be broken before
@@ -89,13 +87,7 @@ def add_bench(commands: Commands) -> None:
         "separated by commas, are compared; default dsr",
     )
     seeds = bench.add_mutually_exclusive_group()
-    seeds.add_argument(
-        "--seeds",
-        type=parse_seeds,
-        default=parse_seeds("10"),
-        metavar="N|LIST",
-        help="how many seeds, counted from 0 (10), or which ones (3,5,8-10); default 10",
-    )
+    add_seeds(seeds.add_argument, "10", default=parse_seeds("10"))
     seeds.add_argument("--seed", type=natural, metavar="S", help="one run with this seed")
     add_workers(bench)
     add(
@@ -212,10 +204,3 @@ def _bench(options: argparse.Namespace) -> int:
         outcome = run(specs, store, options.jobs, listener=progress, engine=options.engine)
         progress.summary(outcome)
     return exit_code(outcome)
-
-
-def exit_code(outcome: Outcome) -> int:
-    """How a command that does runs ends."""
-    if outcome.interrupted:
-        return INTERRUPTED
-    return FAILED if outcome.failures else 0

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from symseek.cli.options import Commands, add_workers, names, new_command, parse_seeds, positive
-from symseek.lab.commands.stored import add_store, run_experiment
+from symseek.cli.options import Commands, add_workers, names, new_command, positive
+from symseek.lab.commands.stored import add_seeds, add_store, run_experiment
 
 if TYPE_CHECKING:
     from symseek.lab.reports.experiment import Experiment
@@ -41,14 +41,8 @@ def add_paper(commands: Commands) -> None:
     )
     add = paper.add_argument
     add("experiment", nargs="?", metavar="NAME", help="which one; without, they are listed")
-    add(
-        "--seeds",
-        type=parse_seeds,
-        metavar="N|LIST",
-        help="how many seeds, counted from 0 (10), or which ones (3,5,8-10); default: the paper's",
-    )
+    add_seeds(add, "the paper's")
     add_workers(paper)
-    add("--cluster", metavar="ADDRESS", help="a Ray cluster to run on instead: auto, host:6379")
     add(
         "--only",
         type=_methods,
@@ -57,20 +51,13 @@ def add_paper(commands: Commands) -> None:
         help="run these methods only: dsr,gp",
     )
     add(
-        "--problems",
-        type=names,
-        default=[],
-        metavar="NAMES",
-        help="run these problems or suites only: Jin-2,Nguyen-c",
-    )
-    add(
         "--max-expressions",
         type=positive,
         metavar="N",
         help="budget of every run in graded expressions, for a smaller protocol than the paper's",
     )
     add("--quick", action="store_true", help="tiny budgets and few problems, to try it out")
-    add_store(paper, out=Path("results"))
+    add_store(paper, out=Path("results"), names_like="Jin-2,Nguyen-c")
     paper.set_defaults(command=_paper)
 
 

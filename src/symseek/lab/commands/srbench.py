@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from symseek.cli.options import Commands, names, new_command, parse_seeds, positive, share
-from symseek.lab.commands.stored import add_store, run_experiment
+from symseek.cli.options import Commands, names, new_command, positive, share
+from symseek.lab.commands.stored import add_seeds, add_store, run_experiment
 
 if TYPE_CHECKING:
     from symseek.jobs.spec import Spec
@@ -44,24 +44,12 @@ def add_srbench(commands: Commands) -> None:
         epilog=EXAMPLES,
     )
     add = srbench.add_argument
-    add(
-        "--seeds",
-        type=parse_seeds,
-        metavar="N|LIST",
-        help="how many seeds, counted from 0 (10), or which ones (3,5,8-10); default 3",
-    )
+    add_seeds(add, "3")
     add(
         "--noise",
         type=_levels,
         metavar="LEVELS",
         help="noise on the target, over its root mean square; default 0,0.001,0.01,0.1",
-    )
-    add(
-        "--problems",
-        type=names,
-        default=[],
-        metavar="NAMES",
-        help="run these problems or suites only: Strogatz,feynman_I_6_2",
     )
     add(
         "--seconds",
@@ -77,8 +65,7 @@ def add_srbench(commands: Commands) -> None:
         help="how many formulas to try at most in a run; default: 1,000,000, SRBench's limit",
     )
     add("--jobs", type=positive, default=1, metavar="N", help="runs at a time; default 1")
-    add("--cluster", metavar="ADDRESS", help="a Ray cluster to run on instead: auto, host:6379")
-    add_store(srbench, out=Path("results/srbench"))
+    add_store(srbench, out=Path("results/srbench"), names_like="Strogatz,feynman_I_6_2")
     srbench.set_defaults(command=_srbench)
 
 
@@ -99,21 +86,13 @@ def _srbench(options: argparse.Namespace) -> int:
     from symseek.lab.srbench import experiment as srbench
     from symseek.lab.srbench.execute import EXECUTE, check
 
-    given = {
-        name: value
-        for name, value in (
-            ("levels", options.noise),
-            ("seconds", options.seconds),
-            ("threads", options.threads),
-        )
-        if value is not None
-    }
+    given = {"levels": options.noise, "seconds": options.seconds, "threads": options.threads}
     asked = srbench.SRBenchRequest(
         "srbench",
         options.seeds or range(srbench.SEEDS),
         problems=tuple(options.problems),
         max_expressions=options.max_expressions,
-        **given,
+        **{name: value for name, value in given.items() if value is not None},
     )
 
     def check_all(specs: Sequence[Spec], here: bool) -> None:

@@ -8,25 +8,34 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from symseek.cli.options import Parser, show
+from symseek.cli.options import FAILED, INTERRUPTED, Parser, names, parse_seeds, show
 from symseek.errors import InputError, printable
-from symseek.lab.commands.bench import exit_code
 
 if TYPE_CHECKING:
     from symseek.jobs.record import Record
     from symseek.jobs.spec import Spec
-    from symseek.lab import Store
+    from symseek.lab import Outcome, Store
     from symseek.lab.reports.experiment import Experiment
     from symseek.lab.reports.report import Request
 
-__all__ = ["add_store", "run_experiment"]
+__all__ = ["add_seeds", "add_store", "exit_code", "run_experiment"]
 
 
-def add_store(parser: Parser, out: Path) -> None:
-    """The options of where runs are kept and reported."""
+def add_seeds(add: Callable[..., Any], otherwise: str, default: list[int] | None = None) -> None:
+    """The option of the seeds, to a parser or a group of one."""
+    text = "how many seeds, counted from 0 (10), or which ones (3,5,8-10); default"
+    text += f" {otherwise}" if otherwise.isdigit() else f": {otherwise}"
+    add("--seeds", type=parse_seeds, default=default, metavar="N|LIST", help=text)
+
+
+def add_store(parser: Parser, out: Path, names_like: str) -> None:
+    """The options of which problems are run, and where runs are done, kept and reported."""
     add = parser.add_argument
+    only = f"run these problems or suites only: {names_like}"
+    add("--problems", type=names, default=[], metavar="NAMES", help=only)
+    add("--cluster", metavar="ADDRESS", help="a Ray cluster to run on instead: auto, host:6379")
     add(
         "--store",
         type=Path,
@@ -34,13 +43,8 @@ def add_store(parser: Parser, out: Path) -> None:
         metavar="FILE",
         help="where the runs are kept; default results.sqlite",
     )
-    add(
-        "--out",
-        type=Path,
-        default=out,
-        metavar="FOLDER",
-        help=f"where the report is written; default {out}",
-    )
+    where = f"where the report is written; default {out}"
+    add("--out", type=Path, default=out, metavar="FOLDER", help=where)
     add(
         "--take",
         type=Path,
@@ -52,6 +56,13 @@ def add_store(parser: Parser, out: Path) -> None:
     )
     add("--report", action="store_true", help="run nothing, report on what the store holds")
     add("--retry-failed", action="store_true", help="run again what has failed before")
+
+
+def exit_code(outcome: Outcome) -> int:
+    """How a command that does runs ends."""
+    if outcome.interrupted:
+        return INTERRUPTED
+    return FAILED if outcome.failures else 0
 
 
 def run_experiment(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,10 +73,6 @@ _TRIALS = published.GRAMMAR_VAE.runs
 _SHOWN = 3  # best expressions
 _LOG_ERROR = "log(1 + MSE)"
 _ROUNDING = 1e-12  # errors of one formula in two spellings differ by less
-
-
-def _grammarvae_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
-    return specs_for([_GRAMMAR], METHODS, seeds, quick)
 
 
 def log_error(record: Record) -> float | None:
@@ -184,7 +181,7 @@ GRAMMARVAE = Experiment(
     "Error, best expressions and recovery on GrammarVAE's benchmark (Kusner et al. 2017).",
     "Table 6 and the text beside it",
     100,
-    _grammarvae_specs,
+    partial(specs_for, [_GRAMMAR], METHODS),
     _grammarvae,
 )
 
@@ -192,8 +189,9 @@ GRAMMARVAE = Experiment(
 # --- BSR and Neat-GP: errors on their own problems
 
 
-def _bsr_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
-    names = ["Jin-5"] if quick else [each.name for each in problems.suite("Jin")]
+def _suite_specs(suite: str, tried: Sequence[str], seeds: Sequence[int], quick: bool) -> list[Spec]:
+    """The runs on a suite; of a quick try, those on some of its problems."""
+    names = tried if quick else [each.name for each in problems.suite(suite)]
     return specs_for(names, METHODS, seeds, quick)
 
 
@@ -210,14 +208,9 @@ BSR = Experiment(
     "The mean error on the six Jin benchmarks against what BSR reports (Jin et al. 2019).",
     published.BSR.source,
     published.BSR.runs,
-    _bsr_specs,
+    partial(_suite_specs, "Jin", ["Jin-5"]),
     _bsr,
 )
-
-
-def _neatgp_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
-    names = ["Neat-1", "Neat-6"] if quick else [each.name for each in problems.suite("Neat")]
-    return specs_for(names, METHODS, seeds, quick)
 
 
 def _neatgp(records: Sequence[Record]) -> Report:
@@ -244,7 +237,7 @@ NEATGP = Experiment(
     " (Trujillo et al. 2016).",
     published.NEAT.source,
     published.NEAT.runs,
-    _neatgp_specs,
+    partial(_suite_specs, "Neat", ["Neat-1", "Neat-6"]),
     _neatgp,
 )
 
@@ -254,10 +247,6 @@ NEATGP = Experiment(
 _HARMONIC = "Neat-6-extended"
 _FAR = 10**6  # a formula is tried on every number n up to here
 _SHOWN_FORMULAS = 5
-
-
-def _harmonic_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
-    return specs_for([_HARMONIC], METHODS, seeds, quick)
 
 
 def _harmonic(records: Sequence[Record]) -> Report:
@@ -317,13 +306,8 @@ def _harmonic_errors(records: Sequence[Record]) -> ResultTable:
 def _formula_row(
     method: str, expression: str, seed: int | None, rmse: float | None
 ) -> dict[str, Any]:
-    return {
-        "method": method,
-        "seed": seed,
-        "expression": expression,
-        "test_rmse": rmse,
-        "worst": worst_harmonic_error(expression),
-    }
+    row = {"method": method, "seed": seed, "expression": expression, "test_rmse": rmse}
+    return row | {"worst": worst_harmonic_error(expression)}
 
 
 def worst_harmonic_error(expression: str, far: int = _FAR) -> float:
@@ -349,7 +333,7 @@ HARMONIC = Experiment(
     "Neat-6 with log and const: how near a closed formula comes to the harmonic numbers.",
     published.HARMONIC.source,
     published.NEAT.runs,
-    _harmonic_specs,
+    partial(specs_for, [_HARMONIC], METHODS),
     _harmonic,
 )
 

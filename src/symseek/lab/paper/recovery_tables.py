@@ -7,6 +7,7 @@ training curve, so the experiment on training curves needs no runs of its own.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
@@ -39,10 +40,6 @@ def nguyen_specs(
 # --- Table 1
 
 
-def _table1_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
-    return nguyen_specs(METHODS, seeds, quick)
-
-
 def _table1(records: Sequence[Record]) -> Report:
     paper = published.RECOVERY
     table = recovery_table("recovery", "Recovery on Nguyen", records, paper, COMMERCIAL)
@@ -56,7 +53,7 @@ TABLE1 = Experiment(
     "How often each method finds the exact formula of the twelve Nguyen benchmarks.",
     published.RECOVERY.source,
     100,
-    _table1_specs,
+    partial(nguyen_specs, METHODS),
     _table1,
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -45,10 +46,6 @@ def _grid(records: Sequence[Record]) -> Floats:
 # --- curves of all methods
 
 CHECKPOINTS = (0.05, 0.1, 0.25, 0.5, 1.0)  # shares of the budget that the table shows
-
-
-def _curves_specs(seeds: Sequence[int], quick: bool) -> list[Spec]:
-    return nguyen_specs(METHODS, seeds, quick)
 
 
 def _curves(records: Sequence[Record]) -> Report:
@@ -123,7 +120,7 @@ CURVES = Experiment(
     "The best reward and the recovery as a search goes on, for every method.",
     "Figures 6 and 7",
     100,
-    _curves_specs,
+    partial(nguyen_specs, METHODS),
     _curves,
 )
 

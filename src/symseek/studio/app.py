@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,6 +17,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 
 from starlette.applications import Starlette
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -95,29 +96,30 @@ class Studio:
         return Guard(star, token, port)
 
     def _routes(self) -> list[Route]:
-        run = "/api/runs/{run}"
+        run, posted = "/api/runs/{run}", "the request"
+        formulas, runs = self.formulas, self.runs
         return [
-            Route("/api/state", self._in_thread(self.state)),
-            Route("/api/options", self._in_thread(options)),
-            Route("/api/tables", self.add_table, methods=["POST"]),
-            Route("/api/tables/{name}", self.table),
-            Route("/api/question", self.question, methods=["POST"]),
-            Route("/api/runs", self.start, methods=["POST"]),
-            Route(run, self.snapshot),
-            Route(f"{run}/pause", self.pause, methods=["POST"]),
-            Route(f"{run}/stop", self.stop, methods=["POST"]),
-            Route(f"{run}/resume", self.resume, methods=["POST"]),
-            Route(f"{run}/pick", self.pick, methods=["POST"]),
-            Route(f"{run}/fit", self.fit),
-            Route(f"{run}/exports", self.exports),
-            Route(f"{run}/tree", self.tree),
-            Route(f"{run}/predict", self.predict, methods=["POST"]),
-            Route(f"{run}/report", self.report),
-            Route(f"{run}/open-folder", self.open_folder, methods=["POST"]),
-            Route("/api/files/{name}", self.file),
+            _route("/api/state", self.state),
+            _route("/api/options", lambda asked: options()),
+            _route("/api/tables", self.add_table, "the table"),
+            _route("/api/tables/{name}", self.table),
+            _route("/api/question", lambda asked: self._consider(asked.json()).to_dict(), posted),
+            _route("/api/runs", self.start, posted),
+            _route(run, lambda asked: runs.snapshot(asked.run)),
+            _route(f"{run}/pause", lambda asked: self.ask(asked.run, "pause"), posted),
+            _route(f"{run}/stop", lambda asked: self.ask(asked.run, "stop"), posted),
+            _route(f"{run}/resume", self.resume, posted),
+            _route(f"{run}/pick", self.pick, posted),
+            _route(f"{run}/fit", lambda asked: formulas.fit(asked.run, asked.rows)),
+            _route(f"{run}/exports", lambda asked: formulas.exports(asked.run, asked.row)),
+            _route(f"{run}/tree", lambda asked: formulas.tree(asked.run, asked.row)),
+            _route(f"{run}/predict", self.predict, "the table"),
+            _route(f"{run}/report", self.report),
+            _route(f"{run}/open-folder", self.open_folder, posted),
+            _route("/api/files/{name}", self.file),
             Route("/api/events", self.stream),
-            Route("/", self.page),
-            Route("/{path:path}", self.page),
+            _route("/", _page),
+            _route("/{path:path}", _page),
         ]
 
     @asynccontextmanager
@@ -156,16 +158,9 @@ class Studio:
         """A tab that was closed while it sent something; nobody reads the answer."""
         return Response(status_code=400)
 
-    @staticmethod
-    def _in_thread(function: Callable[[], Any]) -> Callable[[Request], Awaitable[Response]]:
-        async def answer(request: Request) -> Response:
-            return Answer(await in_thread(function))
-
-        return answer
-
     # --- what is here
 
-    def state(self) -> dict[str, Any]:
+    def state(self, asked: _Asked) -> dict[str, Any]:
         """The folder, its tables and its runs."""
         return {
             "folder": str(self.workspace.folder),
@@ -176,33 +171,28 @@ class Studio:
             "open": self.opened,
         }
 
-    async def page(self, request: Request) -> Response:
-        """A file of the page itself."""
-        path = request.path_params.get("path", "index.html")
-        content = await in_thread(_page, path)
-        if content is None:
-            raise Refused(404, "there is nothing at this address")
-        return Response(content, media_type=TYPES[os.path.splitext(path)[1]])
+    async def stream(self, request: Request) -> Response:
+        """Events for a tab, and for the run that it watches."""
+        run = request.query_params.get("run") or None
+        if run is not None:
+            await in_thread(self.workspace.run, run)
+        return EventStream(self.events, run)
 
     # --- tables
 
-    async def add_table(self, request: Request) -> Response:
+    def add_table(self, asked: _Asked) -> dict[str, Any]:
         """Save a table that was dropped or pasted."""
-        name = request.query_params.get("name", "")
-        data = await read_body(request, MOST_TABLE, "the table")
-        if not data.strip():
+        name = asked.query.get("name", "")
+        if not asked.body.strip():
             raise InputError(f"{shown(name)} is empty; give a table with a line of column names")
-        saved = await in_thread(self.workspace.save_table, name, data)
-        return Answer(await in_thread(self._preview, saved, None))
+        return self.previews(
+            self.workspace.table(self.workspace.save_table(name, asked.body)), None
+        )
 
-    async def table(self, request: Request) -> Response:
+    def table(self, asked: _Asked) -> dict[str, Any]:
         """A look at a table."""
-        delimiter = request.query_params.get("delimiter") or None
-        name = request.path_params["name"]
-        return Answer(await in_thread(self._preview, name, delimiter))
-
-    def _preview(self, name: str, delimiter: str | None) -> dict[str, Any]:
-        return self.previews(self.workspace.table(name), delimiter)
+        delimiter = asked.query.get("delimiter") or None
+        return self.previews(self.workspace.table(asked.name), delimiter)
 
     def _read_table(self, path: Path, delimiter: str | None = None) -> TableSource:
         return open_table(path, delimiter, self.max_table_size).whole()
@@ -214,12 +204,6 @@ class Studio:
             return unreadable(path.name, error, self.workspace.folder)
 
     # --- questions and searches
-
-    async def question(self, request: Request) -> Response:
-        """What there is to say to a question."""
-        body = await _json(request)
-        considered = await in_thread(self._consider, body)
-        return Answer(considered.to_dict())
 
     def _consider(self, body: Any) -> Considered:
         """What there is to say; a question that is asked again, or started, has it already."""
@@ -233,48 +217,27 @@ class Studio:
             question, path, lambda: self.tables(path, question.delimiter), self.max_table_size
         )
 
-    async def start(self, request: Request) -> Response:
+    def start(self, asked: _Asked) -> dict[str, Any]:
         """Start a search."""
-        body = await _json(request)
-        return Answer({"run": await in_thread(self._start, body)})
-
-    def _start(self, body: Any) -> str:
-        considered = self._consider(body)
+        considered = self._consider(asked.json())
         if considered.problems:
             raise Refused(400, considered.problems[0]["sentence"])
         folder = new_folder(considered.request.data, self.workspace.folder)
         RunFolder.create(folder, considered.request).close()
         self.searches.start(folder.name, [*considered.aside, *self._limit()])
-        return folder.name
+        return {"run": folder.name}
 
-    async def pause(self, request: Request) -> Response:
-        """Ask a search to end its iteration and keep everything."""
-        return await self._ask(request, "pause")
-
-    async def stop(self, request: Request) -> Response:
-        """The same, for good."""
-        return await self._ask(request, "stop")
-
-    async def _ask(self, request: Request, what: Asked) -> Response:
-        await read_body(request, MOST_JSON, "the request")
-        await in_thread(self._ask_search, request.path_params["run"], what)
-        return Answer({"ok": True})
-
-    def _ask_search(self, run: str, what: Asked) -> None:
+    def ask(self, run: str, what: Asked) -> dict[str, Any]:
+        """Ask a search to end its iteration and keep everything, for now or for good."""
         self.workspace.run(run)
-        if self.runs.status(run).status == "telling":
-            return  # it is ending by itself, and must not be disturbed
-        self.searches.ask(run, what)
+        if self.runs.status(run).status != "telling":  # then it is ending, and not to be disturbed
+            self.searches.ask(run, what)
+        return {"ok": True}
 
-    async def resume(self, request: Request) -> Response:
+    def resume(self, asked: _Asked) -> dict[str, Any]:
         """Go on with a run, with other budgets if there are any."""
-        body = await _json(request)
-        await in_thread(self._resume, request.path_params["run"], body)
-        return Answer({"ok": True})
-
-    def _resume(self, run: str, body: Any) -> None:
-        self.workspace.run(run)
-        resumed: _Resumed = read(body, _Resumed, "the request")
+        self.workspace.run(asked.run)
+        resumed: _Resumed = read(asked.json(), _Resumed, "the request")
         given = resumed.settings or {}
         known = [name for name, each in PARAMETERS.items() if each.while_paused]
         for name in given:
@@ -283,9 +246,10 @@ class Studio:
         _, problems = read_settings(given, self.workspace.folder)
         if problems:
             raise Refused(400, problems[0]["sentence"])
-        self.runs.readable(run)
+        self.runs.readable(asked.run)
         words = [word for name, value in given.items() for word in option_words(name, value)]
-        self.searches.start(run, [*words, *self._limit()])
+        self.searches.start(asked.run, [*words, *self._limit()])
+        return {"ok": True}
 
     def _limit(self) -> list[str]:
         """The limit of tables, for a search."""
@@ -293,63 +257,34 @@ class Studio:
             return []
         return ["--max-table-size", str(self.max_table_size)]
 
-    async def snapshot(self, request: Request) -> Response:
-        """Everything about a run."""
-        run = request.path_params["run"]
-        return Answer(await in_thread(self.runs.snapshot, run))
-
-    async def stream(self, request: Request) -> Response:
-        """Events for a tab, and for the run that it watches."""
-        run = request.query_params.get("run") or None
-        if run is not None:
-            await in_thread(self.workspace.run, run)
-        return EventStream(self.events, run)
-
     # --- formulas
 
-    async def pick(self, request: Request) -> Response:
+    def pick(self, asked: _Asked) -> dict[str, Any]:
         """Pick another formula."""
-        picked: _Picked = read(await _json(request), _Picked, "the request")
-        await in_thread(self.formulas.pick, request.path_params["run"], picked.row)
-        return Answer({"ok": True})
+        picked: _Picked = read(asked.json(), _Picked, "the request")
+        self.formulas.pick(asked.run, picked.row)
+        return {"ok": True}
 
-    async def fit(self, request: Request) -> Response:
-        """Formulas through the data."""
-        run, rows = request.path_params["run"], _rows(request)
-        return Answer(await in_thread(self.formulas.fit, run, rows))
-
-    async def exports(self, request: Request) -> Response:
-        """A formula in other languages."""
-        run, row = request.path_params["run"], _row(request)
-        return Answer(await in_thread(self.formulas.exports, run, row))
-
-    async def tree(self, request: Request) -> Response:
-        """A formula as a tree."""
-        run, row = request.path_params["run"], _row(request)
-        return Answer(await in_thread(self.formulas.tree, run, row))
-
-    async def predict(self, request: Request) -> Response:
+    def predict(self, asked: _Asked) -> dict[str, Any]:
         """Predict for a file."""
-        data = await read_body(request, MOST_TABLE, "the table")
-        run, row, asked = request.path_params["run"], _row(request), request.query_params
-        drop = asked.get("drop_missing", "") in ("1", "true")
-        name = asked.get("name", "")
-        return Answer(await in_thread(self.formulas.predict, run, row, name, data, drop))
+        drop = asked.query.get("drop_missing", "") in ("1", "true")
+        name = asked.query.get("name", "")
+        return self.formulas.predict(asked.run, asked.row, name, asked.body, drop)
 
-    async def file(self, request: Request) -> Response:
+    def file(self, asked: _Asked) -> Response:
         """A file of predictions, to be saved elsewhere."""
-        name = request.path_params["name"]
-        if name not in self.workspace.written:
+        if asked.name not in self.workspace.written:
             raise Refused(404, "there is no such file of predictions")
-        content = await in_thread(self.workspace.table(name).read_bytes)
-        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}"}
+        content = self.workspace.table(asked.name).read_bytes()
+        name = quote(asked.name, safe="")
+        headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{name}"}
         return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
-    async def report(self, request: Request) -> Response:
+    def report(self, asked: _Asked) -> Response:
         """The report of a run; whatever is in that file, no script in it runs."""
-        path = self.workspace.file(request.path_params["run"], "report.html")
         try:
-            content = await in_thread(read_regular, path, _MOST_REPORT)
+            path = self.workspace.file(asked.run, "report.html")
+            content = read_regular(path, _MOST_REPORT)
         except FileNotFoundError:
             raise Refused(404, "this run has no report yet") from None
         except OSError as error:
@@ -357,11 +292,10 @@ class Studio:
         headers = {"Content-Security-Policy": REPORT_POLICY}
         return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
-    async def open_folder(self, request: Request) -> Response:
+    def open_folder(self, asked: _Asked) -> dict[str, Any]:
         """Show the folder of a run in a window of the system."""
-        await read_body(request, MOST_JSON, "the request")
-        path = self.workspace.run(request.path_params["run"])
-        return Answer({"ok": await in_thread(show_folder, path), "path": str(path)})
+        path = self.workspace.run(asked.run)
+        return {"ok": show_folder(path), "path": str(path)}
 
 
 _MOST_REPORT = 1 << 26  # bytes
@@ -381,40 +315,76 @@ class _Picked:
     row: Annotated[int, Within(0, 100_000)]
 
 
-def _rows(request: Request) -> list[int]:
-    """The rows of the front that are asked for."""
-    given = request.query_params.getlist("row")
-    if not all(each.isdecimal() and each.isascii() and len(each) < 6 for each in given):
-        raise InputError("a row is a whole number; give one of the front")
-    return [int(each) for each in given]
+@dataclass(frozen=True)
+class _Asked:
+    """A request, read as far as it may be."""
+
+    query: QueryParams
+    path: Mapping[str, str]  # the parts of the address that are names
+    body: bytes
+
+    @property
+    def run(self) -> str:
+        """The run that it is about."""
+        return self.path["run"]
+
+    @property
+    def name(self) -> str:
+        """The file that it is about."""
+        return self.path["name"]
+
+    @property
+    def rows(self) -> list[int]:
+        """The rows of the front that are asked for."""
+        given = self.query.getlist("row")
+        if not all(each.isdecimal() and each.isascii() and len(each) < 6 for each in given):
+            raise InputError("a row is a whole number; give one of the front")
+        return [int(each) for each in given]
+
+    @property
+    def row(self) -> int | None:
+        """The one row that is asked for; None is the picked one."""
+        rows = self.rows
+        if len(rows) > 1:
+            raise InputError("give one row")
+        return rows[0] if rows else None
+
+    def json(self) -> Any:
+        """What was sent."""
+        try:
+            return parse_json(self.body or b"{}")
+        except ValueError as error:
+            raise InputError(f"the request is no JSON: {error}") from None
 
 
-def _row(request: Request) -> int | None:
-    """The one row that is asked for; None is the picked one."""
-    rows = _rows(request)
-    if len(rows) > 1:
-        raise InputError("give one row")
-    return rows[0] if rows else None
+def _route(path: str, function: Callable[[_Asked], Any], body: str = "") -> Route:
+    """A route that is answered in a thread; `body` says in words what is sent to it, if anything.
+
+    The answer is JSON, unless the function gives another one.
+    """
+
+    async def answer(request: Request) -> Response:
+        most = MOST_TABLE if body == "the table" else MOST_JSON
+        data = await read_body(request, most, body) if body else b""
+        asked = _Asked(request.query_params, request.path_params, data)
+        found = await in_thread(function, asked)
+        return found if isinstance(found, Response) else Answer(found)
+
+    return Route(path, answer, methods=["POST" if body else "GET"])
 
 
-def _page(path: str) -> bytes | None:
-    """The content of a file of the page; None if it has none there.
+def _page(asked: _Asked) -> Response:
+    """A file of the page itself.
 
     Each name is looked for among those that are there, and never joined to a path.
     """
-    place = files("symseek.studio")
+    path, place = asked.path.get("path", "index.html"), files("symseek.studio")
+    kind = TYPES.get(os.path.splitext(path)[1])
     for name in ("pages", *path.split("/")):
         there = [each for each in place.iterdir() if each.name == name] if place.is_dir() else []
         if not there:
-            return None
+            raise Refused(404, "there is nothing at this address")
         place = there[0]
-    known = place.is_file() and os.path.splitext(path)[1] in TYPES
-    return place.read_bytes() if known else None
-
-
-async def _json(request: Request) -> Any:
-    body = await read_body(request, MOST_JSON, "the request")
-    try:
-        return parse_json(body or b"{}")
-    except ValueError as error:
-        raise InputError(f"the request is no JSON: {error}") from None
+    if kind is None or not place.is_file():
+        raise Refused(404, "there is nothing at this address")
+    return Response(place.read_bytes(), media_type=kind)

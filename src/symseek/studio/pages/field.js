@@ -1,7 +1,7 @@
 // A setting as a control with a label, the sentence that explains it, and a place for what is
 // wrong.
 
-import { el, newId } from "./dom.js";
+import { box, el, newId } from "./dom.js";
 import { showProblem } from "./panel.js";
 import { whole } from "./text.js";
 
@@ -22,55 +22,41 @@ export class Field {
   }
 
   made() {
-    const common = {
-      id: this.id,
-      name: this.name,
-      "aria-describedby": `${this.id}-help ${this.id}-problem`,
-    };
+    const described = { "aria-describedby": `${this.id}-help ${this.id}-problem` };
+    const common = { id: this.id, name: this.name, ...described };
     if (this.setting.kind === "flag") return el("input", { type: "checkbox", ...common });
     if (this.setting.choices) {
-      return el(
-        "select",
-        common,
-        this.setting.choices.map((each) => el("option", { value: each }, each)),
-      );
+      const listed = this.setting.choices.map((each) => el("option", { value: each }, each));
+      return el("select", common, listed);
     }
     if (this.isList) return el("textarea", { rows: 3, spellcheck: "false", ...common });
     const numeric = { whole: "numeric", number: "decimal" }[this.setting.kind] ?? "text";
-    return el(
-      "input",
-      { type: "text", inputmode: numeric, autocomplete: "off", spellcheck: "false", ...common },
-    );
+    const typed = { type: "text", inputmode: numeric, autocomplete: "off", spellcheck: "false" };
+    return el("input", { ...typed, ...common });
   }
 
   /** A limit that may be left out has a box for that. */
   noneBox() {
-    const box = el("input", { type: "checkbox", id: `${this.id}-none`, "data-none": this.name });
-    box.addEventListener("input", () => (this.control.disabled = box.checked));
-    return box;
+    const change = () => (this.control.disabled = check.checked);
+    const named = { id: `${this.id}-none`, "data-none": this.name };
+    const check = el("input", { type: "checkbox", ...named, oninput: change });
+    return check;
   }
 
   laidOut() {
     const label = el("label", { for: this.id }, this.setting.label);
     const none = this.none && el("label", { class: "none" }, this.none, this.setting.none);
-    const row = this.setting.kind === "flag" ? [this.control, label] : [
-      label,
-      el("span", { class: "entry" }, this.control, none),
-    ];
+    const entry = el("span", { class: "entry" }, this.control, none);
+    const row = this.setting.kind === "flag" ? [this.control, label] : [label, entry];
     const help = el("p", { class: "help", id: `${this.id}-help` }, this.setting.help);
-    return el(
-      "div",
-      { class: `field ${this.setting.kind}`, "data-field": this.name },
-      el("div", { class: "line" }, row),
-      help,
-      this.problem,
-    );
+    const named = { class: `field ${this.setting.kind}`, "data-field": this.name };
+    return el("div", named, box("line", row), help, this.problem);
   }
 
   /** Begin with a value; `isChanged` compares with it. */
   start(value) {
-    this.begun = value === undefined ? this.setting.default : value;
-    this.set(this.begun);
+    this.initial = value === undefined ? this.setting.default : value;
+    this.set(this.initial);
   }
 
   set(value) {
@@ -92,7 +78,7 @@ export class Field {
   }
 
   isChanged() {
-    return this.value() !== this.begun;
+    return this.value() !== this.initial;
   }
 
   refuse(text) {
@@ -105,5 +91,5 @@ export class Field {
 /** A control under its label, and what stands beneath it. */
 export function labelled(words, control, ...beneath) {
   const label = el("label", { for: control.id }, words);
-  return el("div", { class: "field" }, el("div", { class: "line" }, label, control), beneath);
+  return box("field", box("line", label, control), beneath);
 }

@@ -1,7 +1,11 @@
 // The operators as buttons that are in or out, each with its complexity.
 
-import { el, newId } from "./dom.js";
+import { box, button, el, newId } from "./dom.js";
+import { labelled } from "./field.js";
 import { problemLine, showProblem } from "./panel.js";
+
+const NUMBERS =
+  "numbers that formulas may contain as they are, with commas between, such as 1, 3.14";
 
 export class Operators {
   constructor(operators, chosen, changed) {
@@ -10,18 +14,14 @@ export class Operators {
     this.buttons = operators.map((each) => this.button(each, chosen.includes(each.name)));
     this.numbers = this.numberField(chosen.filter((each) => !this.known.includes(each)));
     this.problem = problemLine("operators-problem");
-    const common = this.buttons.filter((button, at) => !operators[at].protected);
-    const guarded = this.buttons.filter((button, at) => operators[at].protected);
+    const common = this.buttons.filter((each, at) => !operators[at].protected);
+    const guarded = this.buttons.filter((each, at) => operators[at].protected);
     this.element = el(
       "fieldset",
       { class: "operators", id: "operators", "data-field": "operators" },
       el("legend", {}, "Operators"),
-      el(
-        "p",
-        { class: "help" },
-        "what formulas are made of; the small number is the complexity of each",
-      ),
-      el("div", { class: "toggles" }, common),
+      help("what formulas are made of; the small number is the complexity of each"),
+      box("toggles", common),
       this.problem,
       guarded.length ? this.rest(guarded) : null,
     );
@@ -30,73 +30,52 @@ export class Operators {
   rest(guarded) {
     return el(
       "details",
-      {
-        open: guarded.some(
-          (button) => button.getAttribute("aria-pressed") === "true",
-        ) || this.numbers.input.value !== "",
-      },
+      { open: guarded.some(isPressed) || this.numbers.value !== "" },
       el("summary", {}, "Protected operators, and numbers of your own"),
-      el("p", { class: "help" }, "protected: with a number for what is undefined"),
-      el("div", { class: "toggles" }, guarded),
-      this.numbers.element,
+      help("protected: with a number for what is undefined"),
+      box("toggles", guarded),
+      labelled("Numbers of your own", this.numbers, help(NUMBERS)),
     );
   }
 
   button({ name, symbol, complexity }, pressed) {
-    const button = el(
-      "button",
-      {
-        type: "button",
-        class: "toggle",
-        "data-operator": name,
-        "aria-pressed": String(pressed),
-        "aria-label": `${name}, ${symbol}, complexity ${complexity}`,
-        title: name,
-      },
-      el("span", {}, symbol),
-      el("small", {}, String(complexity)),
-    );
-    button.addEventListener("click", () => {
-      button.setAttribute("aria-pressed", String(button.getAttribute("aria-pressed") !== "true"));
+    const press = () => {
+      made.setAttribute("aria-pressed", String(!isPressed(made)));
       this.changed();
+    };
+    const words = [el("span", {}, symbol), el("small", {}, String(complexity))];
+    const made = button(words, press, {
+      class: "toggle",
+      "data-operator": name,
+      "aria-pressed": String(pressed),
+      "aria-label": `${name}, ${symbol}, complexity ${complexity}`,
+      title: name,
     });
-    return button;
+    return made;
   }
 
   numberField(chosen) {
-    const id = newId("numbers");
-    const input = el(
-      "input",
-      { type: "text", id, autocomplete: "off", spellcheck: "false", "data-numbers": true },
-    );
+    const typed = { type: "text", autocomplete: "off", spellcheck: "false", "data-numbers": true };
+    const input = el("input", { id: newId("numbers"), ...typed, oninput: () => this.changed() });
     input.value = chosen.join(", ");
-    input.addEventListener("input", () => this.changed());
-    const help = el(
-      "p",
-      { class: "help" },
-      "numbers that formulas may contain as they are, with commas between, such as 1, 3.14",
-    );
-    return {
-      input,
-      element: el(
-        "div",
-        { class: "field" },
-        el("div", { class: "line" }, el("label", { for: id }, "Numbers of your own"), input),
-        help,
-      ),
-    };
+    return input;
   }
 
   value() {
-    const on = this.buttons.filter((button) => button.getAttribute("aria-pressed") === "true");
-    const numbers = this.numbers.input.value.split(",").map((text) => text.trim());
-    return [
-      ...on.map((button) => button.dataset.operator),
-      ...numbers.filter((text) => text !== ""),
-    ];
+    const on = this.buttons.filter(isPressed).map((each) => each.dataset.operator);
+    const numbers = this.numbers.value.split(",").map((text) => text.trim());
+    return [...on, ...numbers.filter((text) => text !== "")];
   }
 
   refuse(text) {
     showProblem(this.problem, text);
   }
+}
+
+function help(words) {
+  return el("p", { class: "help" }, words);
+}
+
+function isPressed(each) {
+  return each.getAttribute("aria-pressed") === "true";
 }

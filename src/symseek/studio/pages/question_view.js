@@ -1,7 +1,7 @@
 // What is asked: the operators, numbers or none, the length, the budget, the seeds; the rest behind
 // "more".
 
-import { el } from "./dom.js";
+import { box, el } from "./dom.js";
 import { Field } from "./field.js";
 import { Operators } from "./operators.js";
 import { panel } from "./panel.js";
@@ -17,23 +17,13 @@ export class QuestionView {
     );
     const plain = options.settings.filter((each) => !ELSEWHERE.includes(each.name));
     this.fields = new Map(plain.map((each) => [each.name, this.field(each)]));
-    const shown = (usual) => plain.filter((each) => each.usual === usual).map(
-      (each) => this.fields.get(each.name).element,
-    );
-    this.more = el(
-      "details",
-      { class: "more", id: "more" },
-      el("summary", {}, "More"),
-      el("div", { class: "fields" }, shown(false)),
-    );
+    const element = (each) => this.fields.get(each.name).element;
+    const shown = (usual) => plain.filter((each) => each.usual === usual).map(element);
+    const words = el("summary", {}, "More");
+    this.more = el("details", { class: "more", id: "more" }, words, box("fields", shown(false)));
     this.more.open = plain.some((each) => !each.usual && each.name in draft.settings);
-    this.element = panel(
-      "question",
-      "Question",
-      this.operators.element,
-      el("div", { class: "fields" }, shown(true)),
-      this.more,
-    );
+    const usual = box("fields", shown(true));
+    this.element = panel("question", "Question", this.operators.element, usual, this.more);
   }
 
   current(name) {

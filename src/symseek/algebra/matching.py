@@ -147,13 +147,9 @@ def factors_match(
 def _power_match(pattern: Call, base: Base, power: float, binding: Binding) -> Iterator[Binding]:
     """A power with a number for exponent, which a normal form has no call for."""
     whole, exponent = pattern.arguments
-    if _letter_alone(exponent) in NUMBERS:
+    if len(exponent.terms) == 1 and _letter(exponent.terms[0][1]) in NUMBERS:
         for found in arguments_match(whole, single(base), binding):
             yield from arguments_match(exponent, Sum(power), found)
-
-
-def _letter_alone(total: Sum) -> str | None:
-    return _letter(total.terms[0][1]) if len(total.terms) == 1 else None
 
 
 def base_match(pattern: Base, base: Base, binding: Binding) -> Iterator[Binding]:

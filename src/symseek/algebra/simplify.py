@@ -73,7 +73,8 @@ def rescaled(
 ) -> Program:
     """The formula f in other units, simplified: output * f(x1 / inputs[0], x2 / inputs[1], ...).
 
-    X [N, n] has the rows to compare on, in the new units; variables are matched by their order.
+    The shortest way to write it is looked for on some rows, and compared on all. X [N, n] has these
+    rows, in the new units; variables are matched by their order.
 
     >>> from symseek.model import full_library
     >>> library = full_library(["a"])
@@ -81,20 +82,8 @@ def rescaled(
     >>> print(rescaled(law, library, np.array([[1.5e11]]), [1e11], 1e8))
     6.324555320336758e-09*a**1.5
     """
-    rows = np.ascontiguousarray(X, dtype=np.float64)
-    return _shortened(program, library, rows, inputs, output)
-
-
-def _shortened(
-    program: Program,
-    library: Library,
-    X: NDArray[np.float64],
-    inputs: Sequence[float],
-    output: float,
-) -> Program:
-    """The shortest way to write the formula: looked for on some rows, and compared on all."""
-    writer = Writer(library)
-    plain = writer.translated(program, inputs, output)
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    plain = Writer(library).translated(program, inputs, output)
     values = plain.evaluate(X)
     X, values = X[np.isfinite(values)], values[np.isfinite(values)]
     if not len(X):

@@ -139,13 +139,9 @@ def equivalent(
         return Recovery("no", difference)
     if not compared:
         return Recovery("undecided", "no point was found where both formulas are real")
-    return _prove(pair, domain.positive, deadline, compared)
-
-
-def _prove(pair: _Pair, positive: frozenset[str], deadline: float, compared: int) -> Recovery:
     from symseek.recovery.proof import prove_equal
 
-    proof = prove_equal(*pair, positive, deadline)
+    proof = prove_equal(*pair, domain.positive, deadline)
     if proof.proved:
         return Recovery("yes", proof.reason)
     agreement = f"the formulas agree to {_DIGITS - _SPARE} digits at {compared} random points"

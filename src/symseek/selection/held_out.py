@@ -23,6 +23,7 @@ from symseek.engines.interface import Engine
 from symseek.evaluation import fit_constants
 from symseek.programs import Program, Programs
 from symseek.rewards import ErrorReward, reward_named
+from symseek.selection.noise import standard_ranks
 
 Folds = NDArray[np.intp]
 
@@ -35,7 +36,7 @@ _REFIT = FitConfig("least_squares", restarts=0, max_steps=50, rescue=False)
 def rows_follow_each_other(data: Data, residuals: Floats) -> bool:
     """Whether residuals [N] of neighbours in the table are more alike than those of noise.
 
-    What is compared is ranks, so that outliers count no more than others.
+    Ranks are compared.
 
     >>> data = Data(np.zeros((40, 1)), np.arange(40.0), np.ones(40))
     >>> rows_follow_each_other(data, np.sin(data.y / 5))
@@ -43,9 +44,7 @@ def rows_follow_each_other(data: Data, residuals: Floats) -> bool:
     >>> rows_follow_each_other(data, np.random.default_rng(0).normal(size=40))
     False
     """
-    in_order = residuals[np.argsort(_place(data), kind="stable")]
-    ranks = np.argsort(np.argsort(in_order, kind="stable"), kind="stable").astype(np.float64)
-    ranks = (ranks - ranks.mean()) / ranks.std()
+    ranks = standard_ranks(residuals[np.argsort(_place(data), kind="stable")])
     return bool(np.mean(ranks[1:] * ranks[:-1]) * math.sqrt(len(ranks)) > _ALIKE)
 
 

@@ -157,15 +157,19 @@ def _places(column: Floats) -> Floats:
     return np.asarray(middles[place.ravel()] / len(column))
 
 
+def standard_ranks(values: Floats) -> Floats:
+    """The ranks of values [N] with mean 0 and spread 1: outliers count no more than others."""
+    ranks = np.argsort(np.argsort(values, kind="stable"), kind="stable").astype(np.float64)
+    return np.asarray((ranks - ranks.mean()) / ranks.std())
+
+
 def _like_neighbours(residuals: Floats, inputs: Inputs, chance: float) -> bool:
     """Whether residuals of neighbouring rows are more alike than those of noise.
 
-    Rows are neighbours along each input, and in all inputs together. What is compared is ranks, so
-    that outliers count no more than others.
+    Rows are neighbours along each input, and in all inputs together. Ranks are compared.
     """
     residuals, orders = residuals[:_MOST_NEIGHBOURS], inputs.orders
-    ranks = np.argsort(np.argsort(residuals, kind="stable"), kind="stable").astype(np.float64)
-    ranks = (ranks - ranks.mean()) / ranks.std()
+    ranks = standard_ranks(residuals)
     # Of ranks in a random order the sums are -1 in the mean: each differs from all others.
     rows = len(ranks)
     alike = [(ranks[one[1:]] @ ranks[one[:-1]] + 1) / math.sqrt(rows - 1) for one in orders]

@@ -29,6 +29,7 @@ _MOST_COLUMNS = 100  # that are looked along
 _PEAKS = 2  # that are tried along a column
 
 
+@np.errstate(all="ignore")  # what overflows shows in its values
 def frequencies(x: Floats, y: Floats) -> list[float]:
     """The clear angular frequencies of y along x, the strongest first.
 
@@ -37,11 +38,7 @@ def frequencies(x: Floats, y: Floats) -> list[float]:
     0.524
     """
     every = slice(None, None, -(-len(x) // _MOST))
-    with np.errstate(all="ignore"):  # what overflows shows in its values
-        return _frequencies(x[every], y[every])
-
-
-def _frequencies(x: Floats, y: Floats) -> list[float]:
+    x, y = x[every], y[every]
     if not np.isfinite(x).all():
         return []
     gaps = np.diff(np.unique(x))

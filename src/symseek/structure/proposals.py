@@ -197,11 +197,10 @@ class Proposals:
             )
         fitted = merged(groups)
         errors = np.where(fitted.ok, 1 / np.maximum(fitted.rewards, 1e-300) - 1, np.inf)
-        constant = batch.library.constant_id
         lengths = descriptions(
             errors.tolist(),
             batch.lengths.tolist(),
-            np.count_nonzero(batch.tokens == constant, axis=1).tolist(),
+            batch.constant_counts.tolist(),
             len(data.y),
             len(batch.library),
         )

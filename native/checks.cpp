@@ -50,8 +50,8 @@ void check_counts(const Rules& rules) {
   if (rules.counts.size() > MAX_COUNT_RULES) refuse("there are more count rules than a prefix has counters");
   const size_t classes = 2 * (size_t(rules.max_arity) + 1), length = rules.max_length;
   for (const CountRule& rule : rules.counts) {
-    check_number("cap", rule.cap, 0, std::numeric_limits<uint8_t>::max());
-    check_size("allowed", rule.allowed.size(), length * (length + 1) * (size_t(rule.cap) + 1));
+    check_number("cap", rule.most, 0, std::numeric_limits<uint8_t>::max());
+    check_size("allowed", rule.allowed.size(), length * (length + 1) * (size_t(rule.most) + 1));
     check_sets("class_sets", rule.class_sets, classes, rules);
     check_size("member", rule.member.size(), rules.tokens);
     for (uint32_t allowed : rule.allowed)

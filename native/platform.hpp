@@ -23,8 +23,10 @@ using uint8 = uint8_t;
 using uint32 = uint32_t;
 using uint64 = uint64_t;
 using Token = int16_t;
+using Value = int32_t;  // of a node in breeding
 
 SHARED double infinity() { return HUGE_VAL; }
+SHARED int lowest_bit(uint64 bits) { return __builtin_ctzll(bits); }
 SHARED uint64 double_as_bits(double value) {
   uint64 bits;
   std::memcpy(&bits, &value, sizeof bits);

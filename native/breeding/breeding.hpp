@@ -10,14 +10,9 @@
 #include "evaluation/evaluator.hpp"
 #include "policy/rules.hpp"
 #include "pool.hpp"
+#include "shared/breeding.hpp"
 
 namespace symseek {
-
-struct BreedOptions {
-  int tournament = 5;      // parents are the best of so many drawn at random
-  float crossover = 0.5f;  // chance that a child gets a subtree of a second parent
-  float mutation = 0.5f;   // chance that it is changed further
-};
 
 // Where the random numbers of a generation come from.
 struct Draw {
@@ -48,33 +43,15 @@ class Breeder {
   int most_constants() const { return constant_ < 0 ? 0 : rules_.max_length; }
 
  private:
-  struct Child;
   struct Scratch;
-  class RandomNumbers;
-
-  bool make(const Batch& parents, const double* fitness, const BreedOptions& options, RandomNumbers& random,
-            Scratch& scratch) const;
   bool add_new(const TokenId* tokens, int length);
-  void copy(const Batch& parents, int parent, Child& to) const;
-  bool cross(Child& child, const Child& other, RandomNumbers& random, Scratch& scratch) const;
-  bool mutate(Child& child, RandomNumbers& random, Scratch& scratch) const;
-  bool regrow(Child& child, RandomNumbers& random, Scratch& scratch) const;
-  bool exchange(Child& child, RandomNumbers& random) const;
-  bool insert(Child& child, RandomNumbers& random, Scratch& scratch) const;
-  bool hoist(Child& child, RandomNumbers& random, Scratch& scratch) const;
-  bool grow(const Child& child, int at, int most, RandomNumbers& random, Scratch& scratch) const;
-  int subtree_end(const Child& child, int at) const;
-  int constants_before(const Child& child, int at) const;
-  void splice(Child& child, int begin, int end, const Child& from, int from_begin, int from_end,
-              Scratch& scratch) const;
 
   std::shared_ptr<const Rules> shared_rules_;
   const Rules& rules_;
   int constant_;
   std::shared_ptr<Pool> pool_;
   Alphabet alphabet_;
-  std::vector<std::vector<TokenId>> of_arity_;  // tokens of each arity
-  std::vector<TokenId> operators_;
+  std::vector<std::vector<TokenId>> alike_;  // tokens of each arity, then all operators
   std::vector<Scratch> scratch_;
   std::unordered_set<uint64_t> seen_;  // hashes of token sequences; two that collide cost one child
 };

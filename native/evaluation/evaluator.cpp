@@ -9,8 +9,8 @@ namespace {
 
 constexpr int64_t STRIPES_BETWEEN_CHECKS = 16;  // some tens of milliseconds of a usual batch
 
-std::vector<double> padded_copy(const double* values, int64_t rows, int64_t padded_rows, double fill) {
-  std::vector<double> out(padded_rows, fill);
+Doubles padded_copy(const double* values, int64_t rows, int64_t padded_rows, double fill) {
+  Doubles out(padded_rows, fill);
   std::copy(values, values + rows, out.begin());
   return out;
 }
@@ -218,8 +218,8 @@ ProgramFitter::Table Evaluator::table(Scratch& scratch) const {
 // Rows at even distances; none when there are too few for that to pay.
 void Evaluator::draw_sample() {
   if (rows_ < 4 * FIT_SAMPLE) return;
-  const auto some = [this](const std::vector<double>& all) {
-    std::vector<double> out(FIT_SAMPLE);
+  const auto some = [this](const Doubles& all) {
+    Doubles out(FIT_SAMPLE);
     for (int64_t i = 0; i < FIT_SAMPLE; ++i) out[i] = all[i * rows_ / FIT_SAMPLE];
     return out;
   };

@@ -81,8 +81,8 @@ class Evaluator {
  private:
   struct Scratch {
     std::vector<Instruction> code;
-    std::vector<double> stack;        // [MAX_STACK, ROW_BLOCK]
-    std::vector<double> predictions;  // [STRIPE]
+    Doubles stack;        // [MAX_STACK, ROW_BLOCK]
+    Doubles predictions;  // [STRIPE]
     std::vector<const double*> columns;
     ProgramFitter fitter;
   };
@@ -102,12 +102,12 @@ class Evaluator {
   Alphabet alphabet_;
   std::vector<int> room_;  // [L] of the stack, that a token may need beyond what it leaves
   int64_t rows_, padded_rows_;
-  std::vector<std::vector<double>> columns_;
-  std::vector<double> target_, weight_;
-  double exact_ = 0.0;                               // a squared error that is none, as far as float64 can tell
-  std::vector<std::vector<double>> sample_columns_;  // some of the rows
+  std::vector<Doubles> columns_;
+  Doubles target_, weight_;
+  double exact_ = 0.0;                   // a squared error that is none, as far as float64 can tell
+  std::vector<Doubles> sample_columns_;  // some of the rows
   std::vector<const double*> sample_pointers_;
-  std::vector<double> sample_target_, sample_weight_;
+  Doubles sample_target_, sample_weight_;
   ProgramFitter::Table sample_;
   std::vector<Loss> losses_;
   bool underflow_invalid_;

@@ -13,7 +13,7 @@ bool Looks::prepare(const std::vector<Instruction>& code, const Table& table) {
   const int64_t blocks = (table.rows + TAPE_BLOCK - 1) / TAPE_BLOCK, pairs = int64_t(size) * (size + 1) / 2;
   const int row = static_cast<int>(std::min<int64_t>(table.rows, TAPE_BLOCK)) + DOUBLE_LANES;
   const bool whole = blocks * row * nodes <= WHOLE_TAPE;
-  const auto grow = [](std::vector<double>& v, int64_t n) {
+  const auto grow = [](Doubles& v, int64_t n) {
     if (static_cast<int64_t>(v.size()) < n) v.resize(n);
   };
   grow(values_, (whole ? blocks : 1) * row * nodes);

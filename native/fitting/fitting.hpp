@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "aligned.hpp"
 #include "shared/fits.hpp"
 #include "simd/kernels.hpp"
 
@@ -56,8 +57,8 @@ struct Looks {
   bool seen_ = false;  // next_gradient and next_normal are those of the last look
   Tape tape_;
   Derivation task_{};
-  std::vector<double> values_, adjoints_, lanes_;  // see Derivation
-  std::vector<double> room_;                       // for all the arrays above
+  Doubles values_, adjoints_, lanes_;  // see Derivation
+  Doubles room_;                       // for all the arrays above
 };
 
 struct Solution {

@@ -10,11 +10,11 @@ constexpr int CHECKED_TOGETHER = 64;  // programs that a thread takes at a time
 
 void obey_tables(const Rules& rules, const Traversals& programs, Pool& pool, bool* ok) {
   pool.each((programs.programs + CHECKED_TOGETHER - 1) / CHECKED_TOGETHER, [&](int group, int) {
-    Frames frames;
+    Walk walk;
     std::vector<Word> allowed(rules.words);
     const int end = std::min(programs.programs, (group + 1) * CHECKED_TOGETHER);
     for (int i = group * CHECKED_TOGETHER; i < end; ++i)
-      ok[i] = obeys(rules, frames, allowed.data(), programs.row(i), programs.lengths[i]);
+      ok[i] = obeys(rules, walk, allowed.data(), programs.lengths[i], [&](int t) { return programs.row(i)[t]; });
   });
 }
 

@@ -1,13 +1,13 @@
-// Constraints as tables, and the walk of a pre-order traversal that reads them.
+// Constraints as tables, and the walk of a pre-order traversal that reads them (shared/rules.hpp).
 //
-// A prefix of a traversal has one next open position. What may stand there follows from the parent, the place
-// among its children, the sibling to the left, the ancestors, and how many tokens and open positions there are.
-// Open operators form a linked list of immutable frames, so a prefix is extended in constant time and prefixes
-// share what they have in common.
+// Open operators form a linked list of immutable frames, so a prefix is extended in constant time and prefixes share
+// what they have in common.
 #pragma once
 
 #include <cstdint>
 #include <vector>
+
+#include "shared/rules.hpp"
 
 namespace symseek {
 
@@ -25,7 +25,12 @@ struct CountRule {
   std::vector<uint32_t> allowed;  // [max_length, max_length + 1, cap + 1] bits over classes
   std::vector<Word> class_sets;   // [classes, words]
   std::vector<uint8_t> member;    // [L]
-  int cap = 0;                    // counting stops here
+  int most = 0;                   // counting stops here
+
+  int cap() const { return most; }
+  uint32_t classes(int64_t row) const { return allowed[row]; }
+  bool has(int token) const { return member[token]; }
+  Word class_word(int at) const { return class_sets[at]; }
 };
 
 struct Rules {
@@ -56,6 +61,21 @@ struct Rules {
 
   const Word* child_set(int parent, int place) const { return &child[(size_t(parent) * max_arity + place) * words]; }
   const Word* sibling_set(int sibling_token) const { return &sibling[size_t(sibling_token) * words]; }
+  const Word* descendant_set(int rule) const { return &descendant[size_t(rule) * words]; }
+  const Word* length_set(int length) const { return &at_length[size_t(length) * words]; }
+  const Word* needs_at_most_set(size_t set, int room) const {
+    return &needs_at_most[(set * (max_length + 1) + room) * words];
+  }
+  const Word* holds_at_least_set(size_t set, int wanted) const {
+    return &holds_at_least[(set * (max_length + 1) + wanted) * words];
+  }
+  int arity_of(int token) const { return arity[token]; }
+  int least_at(size_t place) const { return slot_least[place]; }
+  int most_at(size_t place) const { return slot_most[place]; }
+  int needs_of(size_t set, int token) const { return needs[set * tokens + token]; }
+  int holds_of(size_t set, int token) const { return holds[set * tokens + token]; }
+  int count_rules() const { return static_cast<int>(counts.size()); }
+  const CountRule& count_rule(int rule) const { return counts[rule]; }
 };
 
 struct Frame {
@@ -78,10 +98,7 @@ struct Prefix {
 
 inline Prefix empty_prefix(const Rules& rules) {
   Prefix prefix;
-  if (rules.sized) {
-    prefix.least = rules.slot_least[size_t(rules.tokens) * rules.max_arity];
-    prefix.most = rules.slot_most[size_t(rules.tokens) * rules.max_arity];
-  }
+  begin_prefix(rules, prefix);
   return prefix;
 }
 
@@ -105,31 +122,6 @@ inline int sibling_of(const Rules& rules, const Frames& frames, const Prefix& pr
   return prefix.frame < 0 ? rules.tokens : frames[prefix.frame].last_child;
 }
 
-// Where the tables of room have the next open position: the set in force, and parent and place under it.
-struct Slot {
-  size_t set, place;
-};
-inline Slot slot_of(const Rules& rules, const Frames& frames, const Prefix& prefix) {
-  if (prefix.frame < 0) return {0, size_t(rules.tokens) * rules.max_arity};
-  const Frame& frame = frames[prefix.frame];
-  const size_t set = rules.exact_sets ? frame.active : 1;
-  return {set, (set * (rules.tokens + 1) + frame.token) * rules.max_arity + frame.filled};
-}
-
-// Keeps the tokens whose subtrees leave room for the rest, and with whose help the rest can reach the least length.
-inline void keep_sizes(const Rules& rules, const Frames& frames, const Prefix& prefix, int length, Word* out) {
-  const Slot slot = slot_of(rules, frames, prefix);
-  const auto row = [&](int tokens) {
-    const int bounded = tokens < 0 ? 0 : tokens > rules.max_length ? rules.max_length : tokens;
-    return (slot.set * (rules.max_length + 1) + bounded) * rules.words;
-  };
-  const int room = rules.max_length - length - 1 - (prefix.least - rules.slot_least[slot.place]);
-  const int wanted = rules.min_length - length - 1 - (prefix.most - rules.slot_most[slot.place]);
-  const Word* fits = &rules.needs_at_most[row(room)];
-  const Word* reaches = &rules.holds_at_least[row(wanted)];
-  for (int w = 0; w < rules.words; ++w) out[w] &= fits[w] & reaches[w];
-}
-
 // Keeps what the siblings to the left allow.
 inline void keep_siblings(const Rules& rules, const Frames& frames, const Frame& frame, Word* out) {
   for (const Frame* at = &frame; at->previous >= 0; at = &frames[at->previous]) {
@@ -141,52 +133,21 @@ inline void keep_siblings(const Rules& rules, const Frames& frames, const Frame&
     const Word* alike = &rules.not_all[set];
     bool all = true;
     for (const Frame* at = &frame; all && at->previous >= 0; at = &frames[at->previous])
-      all = alike[at->last_child / 64] >> (at->last_child % 64) & 1;
+      all = is_in(alike, at->last_child);
     for (int w = 0; all && w < rules.words; ++w) out[w] &= ~alike[w];
   }
 }
 
-// Writes the set of tokens that may come next; `length` tokens are there already.
-inline void allowed_next(const Rules& rules, const Frames& frames, const Prefix& prefix, int length, Word* out) {
-  const int words = rules.words;
-  // Tables made well never lead to a prefix that cannot end in time; weights that are not numbers do, and the tables
-  // have no place for it.
-  if (prefix.open < 1 || prefix.open > rules.max_length - length) {
-    for (int w = 0; w < words; ++w) out[w] = 0;
-    return;
-  }
-  const Word* fixed = &rules.at_length[size_t(length) * words];
-  if (prefix.frame < 0) {
-    const Word* root = rules.child_set(rules.tokens, 0);
-    for (int w = 0; w < words; ++w) out[w] = fixed[w] & root[w];
-  } else {
-    const Frame& frame = frames[prefix.frame];
-    const Word* child = rules.child_set(frame.token, frame.filled);
-    for (int w = 0; w < words; ++w) out[w] = fixed[w] & child[w];
-    keep_siblings(rules, frames, frame, out);
-    for (uint64_t active = frame.active; active; active &= active - 1) {
-      const Word* below = &rules.descendant[size_t(__builtin_ctzll(active)) * words];
-      for (int w = 0; w < words; ++w) out[w] &= below[w];
-    }
-  }
-  if (rules.sized) keep_sizes(rules, frames, prefix, length, out);
-  for (size_t r = 0; r < rules.counts.size(); ++r) {
-    const CountRule& rule = rules.counts[r];
-    const size_t row = size_t(length) * (rules.max_length + 1) + prefix.open;
-    uint32_t classes = rule.allowed[row * (rule.cap + 1) + prefix.counted[r]];
-    if (words == 1) {
-      Word set = 0;
-      for (; classes; classes &= classes - 1) set |= rule.class_sets[__builtin_ctz(classes)];
-      out[0] &= set;
-    } else {
-      for (int w = 0; w < words; ++w) {
-        Word set = 0;
-        for (uint32_t left = classes; left; left &= left - 1)
-          set |= rule.class_sets[size_t(__builtin_ctz(left)) * words + w];
-        out[w] &= set;
-      }
-    }
-  }
+inline Open open_of(const Rules& rules, const Frames& frames, const Prefix& prefix) {
+  if (prefix.frame < 0) return {rules.tokens, 0, 0};
+  const Frame& frame = frames[prefix.frame];
+  return {frame.token, frame.filled, frame.active};
+}
+
+// Writes the set of tokens that may come next, `length` tokens being there already; says whether there is any.
+inline bool allowed_next(const Rules& rules, const Frames& frames, const Prefix& prefix, int length, Word* out) {
+  const auto keep = [&] { keep_siblings(rules, frames, frames[prefix.frame], out); };
+  return write_allowed(rules, open_of(rules, frames, prefix), prefix, length, keep, out);
 }
 
 // The descendant rules in force inside an argument of an operator that stands below the frame `up`.
@@ -198,14 +159,7 @@ inline uint64_t active_inside(const Rules& rules, const Frames& frames, int32_t 
 inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, TokenId token) {
   Prefix next = prefix;
   const int arity = rules.arity[token];
-  next.open += arity - 1;
-  if (rules.sized) {
-    const Slot slot = slot_of(rules, frames, prefix);
-    next.least += rules.needs[slot.set * rules.tokens + token] - rules.slot_least[slot.place];
-    next.most += rules.holds[slot.set * rules.tokens + token] - rules.slot_most[slot.place];
-  }
-  for (size_t r = 0; r < rules.counts.size(); ++r)
-    if (rules.counts[r].member[token] && next.counted[r] < rules.counts[r].cap) ++next.counted[r];
+  count_token(rules, open_of(rules, frames, prefix), next, token);
   if (arity > 0) {
     const uint64_t active = active_inside(rules, frames, prefix.frame, token, 0);
     next.frame = frames.add(
@@ -230,19 +184,22 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
   return next;
 }
 
-// Whether a traversal is complete and obeys the tables at every step. `allowed` has room for one set.
-inline bool obeys(const Rules& rules, Frames& frames, Word* allowed, const TokenId* tokens, int length) {
-  if (length > rules.max_length) return false;
-  frames.clear();
-  Prefix prefix = empty_prefix(rules);
-  for (int depth = 0; depth < length; ++depth) {
-    const TokenId token = tokens[depth];
-    if (prefix.open == 0 || token < 0 || token >= rules.tokens) return false;
-    allowed_next(rules, frames, prefix, depth, allowed);
-    if (!(allowed[token / 64] >> (token % 64) & 1)) return false;
-    prefix = extend(rules, frames, prefix, token);
-  }
-  return prefix.open == 0;
+// One prefix that grows, with frames of its own.
+struct Walk : Prefix {
+  Frames frames;
+  int length = 0;
+};
+inline void begin(const Rules& rules, Walk& walk) {
+  walk.frames.clear();
+  static_cast<Prefix&>(walk) = empty_prefix(rules);
+  walk.length = 0;
+}
+inline bool allowed_next(const Rules& rules, const Walk& walk, Word* out) {
+  return allowed_next(rules, walk.frames, walk, walk.length, out);
+}
+inline void extend(const Rules& rules, Walk& walk, int token) {
+  static_cast<Prefix&>(walk) = extend(rules, walk.frames, walk, static_cast<TokenId>(token));
+  ++walk.length;
 }
 
 // When the open positions just fill the greatest length, only terminals can follow; if there is but one choice for

@@ -88,7 +88,8 @@ def slots_for(programs: int) -> int:
 
 def breeding_source(rules: DeviceRules, constant: int) -> str:
     """The source of the kernels; `constant` is the placeholder's token, or -1."""
-    files = ("shared/random.hpp", "shared/keys.hpp", "rules.cuh", "breeding.cuh", "memory.cuh")
+    shared = (f"shared/{name}.hpp" for name in ("random", "keys", "rules", "breeding"))
+    files = (*shared, "rules.cuh", "breeding.cuh", "memory.cuh")
     return with_sizes({**rules.sizes, "CONSTANT_TOKEN": constant}, *files)
 
 

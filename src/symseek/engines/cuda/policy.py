@@ -36,7 +36,10 @@ _WIDE = 256  # threads of a block that adds up
 _TENSOR_WARPS = 8  # of a block that draws on tensor cores
 _TENSOR_HIDDEN = 32  # units for which there are tensor cores
 _PAIRS = 64 << 10  # bytes that a table of all pairs of inputs may take
-_FILES = ("shared/random.hpp", "rules.cuh", "network.cuh", "sampling.cuh", "gradient.cuh")
+_FILES = (
+    *("shared/random.hpp", "shared/rules.hpp", "rules.cuh"),
+    *("network.cuh", "sampling.cuh", "gradient.cuh"),
+)
 _KERNELS = ("sample", "score", "add_parts", "ascend")
 
 

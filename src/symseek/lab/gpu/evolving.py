@@ -99,7 +99,7 @@ def evolution_source(
         "WHOLES": WHOLES,
         "PARTS": PARTS,
     }
-    shared = ("shared/keys.hpp", "shared/pairs.hpp")
+    shared = ("shared/keys.hpp", "shared/pairs.hpp", "shared/rules.hpp")
     files = ("rules.cuh", "memory.cuh", "evolution.cuh", "pairing.cuh", "mates.cuh")
     return with_sizes(sizes, *shared, *files)
 

@@ -49,7 +49,9 @@ KERNEL offer(const uint64* rule_words, const int* rule_integers, const Token* to
     const long long row = (long long)run * rows + i;
     const Token* program = tokens + row * width;
     const int length = lengths[row];
-    if (length == 0 || (check && !obeys(rules, length, [&](int t) { return (int)program[t]; }))) {
+    Walk walk;
+    uint64 allowed[WORDS];
+    if (length == 0 || (check && !obeys(rules, walk, allowed, length, [&](int t) { return (int)program[t]; }))) {
       places[row] = -1;
       continue;
     }

@@ -1,15 +1,43 @@
-// Constraints as tables, and the walk of a pre-order traversal that reads them: native/policy/rules.hpp for a GPU. The
-// walk of one program is a stack of open operators, kept by one thread.
+// Constraints as tables, and the walk of a pre-order traversal that reads them (shared/rules.hpp). The walk of one program
+// is a stack of open operators, kept by one thread.
 //
-// `words` and `integers` hold the tables one after another; AT_NAME says where each begins (see rules.py).
+// `sets` and `numbers` hold the tables one after another; AT_NAME says where each begins (see rules.py).
 
-struct Rules {
-  const uint64* words;
-  const int* integers;
-  const float* bias;  // [T, 2, L] added to the logits; second index: is this the last open position?
+struct CountRule {
+  const uint64* sets;
+  const int *numbers, *about;  // cap; where the classes, the members and the sets of the classes begin
+
+  DEVICE int cap() const { return about[0]; }
+  DEVICE uint32 classes(long long row) const { return (uint32)numbers[about[1] + row]; }
+  DEVICE bool has(int token) const { return numbers[about[2] + token]; }
+  DEVICE uint64 class_word(int at) const { return sets[about[3] + at]; }
 };
 
-DEVICE int arity_of(const Rules& rules, int token) { return rules.integers[AT_ARITY + token]; }
+struct Rules {
+  const uint64* sets;
+  const int* numbers;
+  const float* bias;  // [T, 2, L] added to the logits; second index: is this the last open position?
+
+  static constexpr int tokens = L, words = WORDS, max_arity = ARITIES, max_length = T, min_length = MIN_LENGTH;
+  static constexpr bool sized = SIZED, exact_sets = EXACT_SETS;
+
+  DEVICE const uint64* child_set(int parent, int place) const { return sets + AT_CHILD + (parent * ARITIES + place) * WORDS; }
+  DEVICE const uint64* length_set(int length) const { return sets + AT_LENGTHS + length * WORDS; }
+  DEVICE const uint64* descendant_set(int rule) const { return sets + AT_DESCENDANT + rule * WORDS; }
+  DEVICE const uint64* needs_at_most_set(long long set, int room) const {
+    return sets + AT_NEEDS_AT_MOST + (set * (T + 1) + room) * WORDS;
+  }
+  DEVICE const uint64* holds_at_least_set(long long set, int wanted) const {
+    return sets + AT_HOLDS_AT_LEAST + (set * (T + 1) + wanted) * WORDS;
+  }
+  DEVICE int arity_of(int token) const { return numbers[AT_ARITY + token]; }
+  DEVICE int least_at(long long place) const { return numbers[AT_SLOT_LEAST + place]; }
+  DEVICE int most_at(long long place) const { return numbers[AT_SLOT_MOST + place]; }
+  DEVICE int needs_of(long long set, int token) const { return numbers[AT_NEEDS + set * L + token]; }
+  DEVICE int holds_of(long long set, int token) const { return numbers[AT_HOLDS + set * L + token]; }
+  DEVICE static constexpr int count_rules() { return COUNTS; }
+  DEVICE CountRule count_rule(int rule) const { return {sets, numbers, numbers + AT_COUNTS + 4 * rule}; }
+};
 
 struct Walk {
   int length;  // tokens so far
@@ -28,96 +56,39 @@ struct Walk {
 
 DEVICE void begin(const Rules& rules, Walk& walk) {
   walk.length = walk.depth = 0;
-  walk.open = 1;
-  walk.least = SIZED ? rules.integers[AT_SLOT_LEAST + L * ARITIES] : 0;
-  walk.most = SIZED ? rules.integers[AT_SLOT_MOST + L * ARITIES] : 0;
-  for (int rule = 0; rule < COUNTS; ++rule) walk.counted[rule] = 0;
+  begin_prefix(rules, walk);
 }
 
 DEVICE int parent_of(const Walk& walk) { return walk.depth ? walk.token[walk.depth - 1] : L; }
 DEVICE int sibling_of(const Walk& walk) { return walk.depth ? walk.last[walk.depth - 1] : L; }
 
-// Where the tables of room have the next open position: the set in force, and parent and place under it.
-struct Slot {
-  long long set, place;
-};
-DEVICE Slot slot_of(const Walk& walk) {
-  if (walk.depth == 0) return Slot{0, (long long)L * ARITIES};
+DEVICE Open open_of(const Walk& walk) {
   const int top = walk.depth - 1;
-  const long long set = EXACT_SETS ? (long long)walk.active[top] : 1;
-  return Slot{set, (set * (L + 1) + walk.token[top]) * ARITIES + walk.filled[top]};
-}
-
-// Keeps the tokens whose subtrees leave room for the rest, and with whose help the rest can reach the least length.
-DEVICE void keep_sizes(const Rules& rules, const Walk& walk, uint64* out) {
-  const Slot slot = slot_of(walk);
-  int room = T - walk.length - 1 - (walk.least - rules.integers[AT_SLOT_LEAST + slot.place]);
-  int wanted = MIN_LENGTH - walk.length - 1 - (walk.most - rules.integers[AT_SLOT_MOST + slot.place]);
-  room = room < 0 ? 0 : room > T ? T : room;
-  wanted = wanted < 0 ? 0 : wanted > T ? T : wanted;
-  for (int w = 0; w < WORDS; ++w)
-    out[w] &= rules.words[AT_NEEDS_AT_MOST + (slot.set * (T + 1) + room) * WORDS + w] &
-              rules.words[AT_HOLDS_AT_LEAST + (slot.set * (T + 1) + wanted) * WORDS + w];
-}
-
-DEVICE void keep_counts(const Rules& rules, const Walk& walk, uint64* out) {
-  for (int rule = 0; rule < COUNTS; ++rule) {
-    const int* about = rules.integers + AT_COUNTS + 4 * rule;  // cap; where `allowed`, `member` and the sets begin
-    const int row = walk.length * (T + 1) + walk.open;
-    const uint32 classes = (uint32)rules.integers[about[1] + row * (about[0] + 1) + walk.counted[rule]];
-    uint64 set[WORDS] = {};
-    for (uint32 left = classes; left; left &= left - 1)
-      for (int w = 0; w < WORDS; ++w) set[w] |= rules.words[about[3] + (__ffsll((uint64)left) - 1) * WORDS + w];
-    for (int w = 0; w < WORDS; ++w) out[w] &= set[w];
-  }
+  return top < 0 ? Open{L, 0, 0} : Open{walk.token[top], walk.filled[top], DESCENDANTS ? walk.active[top] : 0};
 }
 
 // Writes the set of tokens that may come next; says whether there is any.
 DEVICE bool allowed_next(const Rules& rules, const Walk& walk, uint64* out) {
-  for (int w = 0; w < WORDS; ++w) out[w] = 0;
-  if (walk.open < 1 || walk.open > T - walk.length) return false;
-  const int top = walk.depth - 1;
-  const long long child = walk.depth ? (long long)walk.token[top] * ARITIES + walk.filled[top] : (long long)L * ARITIES;
-  for (int w = 0; w < WORDS; ++w)
-    out[w] = rules.words[AT_LENGTHS + walk.length * WORDS + w] & rules.words[AT_CHILD + child * WORDS + w];
-  if (walk.depth) {
+  const auto keep_siblings = [&] {
+    const int top = walk.depth - 1;
     for (int w = 0; w < WORDS; ++w) out[w] &= walk.beside[top][w];
-    if (NOT_ALL && walk.filled[top] + 1 == arity_of(rules, walk.token[top]))
+    if (NOT_ALL && walk.filled[top] + 1 == rules.arity_of(walk.token[top]))
       for (uint64 sets = walk.alike[top]; sets; sets &= sets - 1)
-        for (int w = 0; w < WORDS; ++w) out[w] &= ~rules.words[AT_NOT_ALL + (__ffsll(sets) - 1) * WORDS + w];
-    if (DESCENDANTS)
-      for (uint64 active = walk.active[top]; active; active &= active - 1)
-        for (int w = 0; w < WORDS; ++w) out[w] &= rules.words[AT_DESCENDANT + (__ffsll(active) - 1) * WORDS + w];
-  }
-  if (SIZED) keep_sizes(rules, walk, out);
-  keep_counts(rules, walk, out);
-  uint64 any = 0;
-  for (int w = 0; w < WORDS; ++w) any |= out[w];
-  return any != 0;
+        for (int w = 0; w < WORDS; ++w) out[w] &= ~rules.sets[AT_NOT_ALL + lowest_bit(sets) * WORDS + w];
+  };
+  return write_allowed(rules, open_of(walk), walk, walk.length, keep_siblings, out);
 }
-
-DEVICE bool is_in(const uint64* set, int token) { return set[token / 64] >> (token % 64) & 1; }
 
 // The descendant rules in force inside an argument of a waiting operator.
 DEVICE uint64 active_inside(const Rules& rules, const Walk& walk, int at, int token, int place) {
-  return (at ? walk.active[at - 1] : 0) | rules.words[AT_IN_FORCE + token * ARITIES + place];
+  return (at ? walk.active[at - 1] : 0) | rules.sets[AT_IN_FORCE + token * ARITIES + place];
 }
 
 // One token more. Complete when `open` reaches 0.
 DEVICE void extend(const Rules& rules, Walk& walk, int token) {
-  const int arity = arity_of(rules, token);
-  if (SIZED) {
-    const Slot slot = slot_of(walk);
-    walk.least += rules.integers[AT_NEEDS + slot.set * L + token] - rules.integers[AT_SLOT_LEAST + slot.place];
-    walk.most += rules.integers[AT_HOLDS + slot.set * L + token] - rules.integers[AT_SLOT_MOST + slot.place];
-  }
-  for (int rule = 0; rule < COUNTS; ++rule) {
-    const int* about = rules.integers + AT_COUNTS + 4 * rule;
-    if (rules.integers[about[2] + token] && walk.counted[rule] < about[0]) ++walk.counted[rule];
-  }
-  walk.open += arity - 1;
+  count_token(rules, open_of(walk), walk, token);
   ++walk.length;
-  if (arity > 0) {
+  if (rules.arity_of(token) > 0) {
     const int top = walk.depth++;
     walk.token[top] = (Token)token;
     walk.last[top] = L;
@@ -128,29 +99,13 @@ DEVICE void extend(const Rules& rules, Walk& walk, int token) {
     return;
   }
   int complete = token;
-  while (walk.depth && walk.filled[walk.depth - 1] + 1 == arity_of(rules, walk.token[walk.depth - 1]))
+  while (walk.depth && walk.filled[walk.depth - 1] + 1 == rules.arity_of(walk.token[walk.depth - 1]))
     complete = walk.token[--walk.depth];
   if (walk.depth == 0) return;
   const int top = walk.depth - 1;
   ++walk.filled[top];
   walk.active[top] = active_inside(rules, walk, top, walk.token[top], walk.filled[top]);
   walk.last[top] = (Token)complete;
-  for (int w = 0; w < WORDS; ++w) walk.beside[top][w] &= rules.words[AT_SIBLING + complete * WORDS + w];
-  if (NOT_ALL) walk.alike[top] &= rules.words[AT_ALIKE + complete];
-}
-
-// Whether a traversal is complete and obeys the tables at every step.
-template <class Read>
-DEVICE bool obeys(const Rules& rules, int length, const Read& token_at) {
-  if (length > T) return false;
-  Walk walk;
-  begin(rules, walk);
-  for (int i = 0; i < length; ++i) {
-    const int token = token_at(i);
-    uint64 allowed[WORDS];
-    if (walk.open == 0 || token < 0 || token >= L || !allowed_next(rules, walk, allowed) || !is_in(allowed, token))
-      return false;
-    extend(rules, walk, token);
-  }
-  return walk.open == 0;
+  for (int w = 0; w < WORDS; ++w) walk.beside[top][w] &= rules.sets[AT_SIBLING + complete * WORDS + w];
+  if (NOT_ALL) walk.alike[top] &= rules.sets[AT_ALIKE + complete];
 }

@@ -89,6 +89,7 @@ typedef unsigned long long uint64;
 typedef signed char int8;
 typedef unsigned char uint8;
 typedef short Token;  // as NumPy's int16; -1 beyond the end
+typedef short Value;  // of a node in breeding, where programs are short
 
 #define DEVICE __device__ __forceinline__
 #define SHARED DEVICE  // of the text that the native core has too: engines/shared
@@ -101,6 +102,8 @@ typedef short Token;  // as NumPy's int16; -1 beyond the end
 
 namespace symseek {}
 using namespace symseek;
+
+DEVICE int lowest_bit(uint64 bits) { return __ffsll(bits) - 1; }
 
 // A number that stands for "no valid value" in the kernels.
 DEVICE double infinity() { return 1.0 / 0.0 * 1.0; }

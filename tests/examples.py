@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-__all__ = ["QUICK", "examples", "load_profile", "mostly_slow"]
+__all__ = ["PART", "QUICK", "examples", "load_profile", "mostly_slow"]
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 QUICK = PROFILE == "quick"

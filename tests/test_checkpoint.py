@@ -23,7 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from examples import examples
+from examples import examples, mostly_slow
 from symseek import (
     Evolution,
     FitConfig,
@@ -127,7 +127,7 @@ def stopped_anywhere(make: Factory, folder: Path, threads: int = 1) -> None:
         assert sum(again.state.timings.values()) == pytest.approx(again.state.seconds)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", mostly_slow([1, 2], 2))
 @pytest.mark.parametrize("library", [PLAIN, FITTED], ids=["plain", "constants"])
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_a_stop_changes_nothing(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from examples import mostly_slow
 from symseek import Library, Program, Programs, Search, paper_constraints
 from symseek.model import full_library
 
@@ -109,7 +110,7 @@ def test_an_undefined_value_counts_as_0(control: ModuleType) -> None:
     assert got[0] == got[1]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, "CartPole-v1"))
 def test_a_score_depends_on_the_expression_alone(
     control: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ import host_device
 import nvrtc
 from engine_helpers import Policy, evaluator
 from evolution_helpers import copies
-from examples import examples
+from examples import examples, mostly_slow
 from host_device import HostDevice
 from oracle import pairing
 from oracle.evaluate import evaluate
@@ -207,7 +207,7 @@ def test_runs_see_their_own_data_and_inactive_ones_are_left_alone(rows: int) -> 
         assert sums.ok[part].tolist() == alone.ok.tolist()
 
 
-@pytest.mark.parametrize("rows", [5, 40, 100, 1100, 9000])
+@pytest.mark.parametrize("rows", mostly_slow([5, 40, 100, 1100, 9000], 40, 1100))
 def test_threads_find_what_one_thread_does(rows: int) -> None:
     """Rows of a warp, several a thread, of a block, and in parts."""
     library = Library(["add", "mul", "sin", "log", "gauss", "const"], ["x", "y"])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import host_device
 import nvrtc
 from evolution_helpers import copies
-from examples import examples
+from examples import examples, mostly_slow
 from host_device import HostDevice
 from strategies import COMPOSED
 from symseek import FitConfig, FitStatus, InputError, Library, Program, Programs, Token
@@ -95,9 +95,12 @@ def test_a_fit_never_ends_worse_and_says_what_it_did(
 
 @pytest.mark.parametrize("library", [LIBRARY, PLAIN], ids=["formulas", "plain"])
 @pytest.mark.parametrize("method", FIT_METHODS)
-@pytest.mark.parametrize(("rows", "count"), [(1, 200), (20, 200), (300, 60), (MANY, 20)])
-def test_fits_are_the_native_ones(library: Library, method: str, rows: int, count: int) -> None:
+@pytest.mark.parametrize(
+    "size", mostly_slow([(1, 200), (20, 200), (300, 60), (MANY, 20)], (20, 200))
+)
+def test_fits_are_the_native_ones(library: Library, method: str, size: tuple[int, int]) -> None:
     """But for programs whose fits hang on last bits; those may end in other minima."""
+    rows, count = size
     batch, config = sampled(count, library), FitConfig(method, restarts=2)
     on, native_on = on_device(rows, library), on_table(rows, library)
     found, native = fit(batch, config, on), fit(batch, config, native_on)

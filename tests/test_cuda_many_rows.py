@@ -161,6 +161,7 @@ def test_a_sample_that_weighs_nothing_is_not_asked() -> None:
     np.testing.assert_allclose(native.programs.constants, [[2.5, -1.5]])
 
 
+@pytest.mark.slow
 def test_threads_fit_what_one_thread_does_and_the_same_again() -> None:
     """Which block is the last one, and adds up, is chance."""
     library = Library(["add", "mul", "sin", "const"], ["x", "y"])

@@ -222,7 +222,17 @@ def _close(shown: str, printed: str) -> bool:
 # --- the tests
 
 
-@pytest.mark.parametrize("session", [pytest.param(each, id=each.name) for each in sessions()])
+# Pages of many searches; the README and the others begin as they do.
+LONG_PAGES = ("getting-started.md", "results.md")
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        pytest.param(each, id=each.name, marks=[pytest.mark.slow] * (each.page.name in LONG_PAGES))
+        for each in sessions()
+    ],
+)
 def test_page_runs_and_prints_what_it_shows(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

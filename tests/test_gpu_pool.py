@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import host_device
+from examples import mostly_slow
 from fake_experiments import repeatable
 from fake_gpu import FailingDevice, SmallDevice, use_device
 from run_helpers import Capture, answer
@@ -63,7 +64,7 @@ def native(wanted: Spec) -> Record:
 # --- what a run finds
 
 
-@pytest.mark.parametrize("method", ["dsr", "pqt", "vpg"])
+@pytest.mark.parametrize("method", mostly_slow(["dsr", "pqt", "vpg"], "dsr"))
 def test_a_formula_is_recovered_where_the_native_engine_recovers_it(method: str) -> None:
     specs = [spec(seed, method=method) for seed in (0, 5)]
     for record in done(specs):
@@ -76,7 +77,7 @@ def test_a_formula_is_recovered_where_the_native_engine_recovers_it(method: str)
     assert {native(each).recovered for each in specs} == {"yes", "no"}  # both were compared
 
 
-@pytest.mark.parametrize("problem", ["Nguyen-1", "Nguyen-10", "Nguyen-8c"])
+@pytest.mark.parametrize("problem", mostly_slow(["Nguyen-1", "Nguyen-10", "Nguyen-8c"], "Nguyen-1"))
 def test_a_hybrid_is_that_of_the_host(problem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the same kernels under it: found by linear algebra, not found, and with constants."""
     use_device(monkeypatch)
@@ -229,7 +230,9 @@ def test_ctrl_c_in_a_run_of_the_host_is_no_failure(monkeypatch: pytest.MonkeyPat
         assert outcome.counts == Counts(missing=1)
 
 
-@pytest.mark.parametrize("halfway", [False, True])  # such a run is not wholly on the device
+@pytest.mark.parametrize(
+    "halfway", mostly_slow([False, True], True)
+)  # such a run is not wholly on the device
 def test_a_lost_device_ends_the_runs_and_keeps_those_that_finished(
     halfway: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

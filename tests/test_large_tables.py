@@ -273,6 +273,7 @@ print((after - before) / size)
 """
 
 
+@pytest.mark.slow
 def test_memory_stays_within_twice_the_table(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet

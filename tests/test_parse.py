@@ -8,6 +8,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 
+from examples import mostly_slow
 from symseek import InputError, Library, Program
 from symseek.algebra.simplify import reductions, simplified
 from symseek.errors import QUOTED, shown
@@ -134,12 +135,16 @@ def test_sympy_is_never_given_text_to_run() -> None:
 DEEP = 1_200  # more than the depth at which Python ends a recursion
 
 
-@pytest.mark.parametrize(
-    "text",
-    [nested("sin(", ")", DEEP), nested("1/(1 + ", ")", DEEP), "x**" * DEEP + "x"],
-    ids=["calls", "fractions", "powers"],
-)
-def test_deep_formulas_are_written_or_refused(text: str) -> None:
+DEEP_FORMULAS = {
+    "calls": nested("sin(", ")", DEEP),
+    "fractions": nested("1/(1 + ", ")", DEEP),
+    "powers": "x**" * DEEP + "x",
+}
+
+
+@pytest.mark.parametrize("kind", mostly_slow(DEEP_FORMULAS, "powers"))
+def test_deep_formulas_are_written_or_refused(kind: str) -> None:
+    text = DEEP_FORMULAS[kind]
     assert sys.getrecursionlimit() < DEEP
     library = full_library(["x"])
     program = Program.parse(text, library)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import symseek.recovery.child
 import symseek.recovery.proof
-from examples import examples
+from examples import examples, mostly_slow
 from strategies import libraries, programs
 from symseek.errors import InputError
 from symseek.lab import problems
@@ -483,7 +483,7 @@ def rational_fit(x: np.ndarray, y: np.ndarray, above: int, below: int) -> Progra
     return Program.parse(f"({' + '.join(terms)})/({' + '.join(['1', *under])})")
 
 
-@pytest.mark.parametrize("tolerance", [1e-4, 0.1])
+@pytest.mark.parametrize("tolerance", mostly_slow([1e-4, 0.1], 0.1))
 @pytest.mark.parametrize(
     ("truth", "low", "high", "above", "below"),
     [

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from examples import mostly_slow
 from symseek import InputError, Iteration, Library, Program, Stopped
 from symseek.arrays import Floats
 from symseek.data import Data, Scales
@@ -260,7 +261,7 @@ def test_rows_of_no_weight_need_no_value_in_large_tables(monkeypatch: pytest.Mon
 # --- few rows
 
 
-@pytest.mark.parametrize("rows", [3, 4, 5, 6])
+@pytest.mark.parametrize("rows", mostly_slow([3, 4, 5, 6], 3, 5))
 def test_few_rows_are_not_interpolated(rows: int) -> None:
     """As many constants as rows fit anything: such formulas are neither written nor picked."""
     for seed in range(3):
@@ -338,7 +339,7 @@ def test_too_few_rows_are_refused() -> None:
 # --- what is picked
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_slow(range(3), 1))
 def test_noise_is_not_learnt(seed: int) -> None:
     draw = np.random.default_rng(seed)
     x = draw.uniform(-2, 2, (200, 2))

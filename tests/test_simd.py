@@ -17,7 +17,7 @@ from symseek.engines.native import operations, simd
 library = Library(["add", "sub", "mul", "div", "pow", "sin", "cos", "tan", "tanh", "exp", "log",
                    "sqrt", "neg_exp", "1", "const"], variables=["x", "y"])
 X = np.random.default_rng(0).uniform(0.1, 4, (37, 2))
-search = Search(library, X, np.sin(X[:, 0]) * X[:, 1], SearchConfig(max_expressions=10_000))
+search = Search(library, X, np.sin(X[:, 0]) * X[:, 1], SearchConfig(max_expressions=3_000))
 digest = hashlib.sha256()
 def listen(now):
     sample = search.sample(1000, now.iteration)
@@ -39,7 +39,7 @@ for name, arity in operations().items():
     one = Programs.from_list([Program.from_preorder([name, *["x", "y"][:arity]], library)])
     values = evaluator(library, table).predict(one).values
     digest.update(np.where(np.isnan(values), np.nan, values).tobytes())
-    for row in table[::50]:  # which of them underflow
+    for row in table[::100]:  # which of them underflow
         strict = evaluator(library, row[None], underflow_invalid=True).predict(one)
         digest.update(strict.ok.tobytes() + strict.values.tobytes()[: 8 * strict.ok[0]])
     for place in range(arity):

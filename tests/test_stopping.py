@@ -180,6 +180,7 @@ def test_a_run_that_ended_by_itself_is_repeated_without_its_clock(
     rows = "\n".join(f"{x},{y}" for x, y in zip(LINE.tolist(), law.tolist(), strict=True))
     (here / "law.csv").write_text(f"x,y\n{rows}\n")
     words = ("fit", "law.csv", "--target", "y", "--patience", "2000", "--max-seconds", "1000")
+    words = (*words, "--no-structure") if reason is Stopped.EARLY else words
     said = answer(capsys, *words, "--quiet", "--threads", "1", "--out", "timed")
     (command,) = re.findall(r"^repeat it: (.+)$", said.out, re.MULTILINE)
     assert re.search(r"--max-expressions \d+ --max-seconds none", command)

@@ -30,8 +30,8 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     ".bz2": bz2.compress,
     ".xz": lzma.compress,
 }
-ROWS = "a,b,y\n" + "1.5,2.5,3.5\n2.5,1.5,4.5\n3.0,0.5,7.25\n" * 15_000  # 0.55 MB of text
-SENTENCE = "takes more than 500 kB when it is read, which is the limit for compressed tables"
+ROWS = "a,b,y\n" + "1.5,2.5,3.5\n2.5,1.5,4.5\n3.0,0.5,7.25\n" * 3_000  # 0.11 MB of text
+SENTENCE = "takes more than 100 kB when it is read, which is the limit for compressed tables"
 
 
 @pytest.fixture(params=PACKERS)
@@ -53,7 +53,7 @@ READERS: dict[str, Callable[[Path, int], object]] = {
 @pytest.mark.parametrize("reader", READERS)
 def test_no_reader_takes_more_than_the_limit(reader: str, packed: Path) -> None:
     with pytest.raises(InputError, match=SENTENCE):
-        READERS[reader](packed, 500_000)
+        READERS[reader](packed, 100_000)
     READERS[reader](packed, 10**8)
 
 
@@ -182,15 +182,16 @@ def test_the_values_of_a_list_of_parquet_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", ["", *PACKERS])
 def test_the_inflated_size_chooses_the_reader(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"data.csv{suffix}"
-    for text, small in ((ROWS, False), (ROWS[:1000], True)):
+    large = ROWS * 5
+    for text, small in ((large, False), (large[:1000], True)):
         path.write_bytes(PACKERS.get(suffix, bytes)(text.encode()))
         assert Delimited.open(path).small == small
-    assert len(ROWS) > delimited.SMALL
+    assert len(large) > delimited.SMALL
 
 
 def test_the_commands_have_the_option(folder: Path, capsys: Capture) -> None:
     Path("large.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
-    said = answer(capsys, "predict", "run", "large.csv.gz", "--max-table-size", "500kB")
+    said = answer(capsys, "predict", "run", "large.csv.gz", "--max-table-size", "100kB")
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert said.err == (
         f"symseek: large.csv.gz {SENTENCE}; if that is right and there is memory for it, raise"
@@ -198,20 +199,20 @@ def test_the_commands_have_the_option(folder: Path, capsys: Capture) -> None:
     )
     assert answer(capsys, "predict", "run", "large.csv.gz").code == 0
     fit = ["fit", "large.csv.gz", "--target", "y", "--out", "new", "--quiet"]
-    assert SENTENCE in answer(capsys, *fit, "--max-table-size", "500kB").err
+    assert SENTENCE in answer(capsys, *fit, "--max-table-size", "100kB").err
     assert not Path("new").exists()
     assert answer(capsys, *fit, "--max-expressions", "300", "--no-structure").code == 0
-    assert SENTENCE in answer(capsys, "resume", "new", "--max-table-size", "500kB").err
+    assert SENTENCE in answer(capsys, "resume", "new", "--max-table-size", "100kB").err
     assert "no size" in answer(capsys, *fit, "--max-table-size", "-3").err
 
 
 def test_many_fits_have_the_limit(here: Path) -> None:
     Path("large.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
     few: dict[str, Any] = {"jobs": 1, "max_expressions": 300, "structure": False}
-    fits = fit_many("large.csv.gz", "y", max_table_size=500_000, **few)
+    fits = fit_many("large.csv.gz", "y", max_table_size=100_000, **few)
     assert SENTENCE in fits.table.error[0]
     with pytest.raises(InputError, match=SENTENCE):
-        fit_many("large.csv.gz", "y", by="a", max_table_size=500_000, **few)
+        fit_many("large.csv.gz", "y", by="a", max_table_size=100_000, **few)
     assert len(fit_many("large.csv.gz", "y", max_table_size=10**7, **few)) == 1
 
 
@@ -233,8 +234,8 @@ def studio(folder: Path, here: Path) -> Served:
 def test_the_studio_has_the_limit_for_all_that_it_reads(
     studio: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "refuse_large", _at_most(500_000))
-    monkeypatch.setattr(delimited, "refuse_large", _at_most(500_000))
+    monkeypatch.setattr(limits, "refuse_large", _at_most(100_000))
+    monkeypatch.setattr(delimited, "refuse_large", _at_most(100_000))
     data = gzip.compress(ROWS.encode())
     assert SENTENCE in studio.post("api/tables?name=new.csv.gz", data)["error"]
     assert SENTENCE in studio.get("api/tables/new.csv.gz")["error"]
@@ -247,7 +248,7 @@ def test_the_studio_has_the_limit_for_all_that_it_reads(
 def test_the_studio_may_be_allowed_less_or_more(here: Path, folder: Path) -> None:
     (here / "large.csv.gz").write_bytes(gzip.compress(ROWS.encode()))
     question = {"table": "large.csv.gz", "target": "y"}
-    for size, refused in ((500_000, True), (10**7, False)):
+    for size, refused in ((100_000, True), (10**7, False)):
         with serving(here, max_table_size=size) as served:
             found = served.post("api/question", question)
             assert bool(found["problems"]) == refused
@@ -270,4 +271,4 @@ def test_predictions_have_the_limit(folder: Path) -> None:
     model = RunFolder.open(folder).model()
     for keep in (False, True):
         with pytest.raises(InputError, match=SENTENCE):
-            predictions(model, None, Path("large.csv.gz"), keep=keep, max_table_size=500_000)
+            predictions(model, None, Path("large.csv.gz"), keep=keep, max_table_size=100_000)

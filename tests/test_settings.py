@@ -119,7 +119,7 @@ def test_the_estimator_has_a_signature_that_tools_read() -> None:
         "SymbolicRegressor(max_length=12)"
     )
     with pytest.raises(TypeError, match="no parameter 'max_lenght'; did you mean 'max_length'"):
-        SymbolicRegressor(max_lenght=12)  # type: ignore[call-arg]
+        SymbolicRegressor(max_lenght=12)
 
 
 # --- a setting is added
@@ -283,7 +283,7 @@ def broken(method: str, constraints: list[Forbid]) -> int:
 def test_constraints_are_checked() -> None:
     for wrong in ("div", [Forbid], [3], 5):
         with pytest.raises(InputError) as error:
-            Settings(constraints=wrong)  # type: ignore[arg-type]
+            Settings(constraints=wrong)
         assert error.value.field == "constraints"
     with pytest.raises(InputError, match="names 'z', which is not in the library"):
         Regression(X, X[:, 0] ** 2, ["x0"], Settings(constraints=[Count("z", high=1)]))

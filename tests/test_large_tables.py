@@ -24,6 +24,7 @@ from symseek.programs import Program
 from symseek.regression import regression, search_plan
 from symseek.regression.all_rows import AllRows
 from symseek.regression.regression import Regression
+from symseek.regression.search_plan import SearchPlan
 from symseek.rewards import reward_named
 from symseek.runs.checkpoint import restore, save
 from symseek.settings import Settings
@@ -175,7 +176,7 @@ def test_what_comes_before_the_search_counts_as_time(
     clock = SimpleNamespace(perf_counter=lambda: now[0])
     monkeypatch.setattr(loop, "time", clock)
     monkeypatch.setattr(regression, "time", clock)
-    owner = Data if part == "merged" else Regression
+    owner = Data if part == "merged" else SearchPlan
     real = getattr(owner, part)
 
     def slow(*given: Any) -> Any:
@@ -255,6 +256,7 @@ import sys
 from pathlib import Path
 from symseek.files.tables import read_table
 from symseek.regression.regression import Regression
+from symseek.regression.search_plan import SearchPlan
 from symseek.settings import Settings
 
 def peak(path):

@@ -65,8 +65,8 @@ class Digits:
         grain = self._grain(residuals)
         if grain is None:
             return False
-        told = float(np.mean(np.log(np.maximum(self.spread / grain, 1.0))))
-        return (len(residuals) - constants) * told >= length * math.log(tokens) + _MARGIN
+        known = float(np.mean(np.log(np.maximum(self.spread / grain, 1.0))))
+        return (len(residuals) - constants) * known >= length * math.log(tokens) + _MARGIN
 
     def _grain(self, residuals: Floats) -> Floats | None:
         """How finely each y is met: to the last bits, or to its digits; None if not so finely."""

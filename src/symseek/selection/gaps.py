@@ -184,7 +184,7 @@ def _named(program: Program) -> tuple[int, ...]:
 
 
 def _size(program: Program, X: Floats) -> float:
-    """How large a formula and all in it may be between rows; infinite where there is no telling.
+    """How large a formula and all in it may be between rows; infinite where that cannot be said.
 
     >>> from symseek.model import full_library
     >>> texts, X = ("2.0*x - sin(x)", "x + 1.0/x"), np.array([[-1.0], [3.0]])

@@ -66,7 +66,7 @@ def frequencies(x: Floats, y: Floats) -> list[float]:
 
 
 def _remainder(table: Floats, values: Floats) -> Floats | None:
-    """What the columns of a table do not explain; None if there is no telling."""
+    """What the columns of a table do not explain; None if that cannot be said."""
     numbers = least_squares(table, values)
     return None if numbers is None else values - table @ numbers
 

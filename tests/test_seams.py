@@ -6,14 +6,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symseek import Evolution, Library, Search
 from symseek.columns import Column
-from symseek.constraints import Count
+from symseek.constraints import Constraint, Count, Custom, Length, Partial
 from symseek.data import Data
+from symseek.evaluation import Graded
 from symseek.files.tables import read_table
 from symseek.model import Constant, Formula, Model, full_library
-from symseek.programs import Program
+from symseek.programs import Program, Programs
 from symseek.racing import Racing
 from symseek.regression.regression import Regression
 from symseek.rewards import reward_named
@@ -79,3 +81,43 @@ def test_a_problem_is_all_that_a_fit_is_asked() -> None:
     )
     assert problem.constraints == (forbidden,)
     assert problem.reward == reward_named("inverse_nrmse")
+
+
+class NoMixedSums:
+    """A toy check of units: metres and seconds are not added up."""
+
+    units = {"x": "m", "w": "m", "t": "s"}  # noqa: RUF012
+
+    def __call__(self, partial: Partial) -> NDArray[np.bool_]:
+        names = partial.library.names
+        mask = np.ones((len(partial.tokens), len(names)), dtype=bool)
+        for row, (parent, sibling) in enumerate(zip(partial.parent, partial.sibling, strict=True)):
+            unit = self.units.get(names[sibling]) if sibling >= 0 else None
+            if unit and parent >= 0 and names[parent] in ("add", "sub"):
+                mask[row] = [self.units.get(name, unit) == unit for name in names]
+        return mask
+
+
+def test_a_sum_of_metres_and_seconds_is_forbidden_in_situ() -> None:
+    library = Library(["add", "sub", "mul"], ["x", "w", "t"])
+    draw = np.random.default_rng(0)
+    X = draw.uniform(1, 3, (30, 3))
+    config = SearchConfig(
+        batch_size=200, max_expressions=3_000, constants=None, evolution=Evolution(generations=5)
+    )
+    rules: list[Constraint | Custom] = [Length(3, 15), NoMixedSums()]
+    search = Search(library, X, X[:, 0] + X[:, 2], config, constraints=rules, seed=0)
+    grade, seen = search.grader, list[Programs]()
+
+    def watched(programs: Programs) -> Graded:
+        seen.append(programs)
+        return grade(programs)
+
+    watched.memories = grade.memories  # type: ignore[attr-defined]
+    search.grader = watched  # type: ignore[assignment]
+    search.run()
+    programs = [each for batch in seen for each in batch]
+    assert len(programs) == 3_000
+    parts = {str(each.subtree(at)) for each in programs for at in range(len(each))}
+    assert not parts & {f"{a} {sign} {b}" for a, b in ("xt", "wt", "tx", "tw") for sign in "+-"}
+    assert {"x + w", "x - w", "x*t"} <= parts

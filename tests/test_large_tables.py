@@ -256,7 +256,6 @@ import sys
 from pathlib import Path
 from symseek.files.tables import read_table
 from symseek.regression.regression import Regression
-from symseek.regression.search_plan import SearchPlan
 from symseek.settings import Settings
 
 def peak(path):

@@ -9,7 +9,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,17 @@ def test_settings_travel_as_words() -> None:
     # A number among the operators is text here, as `Library` takes it.
     expected = Settings(**{**EVERY, "operators": ("add", "2.5", "3")})
     assert Settings(**{name: read[name] for name in TEXT}) == expected
+
+
+def test_a_flag_that_may_change_while_paused_can_be_turned_both_ways(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scale = replace(PARAMETERS["scale"], while_paused=True)
+    monkeypatch.setitem(PARAMETERS, "scale", scale)
+    _, commands = _parsers()
+    for value in (False, True):
+        words = option_words("scale", value)
+        assert commands.choices["resume"].parse_args(["run", *words]).scale is value
 
 
 def test_settings_that_are_not_known_are_refused() -> None:

@@ -79,10 +79,15 @@ class Parameter:
         return self.is_text and self.changes_result
 
     @property
+    def word(self) -> str:
+        """Its name on a command line, without the dashes before."""
+        return self.name.replace("_", "-")
+
+    @property
     def option(self) -> str:
-        """Its name on a command line; of a flag, the one that turns its default round."""
+        """The option that sets it; of a flag, the one that turns its default round."""
         off = isinstance(self.type, Flag) and self.default
-        return f"--{'no-' if off else ''}{self.name.replace('_', '-')}"
+        return f"--{'no-' if off else ''}{self.word}"
 
     @property
     def wanted(self) -> str:

@@ -110,8 +110,8 @@ def option_words(name: str, value: Any) -> list[str]:
     """
     parameter = PARAMETERS[name]
     if isinstance(parameter.type, Flag):
-        return [parameter.option] if value != parameter.default else []
-    return _option(parameter.option[2:], _written(parameter, value))
+        return [f"--{'' if value else 'no-'}{parameter.word}"]
+    return _option(parameter.word, _written(parameter, value))
 
 
 def _written(parameter: Parameter, value: Any) -> str:
@@ -140,6 +140,9 @@ def _add_setting(parser: Parser, parameter: Parameter, show_default: bool) -> No
     """An option for a setting; the namespace lacks it unless it is given."""
     add = partial(parser.add_argument, dest=parameter.name, default=argparse.SUPPRESS)
     default, option, text = parameter.default, parameter.option, parameter.sentence
+    if isinstance(parameter.type, Flag) and not show_default:  # what the run has may be either
+        add(f"--{parameter.word}", action=argparse.BooleanOptionalAction, help=text)
+        return
     if isinstance(parameter.type, Flag):
         add(option, action="store_const", const=not default, help=parameter.off or text)
         return

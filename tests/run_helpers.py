@@ -14,7 +14,7 @@ import pytest
 
 from symseek.command import main
 from symseek.regression.regression import Regression
-from symseek.runs.folder import FitRequest
+from symseek.runs.request import FitRequest
 from symseek.settings import Settings
 
 FILES = [

@@ -18,7 +18,8 @@ from run_helpers import Answer, answer, write_table
 from symseek import Program
 from symseek.columns import Layout
 from symseek.model import Formula, Model, full_library
-from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.folder import RunFolder
+from symseek.runs.request import FitRequest
 from symseek.settings import Settings
 
 SHORT = ("--max-expressions", "2000", "--quiet")

@@ -44,8 +44,9 @@ from symseek.many.progress import ManyProgress
 from symseek.many.summary import summary_csv, summary_html, summary_text
 from symseek.many.tables import file_tables, files_named, folder_names, is_safe, safe_name
 from symseek.model import full_library
-from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.folder import RunFolder
 from symseek.runs.regressions import make_regression
+from symseek.runs.request import FitRequest
 from symseek.settings import Settings
 
 QUICK = ["--max-expressions", "1000", "--no-structure", "--no-report", "--quiet"]

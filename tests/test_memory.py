@@ -17,7 +17,7 @@ from symseek import _native
 from symseek.algebra import threads
 from symseek.data import Data
 from symseek.engines.native import NativeEngine
-from symseek.runs.folder import FitRequest
+from symseek.runs.request import FitRequest
 from symseek.studio.app import Studio
 
 

@@ -21,7 +21,8 @@ from symseek.files.naming import names_identifier
 from symseek.files.roles import left_out_note, roles
 from symseek.files.tables import columns_left_out, open_table, read_table, training_table
 from symseek.regression.estimator import LeftOutWarning
-from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.folder import RunFolder
+from symseek.runs.request import FitRequest
 from symseek.studio.preview import preview
 from symseek.studio.question import consider
 

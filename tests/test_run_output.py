@@ -33,7 +33,8 @@ from symseek.display import SearchProgress, run_with_progress
 from symseek.files.regular import write_regular
 from symseek.regression.regression import Regression
 from symseek.runs import live, recorder
-from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.folder import RunFolder
+from symseek.runs.request import FitRequest
 from symseek.settings import Settings
 from symseek.structure.proposals import Proposals
 from symseek.text import clock

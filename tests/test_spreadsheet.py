@@ -18,7 +18,8 @@ from symseek.files.heading import Heading
 from symseek.files.tables import read_table
 from symseek.model import Formula, Model, full_library
 from symseek.regression.regression import Regression
-from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.folder import RunFolder
+from symseek.runs.request import FitRequest
 from symseek.settings import Settings
 
 ROWS = 12

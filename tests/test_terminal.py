@@ -21,7 +21,8 @@ from symseek.display import front_table
 from symseek.errors import printable, sentence
 from symseek.files.tables import read_table
 from symseek.model import Formula, Model, full_library
-from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.folder import RunFolder
+from symseek.runs.request import FitRequest
 from symseek.settings import Settings
 
 ESCAPE = "\x1b[31m\x07\x08\x9b1m\u202e"  # a colour, a bell, a backspace, and writing turned round

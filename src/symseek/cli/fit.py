@@ -115,8 +115,9 @@ def add_fit(commands: Commands) -> None:
 @ended_by_signals()
 def _fit(options: argparse.Namespace) -> int:
     from symseek.algebra.threads import reserve_buffers
-    from symseek.runs.folder import FitRequest, RunFolder, new_folder
+    from symseek.runs.folder import RunFolder, new_folder
     from symseek.runs.regressions import make_regression
+    from symseek.runs.request import FitRequest
     from symseek.settings import Settings
 
     settings = Settings(**given_settings(options))

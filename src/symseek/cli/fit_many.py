@@ -26,7 +26,7 @@ from symseek.errors import Action, InputError, Setting
 if TYPE_CHECKING:
     from symseek.many.folder import ManyFolder, WorkerPlan
     from symseek.many.line import FitSummary
-    from symseek.runs.folder import FitRequest
+    from symseek.runs.request import FitRequest
 
 __all__ = [
     "add_many",

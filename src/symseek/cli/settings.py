@@ -17,7 +17,7 @@ from symseek.value_types import Flag, Formulas, Listed, Number, Operators, Value
 
 if TYPE_CHECKING:
     from symseek.loop import Result
-    from symseek.runs.folder import FitRequest
+    from symseek.runs.request import FitRequest
 
 
 def add_settings(parser: Parser, resumed: bool = False) -> None:

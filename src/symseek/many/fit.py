@@ -23,9 +23,10 @@ from symseek.jobs.spec import Spec
 from symseek.loop import Iteration, Stopped
 from symseek.many.line import failed, record_of
 from symseek.regression.regression import Regression
-from symseek.runs.folder import FitRequest, RunFolder, holds_run
+from symseek.runs.folder import RunFolder, holds_run
 from symseek.runs.lock import holder
 from symseek.runs.regressions import known_of, make_regression
+from symseek.runs.request import FitRequest
 
 METHOD = "fit"
 EXECUTE = "symseek.many.fit:execute"

@@ -35,7 +35,8 @@ from symseek.many.line import NOT_FITTED, FitSummary
 from symseek.many.progress import ManyProgress
 from symseek.many.tables import Table, is_safe
 from symseek.model import Model
-from symseek.runs.folder import FitRequest, RunFolder
+from symseek.runs.folder import RunFolder
+from symseek.runs.request import FitRequest
 from symseek.settings import Settings, cores
 
 FORMAT = 1

@@ -28,7 +28,7 @@ from symseek.many.line import FitSummary
 from symseek.many.summary import forms_of, summary_text, why_stopped
 from symseek.many.tables import Table, file_tables, files_named, folder_names
 from symseek.model import Model
-from symseek.runs.folder import FitRequest
+from symseek.runs.request import FitRequest
 from symseek.settings import PARAMETERS, Settings
 from symseek.text import counted
 

@@ -19,21 +19,19 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from symseek.errors import Action, InputError, Message, Quoted, Setting, shown
 from symseek.files.atomic import leftovers
-from symseek.files.limits import MOST_TABLE
 from symseek.files.regular import is_there, read_regular, write_regular, written_at
 from symseek.files.roles import with_reasons
 from symseek.files.schema import parse_json
-from symseek.files.tables import TrainingTable, read_table
+from symseek.files.tables import TrainingTable
 from symseek.loop import Iteration, Result
 from symseek.model import Model
 from symseek.regression.regression import Regression
@@ -42,11 +40,9 @@ from symseek.runs.ended import ENDED
 from symseek.runs.lock import LOCK, FolderLock, held_error, holder
 from symseek.runs.progress import DISCOVERIES, PROGRESS_FILE
 from symseek.runs.recorder import PROGRESS, Recorder, checkpoint_path, front_text, how_far
-from symseek.runs.request import read_request
+from symseek.runs.request import FORMAT, FitRequest
 from symseek.settings import MOST_SEEDS, Settings
-from symseek.version import __version__
 
-FORMAT = 1  # of settings.json
 _MOST_SETTINGS = 1 << 22  # bytes of it
 _FIRST = 1 << 20  # bytes of it in which the word symseek stands
 MOST_FRONT = 1 << 24  # bytes of front.json, which has some thousands
@@ -64,58 +60,6 @@ _CURVE = (
     "invalid_fraction",
     "unique_fraction",
 )
-
-
-@dataclass(frozen=True)
-class FitRequest:
-    """What to fit: a file, its columns and the settings."""
-
-    data: Path
-    target: str
-    features: tuple[str, ...] | None  # None: every other column that is a quantity
-    weights: str | None
-    delimiter: str | None
-    settings: Settings
-    drop_missing: bool = False
-    all_columns: bool = False  # quantities or not
-    left_out: Mapping[str, str] | None = None  # columns, and why; None: not looked at yet
-    max_table_size: int = MOST_TABLE  # not kept in settings.json, which anyone may have written
-
-    def read_table(self) -> TrainingTable:
-        """The data, read and checked."""
-        columns = self.target, self.features, self.weights
-        left_out = {} if self.all_columns else self.left_out
-        return read_table(
-            self.data,
-            *columns,
-            self.delimiter,
-            self.drop_missing,
-            left_out=left_out,
-            max_table_size=self.max_table_size,
-        )
-
-    def to_json(self) -> str:
-        """The content of settings.json."""
-        record = {
-            "format": FORMAT,
-            "symseek": __version__,
-            "data": str(self.data.resolve()),
-            "target": self.target,
-            "features": None if self.features is None else list(self.features),
-            "weights": self.weights,
-            "delimiter": self.delimiter,
-            "drop_missing": self.drop_missing,
-            "all_columns": self.all_columns,
-            "left_out": None if self.left_out is None else dict(self.left_out),
-            "settings": self.settings.to_dict(),
-        }
-        return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def from_dict(cls, record: dict[str, Any], threads: int) -> FitRequest:
-        """Read what `to_json` wrote."""
-        settings = Settings.from_dict(record["settings"], threads)
-        return cls(**read_request(record), settings=settings)
 
 
 class RunFolder:

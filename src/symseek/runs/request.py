@@ -1,37 +1,68 @@
-"""Reading settings.json, which anyone may have written: every field by its type and in bounds."""
+"""What to fit, as settings.json has it, which anyone may have written."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from symseek.files.schema import Label, Most, read
+from symseek.errors import InputError
+from symseek.files.limits import MOST_TABLE
+from symseek.files.schema import Label, Most, check, read
+from symseek.files.tables import TrainingTable, read_table
+from symseek.settings import Settings
+from symseek.version import __version__
+
+FORMAT = 1  # of settings.json
 
 
 @dataclass(frozen=True)
-class _Request:
-    """What the file holds; older ones lack the last fields."""
+class FitRequest:
+    """What to fit: a file, its columns and the settings."""
 
-    format: int
-    symseek: Label
     data: Path
     target: Label
-    features: Annotated[tuple[Label, ...], Most(100_000)] | None
+    features: Annotated[tuple[Label, ...], Most(100_000)] | None  # None: every other quantity
     weights: Label | None
     delimiter: Label | None
-    settings: Any
+    settings: Settings
     drop_missing: bool = False
-    all_columns: bool = False
-    left_out: Annotated[dict[Label, Label], Most(100_000)] | None = None
+    all_columns: bool = False  # quantities or not
+    left_out: Annotated[Mapping[Label, Label], Most(100_000)] | None = None  # and why, if known
+    max_table_size: int = MOST_TABLE  # not kept in the file, which anyone may have written
 
+    def read_table(self) -> TrainingTable:
+        """The data, read and checked."""
+        columns = self.target, self.features, self.weights
+        return read_table(
+            self.data,
+            *columns,
+            self.delimiter,
+            self.drop_missing,
+            left_out={} if self.all_columns else self.left_out,
+            max_table_size=self.max_table_size,
+        )
 
-def read_request(written: dict[str, Any]) -> dict[str, Any]:
-    """What to fit, from the fields of the file but its settings."""
-    request: _Request = read(written, _Request, "the run")
-    found = asdict(request)
-    for name in ("format", "symseek", "settings"):
-        del found[name]
-    if request.features is None and "left_out" not in written:
-        found["all_columns"] = True  # as of runs from before columns were left out
-    return found
+    def to_json(self) -> str:
+        """The content of settings.json."""
+        columns = {name: value for name, value in vars(self).items() if name != "max_table_size"}
+        left_out = None if self.left_out is None else dict(self.left_out)
+        own = {"data": str(self.data.resolve()), "left_out": left_out}
+        record = {"format": FORMAT, "symseek": __version__, **columns, **own}
+        record["settings"] = self.settings.to_dict()
+        return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any], threads: int) -> FitRequest:
+        """Read what `to_json` wrote; older files lack the last fields."""
+        check(record["symseek"], Label, "the version")
+        if "max_table_size" in record:
+            raise InputError("the run has a limit for tables of its own")
+        given = {name: each for name, each in record.items() if name not in ("format", "symseek")}
+        given["settings"] = Settings.from_dict(record["settings"], threads)
+        if record["features"] is None and "left_out" not in record:
+            given["all_columns"] = True  # as of runs from before columns were left out
+        request: FitRequest = read(given, cls, "the run")
+        return request

@@ -25,7 +25,7 @@ from symseek.files.tables import (
     training_table,
 )
 from symseek.regression.search_plan import SearchPlan
-from symseek.runs.folder import FitRequest
+from symseek.runs.request import FitRequest
 from symseek.settings import PARAMETERS, Settings
 from symseek.studio.wording import worded
 

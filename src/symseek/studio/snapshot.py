@@ -16,7 +16,7 @@ from symseek.files.schema import parse_json
 from symseek.model import Formula, Model
 from symseek.notation.mathml import mathml
 from symseek.programs import Program
-from symseek.runs.folder import MOST_FRONT, FitRequest, RunFolder
+from symseek.runs.folder import MOST_FRONT, RunFolder
 from symseek.runs.lock import LOCK
 from symseek.runs.progress import (
     DISCOVERIES,
@@ -26,6 +26,7 @@ from symseek.runs.progress import (
     read_progress,
 )
 from symseek.runs.recorder import PROGRESS as UNFINISHED
+from symseek.runs.request import FitRequest
 from symseek.studio.answers import Refused
 from symseek.studio.caches import FileCache, Stamp, stamp
 from symseek.studio.searches import SearchProcesses

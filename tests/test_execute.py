@@ -88,14 +88,16 @@ def test_the_seven_ablations_take_away_what_they_say() -> None:
     [
         ({"epsilonn": 0.1}, "unknown setting 'epsilonn'"),
         ({"beta": 0.1}, "unknown setting 'beta'"),
-        ({"early_stop": 1}, "needs true or false"),
-        ({"noise": "much"}, "needs a number"),
-        ({"data_factor": 2.5}, "needs a whole number"),
-        ({"noise": -0.1}, "must be 0 or more"),
-        ({"data_factor": 0}, "at least 1"),
+        ({"early_stop": 1}, "early_stop is 1; it must be True or False"),
+        ({"noise": "much"}, "noise is 'much'; it must be a number of 0 or more"),
+        ({"data_factor": 2.5}, "data_factor is 2.5; it must be a whole number"),
+        ({"noise": -0.1}, "noise is -0.1; it must be a number of 0 or more"),
+        ({"data_factor": 0}, "data_factor is 0; it must be a whole number of 1 or more"),
         ({"ablation": "No rest"}, "unknown ablation"),
+        ({"ablation": 3}, "unknown ablation"),
+        ({"engine": 3}, "unknown engine"),
         ({"noise": 0.1, "early_stop": True}, "cannot stop early"),
-        ({"threads": 5000}, "threads is 5000; it must be from 1 to 1024"),
+        ({"threads": 5000}, "threads is 5000; it must be a whole number from 1 to 1024"),
     ],
 )
 def test_wrong_settings_are_refused_by_name(settings: dict[str, Any], message: str) -> None:

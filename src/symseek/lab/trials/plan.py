@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
+from symseek.arguments import check_fields
 from symseek.engines.interface import ENGINES, engine_named
 from symseek.errors import InputError, unknown_name
 from symseek.jobs.spec import Spec, canonical
@@ -61,9 +62,7 @@ ABLATIONS: dict[str, tuple[str, ...]] = {
 _NO_RISK_BETA = 0.5  # the ablation's own baseline: an average with weight 0.5
 LENGTH, _CONSTANTS = 30, 3  # without constraints, a program is closed after this many tokens
 
-THREADS = range(1, 1025)
-
-_KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "bool": (bool,), "float": (int, float)}
+THREADS = 1024  # at most
 
 
 @dataclass(frozen=True)
@@ -98,37 +97,23 @@ class Plan:
         if spec.method not in HYPERPARAMETERS:
             raise unknown_name("method", spec.method, HYPERPARAMETERS)
         tunable = HYPERPARAMETERS[spec.method]
-        kinds = {each.name: str(each.type) for each in fields(cls) if each.name != "tuned"}
+        known = [each.name for each in fields(cls) if each.name != "tuned"]
         given: dict[str, Any] = {"max_expressions": None, "tuned": {}}
         for name, value in spec.settings.items():
-            if name in kinds:
-                given[name] = value
-            elif name in tunable:
-                given["tuned"][name] = value
-            else:
-                raise unknown_name("setting", name, [*kinds, *tunable])
+            if name not in known and name not in tunable:
+                raise unknown_name("setting", name, [*known, *tunable])
+            (given if name in known else given["tuned"])[name] = value
         given.setdefault("early_stop", not given.get("noise"))
-        for name, kind in kinds.items():
-            if name in given and type(given[name]) not in _KINDS.get(kind, (str,)):
-                what = {"int": "a whole number", "bool": "true or false", "float": "a number"}
-                wanted = what.get(kind, "a name")
-                raise InputError(f"{name} is {given[name]!r}; {spec} needs {wanted}")
         return cls(**given)
 
     def __post_init__(self) -> None:
+        check_fields(self, noise=0, reward_noise=0, data_factor=1, threads=(1, THREADS))
         if self.ablation and self.ablation not in ABLATIONS:
             raise unknown_name("ablation", self.ablation, ABLATIONS)
-        for name in ("noise", "reward_noise"):
-            if getattr(self, name) < 0:
-                raise InputError(f"{name} is {getattr(self, name)}; it must be 0 or more")
-        if self.data_factor < 1:
-            raise InputError(f"data_factor is {self.data_factor}; it must be at least 1")
         if self.noise and self.early_stop:
             raise InputError("a run on noisy targets cannot stop early, as no reward is exact")
         if self.engine not in ENGINES:
             raise unknown_name("engine", self.engine, ENGINES)
-        if self.threads not in THREADS:
-            raise InputError(f"threads is {self.threads}; it must be from 1 to {THREADS[-1]}")
 
     @property
     def without(self) -> tuple[str, ...]:
@@ -162,7 +147,7 @@ def check(specs: Iterable[Spec], with_libraries: bool = True) -> None:
     >>> check([Spec("dsr", "Nguyen-1", 0, {"max_expressions": 4000, "noise": -0.1})])
     Traceback (most recent call last):
     ...
-    symseek.errors.InputError: noise is -0.1; it must be 0 or more
+    symseek.errors.InputError: Plan.noise is -0.1; it must be a number of 0 or more
     """
     engines = {"native": None}
     for spec in {(spec.method, canonical(dict(spec.settings))): spec for spec in specs}.values():

@@ -117,7 +117,7 @@ def real_array(values: Any, what: str) -> NDArray[np.float64]:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{what} must be numbers: {error}") from None
+        raise InputError(f"{what} must be numbers: {error}", field=what) from None
 
 
 def refuse_text(values: Any, what: str, missing: bool = False) -> None:
@@ -151,17 +151,25 @@ def _refuse_cell(cell: Any, what: str, row: int, missing: bool) -> None:
     if isinstance(cell, str | bytes):
         raise InputError(
             f"{what} has the text {errors.shown(cell)} in row {row}; give numbers, as by"
-            " astype(float)"
+            " astype(float)",
+            field=what,
+            value=cell,
         )
     if isinstance(cell, complex | np.complexfloating):
-        raise InputError(f"Complex data not supported: {what} has {cell} in row {row}")
+        raise InputError(
+            f"Complex data not supported: {what} has {cell} in row {row}", field=what, value=cell
+        )
     if type(cell).__name__ == "NAType":  # of pandas, which need not be there
         if not missing:
-            raise InputError(f"{what} has a missing value in row {row}; leave out such rows")
+            raise InputError(
+                f"{what} has a missing value in row {row}; leave out such rows", field=what
+            )
     elif isinstance(cell, _TIMES) or type(cell).__name__ == "Period":
         raise InputError(
             f"{what} has the date or time {cell} in row {row}; give a number for it, such as the"
-            " days since the first"
+            " days since the first",
+            field=what,
+            value=cell,
         )
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from symseek.arguments import refused
 from symseek.arrays import Floats
-from symseek.errors import InputError, unknown_name
+from symseek.errors import unknown_name
 
 LOSSES: dict[str, Callable[[Floats, float], Floats]] = {
     "squared": lambda r, p: r**2,
@@ -38,7 +39,7 @@ class Loss:
         if self.name not in LOSSES:
             raise unknown_name("loss", self.name, LOSSES)
         if not 0.0 < self.parameter < np.inf:
-            raise InputError(f"the parameter of a loss is {self.parameter}; it must be positive")
+            raise refused("the parameter of a loss", self.parameter, "positive")
 
     def values(self, residuals: Floats) -> Floats:
         """What each row counts."""

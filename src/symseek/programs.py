@@ -331,7 +331,11 @@ class Programs:
 
     def __post_init__(self) -> None:
         if not isinstance(self.library, Library):
-            raise InputError(f"programs need a Library, not {type(self.library).__name__}")
+            raise InputError(
+                f"programs need a Library, not {type(self.library).__name__}",
+                field="library",
+                value=self.library,
+            )
         for name, dtype, rank in (
             ("tokens", np.int16, 2),
             ("lengths", np.int32, 1),
@@ -339,7 +343,11 @@ class Programs:
         ):
             array = _array(name, getattr(self, name), np.dtype(dtype))
             if array.ndim != rank:
-                raise InputError(f"{name} must have {rank} dimensions, not shape {array.shape}")
+                raise InputError(
+                    f"{name} must have {rank} dimensions, not shape {array.shape}",
+                    field=name,
+                    value=array.shape,
+                )
             object.__setattr__(self, name, array)
         if not len(self.tokens) == len(self.lengths) == len(self.constants):
             raise InputError(
@@ -498,15 +506,19 @@ def _array(name: str, given: Any, dtype: np.dtype[Any]) -> NDArray[Any]:
     try:
         array = np.asarray(given)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} is not an array of {what}: {error}") from None
+        raise InputError(f"{name} is not an array of {what}: {error}", field=name) from None
     if array.size and array.dtype.kind not in kinds:
-        raise InputError(f"{name} must be {what}, not of type {array.dtype}")
+        raise InputError(
+            f"{name} must be {what}, not of type {array.dtype}", field=name, value=array.dtype.name
+        )
     if not array.size:
         return np.zeros(array.shape, dtype)
     if dtype.kind == "i" and array.dtype != dtype:
         limits = np.iinfo(dtype)
         if array.min() < limits.min or array.max() > limits.max:
-            raise InputError(f"{name} has values that are not from {limits.min} to {limits.max}")
+            raise InputError(
+                f"{name} has values that are not from {limits.min} to {limits.max}", field=name
+            )
     return array.astype(dtype, copy=False)
 
 

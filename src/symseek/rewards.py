@@ -33,9 +33,9 @@ class Curve:
 
     def __post_init__(self) -> None:
         if self.power not in (0.5, 1.0):
-            raise InputError(f"the power of a curve is {self.power}; it must be 0.5 or 1")
+            raise refused("the power of a curve", self.power, "0.5 or 1")
         if not self.scale > 0:
-            raise InputError(f"the scale of a curve is {self.scale}; it must be positive")
+            raise refused("the scale of a curve", self.scale, "positive")
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,9 @@ class PredictionReward:
         except TypeError as error:
             raise InputError(
                 f"{shown(self.function)} is no reward: it must be a function of the target,"
-                f" predictions and weights, in this order ({error})"
+                f" predictions and weights, in this order ({error})",
+                field=Setting("reward"),
+                value=self.function,
             ) from None
 
     def __call__(self, data: Data, predictions: Floats) -> Floats:
@@ -173,7 +175,11 @@ def reward_named(reward: str | Reward | Callable[..., NDArray[np.floating]]) -> 
         return REWARDS[reward]()
     if callable(reward):
         return PredictionReward(reward)
-    raise InputError(f"{shown(reward)} is not a reward: give a name, a reward object or a function")
+    raise InputError(
+        f"{shown(reward)} is not a reward: give a name, a reward object or a function",
+        field=Setting("reward"),
+        value=reward,
+    )
 
 
 def checked_rewards(values: NDArray[np.floating], count: int, what: str) -> Floats:

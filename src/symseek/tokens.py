@@ -70,7 +70,11 @@ def number_token(value: float) -> Token:
     """Make the token of a fixed number."""
     value = float(value) + 0.0  # -0.0 and 0.0 are one number
     if not math.isfinite(value):
-        raise InputError(f"the number {value} cannot be a token; give a finite one")
+        raise InputError(
+            f"the number {value} cannot be a token; give a finite one",
+            field="operators",
+            value=value,
+        )
     return Token(number_name(value), 0, kind=TokenKind.NUMBER, value=value)
 
 
@@ -103,7 +107,10 @@ class Library:
         if groups[TokenKind.VARIABLE]:
             name = groups[TokenKind.VARIABLE][0].name
             raise InputError(
-                f"variable {name!r} is among the operators; list it in ", Setting("variables")
+                f"variable {name!r} is among the operators; list it in ",
+                Setting("variables"),
+                field=Setting("variables"),
+                value=name,
             )
         self._set_tokens((*operators, *columns, *numbers, *constants))
 
@@ -130,7 +137,9 @@ class Library:
     def _check(self) -> None:
         """Refuse, by name, what no search could use."""
         if not self.tokens:
-            raise InputError("the library is empty; name some operators and variables")
+            raise InputError(
+                "the library is empty; name some operators and variables", field="library"
+            )
         if len(self.tokens) > MOST_TOKENS:
             raise InputError(
                 f"the library has {len(self.tokens):,} tokens; it may have {MOST_TOKENS:,}"
@@ -138,14 +147,28 @@ class Library:
         operators = {token.name for token in self.tokens if token.kind is TokenKind.OPERATOR}
         for token in self.tokens:
             if token.kind is TokenKind.VARIABLE and token.name in operators | RESERVED:
-                raise InputError(f"variable {token.name!r} is named like a token; rename it")
+                raise InputError(
+                    f"variable {token.name!r} is named like a token; rename it",
+                    field=Setting("variables"),
+                    value=token.name,
+                )
         for i, token in enumerate(self.tokens):
             if self._index[token.name] != i:
-                raise InputError(f"token {token.name!r} is in the library twice; name it once")
+                raise InputError(
+                    f"token {token.name!r} is in the library twice; name it once",
+                    field="library",
+                    value=token.name,
+                )
             if token.kind is TokenKind.OPERATOR and _redefines(token):
-                raise InputError(f"token {token.name!r} redefines a built-in one; rename it")
+                raise InputError(
+                    f"token {token.name!r} redefines a built-in one; rename it",
+                    field="library",
+                    value=token.name,
+                )
         if all(token.arity > 0 for token in self.tokens):
-            raise InputError("the library has no terminal; add a variable, a number or const")
+            raise InputError(
+                "the library has no terminal; add a variable, a number or const", field="library"
+            )
 
     def _ids(self, wanted: Callable[[Token], bool]) -> tuple[int, ...]:
         return tuple(i for i, token in enumerate(self.tokens) if wanted(token))
@@ -209,7 +232,11 @@ def _token(name: str | float | Token) -> Token:
     if isinstance(name, (int, float, np.integer, np.floating)) and not isinstance(name, bool):
         return number_token(float(name))
     if not isinstance(name, str):
-        raise InputError(f"a library is made of names, numbers and Tokens, not {shown(name)}")
+        raise InputError(
+            f"a library is made of names, numbers and Tokens, not {shown(name)}",
+            field="library",
+            value=name,
+        )
     known = ALIASES.get(name, name)
     if known in OPERATORS:
         return OPERATORS[known]
@@ -226,7 +253,11 @@ def _token(name: str | float | Token) -> Token:
 
 def _variable_token(name: str, index: int) -> Token:
     if not isinstance(name, str) or not name:
-        raise InputError(f"a variable's name must be a non-empty string, not {shown(name)}")
+        raise InputError(
+            f"a variable's name must be a non-empty string, not {shown(name)}",
+            field=Setting("variables"),
+            value=name,
+        )
     return Token(name, 0, kind=TokenKind.VARIABLE, index=index)
 
 

@@ -158,7 +158,11 @@ def rounded(
 
 def _check(program: Program, growth: float) -> None:
     if not isinstance(program, Program):
-        raise InputError(f"{shown(program)} is not a Program; Program.parse makes one of text")
+        raise InputError(
+            f"{shown(program)} is not a Program; Program.parse makes one of text",
+            field="program",
+            value=program,
+        )
     for value in program.constants:
         if not math.isfinite(value):
             raise InputError(f"the constant {value} cannot be rounded; fit the constants first")

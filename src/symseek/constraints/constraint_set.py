@@ -51,7 +51,9 @@ class ConstraintSet:
             if unusable or isinstance(constraint, type):
                 raise InputError(
                     f"{shown(constraint, 80)} is not a constraint: it has neither `narrow` and"
-                    " `violated_by` nor can it be called with unfinished programs"
+                    " `violated_by` nor can it be called with unfinished programs",
+                    field="constraints",
+                    value=constraint,
                 )
         self.built_in = [each for each in self.constraints if isinstance(each, Constraint)]
         self.custom = [each for each in self.constraints if not isinstance(each, Constraint)]

@@ -77,7 +77,10 @@ def _ids(library: Library, names: Sequence[str], where: str) -> list[int]:
         if not isinstance(name, str) or name not in known:
             raise InputError(
                 f"{where} names {shown(name)}, which is not in the library;"
-                f" {suggestion(name, library.names)}"
+                f" {suggestion(name, library.names)}",
+                field="constraints",
+                value=name,
+                wanted=suggestion(name, library.names),
             )
     return [library.index(name) for name in names]
 

@@ -58,7 +58,11 @@ def to_excel(program: Program, cells: Mapping[str, str] | None = None) -> str:
     source = write(program, _LANGUAGE, [cells.get(name, "") for name in columns])
     for index in sorted(source.used):
         if columns[index] not in cells:
-            raise InputError(f"column {columns[index]!r} has no cell; give one, such as 'B2'")
+            raise InputError(
+                f"column {columns[index]!r} has no cell; give one, such as 'B2'",
+                field="cells",
+                value=columns[index],
+            )
     _check_brackets(source.expression)
     return "=" + source.expression
 

@@ -64,7 +64,11 @@ def identifiers(
 def function_name(name: str, identifier: Callable[[str], str], reserved: Collection[str]) -> str:
     """The caller's name for the function, if it is one."""
     if not isinstance(name, str) or identifier(name) != name or name in reserved:
-        raise InputError(f"the function cannot be named {name!r}; give an identifier, such as 'f'")
+        raise InputError(
+            f"the function cannot be named {name!r}; give an identifier, such as 'f'",
+            field="name",
+            value=name,
+        )
     return name
 
 

@@ -61,7 +61,11 @@ def work(
 def checked(program: Program) -> Program:
     """The program, if it is one."""
     if not isinstance(program, Program):
-        raise InputError(f"{program!r} is not a Program; Program.parse makes one of text")
+        raise InputError(
+            f"{program!r} is not a Program; Program.parse makes one of text",
+            field="program",
+            value=program,
+        )
     return program
 
 

@@ -49,7 +49,9 @@ def resolve(name: str) -> Execute:
     """
     module, colon, function = name.partition(":")
     if not (module and colon and function):
-        raise InputError(f"execute is {name!r}; write it as module:function")
+        raise InputError(
+            f"execute is {name!r}; write it as module:function", field="execute", value=name
+        )
     try:
         found = getattr(importlib.import_module(module), function)
     except ImportError as error:

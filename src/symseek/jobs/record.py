@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from symseek.arguments import refused
 from symseek.errors import InputError
 from symseek.files.schema import read
 from symseek.jobs.spec import Spec
@@ -70,7 +71,7 @@ class Record:
             raise InputError(f"the status of a record is {self.status!r}; it is done or failed")
         if self.recovered not in VERDICTS:
             answers = ", ".join(VERDICTS)
-            raise InputError(f"recovered is {self.recovered!r}; it must be one of {answers}")
+            raise refused("recovered", self.recovered, f"one of {answers}")
         for each in fields(self):
             if each.name != "spec":
                 value = _plain(getattr(self, each.name), each.name)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from symseek.errors import InputError
 from symseek.jobs.database_files import StoreError
 from symseek.jobs.perform import failure, resolve
 from symseek.jobs.pool import LostRun, ProcessPool, Workers
@@ -104,7 +103,7 @@ def run(
 def check(execute: str, jobs: int | None) -> None:
     """Refuse a bad name or number here, and not in every worker."""
     if jobs is not None and (type(jobs) is not int or jobs < 1):
-        raise InputError(f"jobs is {jobs!r}; it must be at least 1")
+        raise refused("jobs", jobs, "at least 1")
     resolve(execute)
 
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from symseek.arguments import refused
 from symseek.errors import InputError
 from symseek.files.schema import read
 
@@ -45,9 +46,9 @@ class Spec:
         for name in ("method", "problem"):
             value = getattr(self, name)
             if not isinstance(value, str) or not value:
-                raise InputError(f"the {name} of a run is {value!r}; it must be a name")
+                raise refused(f"the {name} of a run", value, "a name")
         if type(self.seed) is not int or self.seed not in SEEDS:
-            raise InputError(f"the seed of a run is {self.seed!r}; it must be from 0 to 2**64 - 1")
+            raise refused("the seed of a run", self.seed, "from 0 to 2**64 - 1")
         if not isinstance(self.settings, Mapping):
             raise InputError(f"the settings of a run are {self.settings!r}; give a mapping")
         own = json.loads(canonical(dict(self.settings)))
@@ -118,4 +119,4 @@ def _refuse_other_than_json(value: Any, where: str) -> None:
     elif value is not None and type(value) not in (str, int, float, bool):
         raise InputError(f"{where} is {value!r}, a {type(value).__name__}, which JSON cannot hold")
     elif value != value or value in (float("inf"), float("-inf")):
-        raise InputError(f"{where} is {value}; it must be a finite number")
+        raise refused(where, value, "a finite number")

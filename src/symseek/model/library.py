@@ -25,8 +25,12 @@ def full_library(features: Sequence[str], operators: Iterable[object] = ()) -> L
         if name in RESERVED or name in used & set(OPERATORS):
             raise InputError(
                 f"column {name!r} is named like an operator; rename it, for instance to"
-                f" {name + '_'!r}"
+                f" {name + '_'!r}",
+                field=name,
+                kind="column",
             )
         if name in names[:at]:
-            raise InputError(f"two columns are named {name!r}; rename one")
+            raise InputError(
+                f"two columns are named {name!r}; rename one", field=name, kind="column"
+            )
     return every_operator(names, own)

@@ -64,9 +64,9 @@ class Model:
             return self.best
         number = whole(Setting("row"), row, "a whole number, or None for the picked formula")
         if not 0 <= number < len(self.formulas):
-            raise InputError(
-                f"there is no row {shown(number)}; the front has rows 0 to {len(self.formulas) - 1}"
-            )
+            wanted = f"the front has rows 0 to {len(self.formulas) - 1}"
+            text = f"there is no row {shown(number)}; {wanted}"
+            raise InputError(text, field=Setting("row"), value=number, wanted=wanted)
         return self.formulas[number]
 
     def predict(self, X: ArrayLike, row: int | None = None) -> Floats:

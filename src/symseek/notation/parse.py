@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import ParamSpec, TypeVar
 
+from symseek.arguments import refused
 from symseek.errors import InputError, shown
 from symseek.notation.lowering import MOST_TOKENS, Lowering, Node, Parts
 from symseek.operators.table import ALIASES
@@ -277,7 +278,7 @@ def _cut(number: str) -> str:
 
 def _refuse_other_than_text(text: object) -> None:
     if not isinstance(text, str):
-        raise InputError(f"the formula is {shown(text)}; it must be text, such as 'x**2 + 1'")
+        raise refused("the formula", text, "text, such as 'x**2 + 1'")
     if len(text) > MOST_CHARACTERS:
         raise InputError(
             f"the expression has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read"

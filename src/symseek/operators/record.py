@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from symseek.arguments import whole
+from symseek.arguments import refused, whole
 from symseek.errors import InputError, shown, unknown_name
 
 if TYPE_CHECKING:
@@ -98,16 +98,22 @@ class Token:
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
-            raise InputError(f"a token's name must be a non-empty string, not {shown(self.name)}")
+            raise InputError(
+                f"a token's name must be a non-empty string, not {shown(self.name)}",
+                field="name",
+                value=self.name,
+            )
         token = f"of the token {shown(self.name)}"
         whole(f"the arity {token}", self.arity, f"from 0 to {MAX_ARITY}", 0, MAX_ARITY)
         whole(f"the complexity {token}", self.complexity, "a whole number of 0 or more", 0)
         if not isinstance(self.formula, str | None):
             raise InputError(
-                f"token {shown(self.name)} has the formula {shown(self.formula)}; it must be text"
+                f"token {shown(self.name)} has the formula {shown(self.formula)}; it must be text",
+                field="formula",
+                value=self.formula,
             )
         if not isinstance(self.kind, TokenKind):
-            raise InputError(f"the kind {token} is {shown(self.kind)}; it must be a TokenKind")
+            raise refused(f"the kind {token}", self.kind, "a TokenKind")
         if self.kind is not TokenKind.OPERATOR:
             self._check_terminal()
         if self.formula is not None:
@@ -115,11 +121,19 @@ class Token:
 
     def _check_terminal(self) -> None:
         if self.arity != 0:
-            raise InputError(f"{self.kind.value} {self.name!r} must have arity 0, not {self.arity}")
+            raise InputError(
+                f"{self.kind.value} {self.name!r} must have arity 0, not {self.arity}",
+                field="arity",
+                value=self.arity,
+            )
         if self.kind is TokenKind.CONSTANT and self.name != "const":
             raise InputError(f"the constant {self.name!r} must be named 'const'")
         if self.kind is TokenKind.NUMBER and (self.value is None or not math.isfinite(self.value)):
-            raise InputError(f"the number {self.name!r} needs a finite value, not {self.value}")
+            raise InputError(
+                f"the number {self.name!r} needs a finite value, not {self.value}",
+                field="value",
+                value=self.value,
+            )
 
     def _derive_from_formula(self, formula: str) -> None:
         """Fill in the forms that follow from the formula; a bad formula is refused here."""

@@ -69,6 +69,7 @@ def guessed(
                 " raise ",
                 Setting("max_length"),
                 value=guess,
+                wanted=f"at most {longest} tokens",
             )
         programs.append(program)
     return Programs.from_list(list(dict.fromkeys(programs)), library)

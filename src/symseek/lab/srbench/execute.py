@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from symseek.errors import InputError, unknown_name
+from symseek.arguments import refused
+from symseek.errors import unknown_name
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.lab import problems
@@ -53,7 +54,7 @@ def check(spec: Spec) -> None:
             raise unknown_name("setting", name, _KNOWN)
     noise = spec.settings.get("noise", 0.0)
     if type(noise) not in (int, float) or noise < 0:
-        raise InputError(f"noise is {noise!r}; it must be 0 or more")
+        raise refused("noise", noise, "0 or more")
     settings_of(spec)
 
 

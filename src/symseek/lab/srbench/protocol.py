@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from symseek.arguments import refused
 from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.lab import problems
@@ -56,7 +57,7 @@ def split(name: str, seed: int, noise: float = 0.0) -> Split:
     if name not in NAMES:
         raise InputError(f"{name} is not among the problems of SRBench")
     if not 0 <= noise < np.inf:
-        raise InputError(f"noise is {noise}; it must be 0 or more")
+        raise refused("noise", noise, "0 or more")
     problem = problems.load(name)
     X = _rows(problem)
     y = problem.truth().evaluate(X)

@@ -15,7 +15,7 @@ ANY = object()
 
 @contextmanager
 def refused(field: str, value: Any = ANY, wanted: str | None = None) -> Iterator[None]:
-    """Bad input that names its field, and the value or what is wanted instead, if these are given."""
+    """Bad input that names its field, and its value or what is wanted, if these are given."""
     with pytest.raises(InputError) as caught:
         yield
     error = caught.value

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from symseek.arguments import refused
 from symseek.jobs.database_files import StoreError
 from symseek.jobs.perform import failure, resolve
 from symseek.jobs.pool import LostRun, ProcessPool, Workers

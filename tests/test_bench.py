@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import symseek.recovery.equivalence
+from refusals import refused
 from symseek import InputError, Program
 from symseek.jobs.perform import perform
 from symseek.lab import Record, Snapshot, Spec, problems
@@ -82,7 +83,7 @@ def test_methods_take_turns_on_each_problem_and_seed() -> None:
 
 
 def test_every_method_is_checked_before_the_first_run() -> None:
-    with pytest.raises(InputError, match="unknown method 'evolutoin'; did you mean 'evolution'"):
+    with refused("method", value="evolutoin", wanted="did you mean 'evolution'?"):
         bench_specs(["Nguyen-1"], "hybrid,dsr,evolutoin")
     with pytest.raises(InputError, match="names no method"):
         bench_specs(["Nguyen-1"], " ,")

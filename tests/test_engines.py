@@ -14,6 +14,7 @@ import numpy_engine  # registers the engine "numpy"
 from constraint_strategies import every_program, policy
 from evolution_helpers import copies, token_rows
 from oracle import evaluate, pairing, sampling
+from refusals import refused
 from symseek import (
     Count,
     Evolution,
@@ -332,7 +333,7 @@ def test_an_engine_is_chosen_by_name() -> None:
     assert engine_named("native").name == "native"
     itself = numpy_engine.NumpyEngine()
     assert engine_named(itself) is itself
-    with pytest.raises(InputError, match="unknown engine 'natve'; did you mean 'native'"):
+    with refused("engine", value="natve", wanted="did you mean 'native'?"):
         Search(KOZA, X[:, :1], Y, engine="natve")
     register("another", numpy_engine.NumpyEngine)
     try:

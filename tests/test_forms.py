@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from examples import examples
+from refusals import refused
 from run_helpers import Capture
 from strategies import programs
 from symseek import SymbolicRegressor
@@ -133,7 +134,7 @@ def test_styles_are_offered_and_others_refused():
     assert str(styled(program, "expanded")) == "1.5*x + 0.25*x*y"
     assert str(styled(law("(x + y)**2*m"), "expanded")) == "x**2*m + y**2*m + 2.0*x*y*m"
     assert formula_of(program).written("expanded") == "3/2*x + 1/4*x*y"
-    with pytest.raises(InputError, match="unknown style 'expand'; did you mean 'expanded'"):
+    with refused("style", value="expand", wanted="did you mean 'expanded'?"):
         styled(program, "expand")
 
 

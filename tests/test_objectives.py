@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refusals import refused
 from symseek import InputError, Library, Program, Programs
 from symseek.objectives import (
     Novelty,
@@ -60,7 +61,7 @@ def test_risk_seeking_with_epsilon_one_uses_the_lowest_reward_as_baseline() -> N
 
 @pytest.mark.parametrize("epsilon", [0.0, -0.1, 1.5, float("nan")])
 def test_risk_seeking_refuses_epsilon_outside_the_unit_interval(epsilon: float) -> None:
-    with pytest.raises(InputError, match="epsilon"):
+    with refused("RiskSeeking.epsilon", wanted="a number above 0 to 1"):
         RiskSeeking(epsilon)
 
 
@@ -148,5 +149,5 @@ def test_novelty_favours_what_was_seldom_seen_and_never_the_invalid() -> None:
 
 
 def test_novelty_refuses_a_negative_weight() -> None:
-    with pytest.raises(InputError, match="weight is -1; it must be a number of 0 or more"):
+    with refused("Novelty.weight", value=-1, wanted="a number of 0 or more"):
         Novelty(RiskSeeking(), weight=-1)

@@ -19,6 +19,7 @@ from matplotlib.transforms import Bbox
 
 from examples import mostly_slow
 from plot_helpers import LIBRARY, NAMES, history, model, usual, wave
+from refusals import refused
 from symseek import InputError, Library, Program, Token
 from symseek.report import plots, training, trees
 from symseek.report.plots import labels, style
@@ -249,7 +250,7 @@ def test_data_of_another_row_and_of_a_constant() -> None:
     X, y = wave()
     ax = drawn(plots.data(usual(), X, y, row=0))
     np.testing.assert_allclose(ax.lines[0].get_ydata(), 1.5)
-    with pytest.raises(InputError, match="no row 9"):
+    with refused("row", value=9):
         plots.data(usual(), X, y, row=9)
 
 

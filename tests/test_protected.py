@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from engine_helpers import evaluator
+from refusals import refused
 from symseek import InputError, Library, Program, Programs, Search, SearchConfig
 from symseek.algebra.simplify import simplified
 from symseek.model import full_library
@@ -67,7 +68,7 @@ def test_nothing_has_them_by_default():
 
 
 def test_they_are_suggested_where_one_is_meant():
-    with pytest.raises(InputError, match="did you mean 'protected_log'"):
+    with refused("token", value="protected_lgo", wanted="did you mean 'protected_log'?"):
         Library(["protected_lgo"], ["x"])
     with pytest.raises(InputError, match="unknown token 'nothing'") as told:
         Library(["nothing"], ["x"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from refusals import refused
 from symseek import FitConfig, InputError, Library, Search, SearchConfig, fit_constants
 from symseek.data import Data
 from symseek.engines.interface import engine_named
@@ -85,7 +86,7 @@ def test_bad_functions_are_refused(function: object, message: str) -> None:
 
 
 def test_unknown_reward_is_refused_with_the_nearest_name() -> None:
-    with pytest.raises(InputError, match="did you mean 'inverse_nrmse'"):
+    with refused("reward", value="inverse_nrms", wanted="did you mean 'inverse_nrmse'?"):
         reward_named("inverse_nrms")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from fake_experiments import repeatable, some_specs
+from refusals import refused
 from symseek import InputError
 from symseek.jobs import pool as pool_module
 from symseek.jobs import runner as runner_module
@@ -138,7 +139,7 @@ def test_bad_arguments_are_refused_before_anything_runs(store: Store) -> None:
     ):
         with pytest.raises(InputError, match=message):
             run(specs, store, execute=name)
-    with pytest.raises(InputError, match="jobs is 0; it must be at least 1"):
+    with refused("jobs", value=0, wanted="at least 1"):
         run(specs, store, jobs=0)
     assert store.counts() == Counts()
 

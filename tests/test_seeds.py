@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from refusals import refused
 from run_helpers import SHORT, answer, fit, write_table
-from symseek import InputError, Stopped, SymbolicRegressor
+from symseek import Stopped, SymbolicRegressor
 from symseek.front import Entry
 from symseek.loop import Iteration
 from symseek.model import Model
@@ -149,7 +150,7 @@ def test_a_raised_budget_is_one_for_each(three: Regression) -> None:
 
 @pytest.mark.parametrize("seeds", [0, 101, 1.5, True, "2"])
 def test_what_is_no_number_of_seeds(seeds: Any) -> None:
-    with pytest.raises(InputError, match=r"`seeds` is .* a whole number from 1 to 100"):
+    with refused("seeds", wanted="a whole number from 1 to 100"):
         Settings(seeds=seeds)
 
 

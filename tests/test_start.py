@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from refusals import refused
 from strategies import libraries
 from symseek import (
     ConstraintSet,
@@ -291,9 +292,9 @@ def test_only_the_hybrid_begins_with_formulas() -> None:
 
 
 def test_an_unknown_start_is_refused_by_name() -> None:
-    with pytest.raises(InputError, match="unknown start 'formula'; did you mean 'formulas'"):
+    with refused("start", value="formula", wanted="did you mean 'formulas'?"):
         PolicyConfig(start="formula")
-    with pytest.raises(InputError, match="start"):
+    with refused("start", wanted="known: uniform, formulas"):
         PolicyConfig(start=None)  # type: ignore[arg-type]
 
 

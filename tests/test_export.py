@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from examples import examples, mostly_slow
+from refusals import refused
 from strategies import COMPOSED, LABELS, any_program, libraries, odd_names, programs
 from symseek.errors import InputError
 from symseek.export import (

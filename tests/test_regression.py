@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from examples import mostly_slow
+from refusals import refused
 from symseek import InputError, Iteration, Library, Program, Stopped
 from symseek.arrays import Floats
 from symseek.data import Data, Scales

@@ -393,9 +393,13 @@ def test_tokens_refuse_names_of_another_library() -> None:
 
 
 def test_one_iteration_is_drawn_and_none_is_a_message() -> None:
-    for plot in (plots.curves, plots.rewards, lambda rows: plots.tokens(rows, LIBRARY.names)):
-        ax = drawn(plot(history(1, tokens=5)))
-        assert ax.lines or ax.collections
+    for plot, lines, areas in (
+        (plots.curves, 3, 0),
+        (plots.rewards, 2, 2),
+        (lambda rows: plots.tokens(rows, LIBRARY.names), 0, len(LIBRARY) + 1),  # and the others
+    ):
+        ax = drawn(plot(history(1, tokens=len(LIBRARY))))
+        assert (len(ax.lines), len(ax.collections)) == (lines, areas)
         assert "no iteration" in words(drawn(plot([])))
 
 

@@ -106,7 +106,6 @@ class Delimited(TableSource):
         return self._with_gaps(values, columns) if np.isnan(values).any() else Numbers(values, {})
 
     def where(self, row: int) -> str:
-        """The line of a row."""
         if self.held is not None and self.held.lines is not None:
             return f"line {self.held.lines[row]}"
         line, _ = next(islice(self._records(), row, None))

@@ -183,7 +183,6 @@ def _release_memory() -> None:
 
 
 def _texts(schema: Any) -> list[str]:
-    """The columns of text."""
     from pyarrow import types
 
     kinds = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)

@@ -449,7 +449,6 @@ def _named(name: str) -> str:
 
 
 def _checked_features(source: TableSource, features: Sequence[str]) -> tuple[str, ...]:
-    """The features that the caller names."""
     if isinstance(features, str):
         text = f"give the features as a list, such as [{_named(features)}], not one text"
         raise InputError(text, field=Setting("features"), value=features)

@@ -26,7 +26,6 @@ COUNT_EVERY = 10.0  # seconds between two counts of the processors: machines com
 
 
 def _do(spec: Spec, execute: str) -> Record:
-    """The task."""
     return perform(spec, resolve(execute))
 
 

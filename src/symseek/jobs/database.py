@@ -89,7 +89,6 @@ class Database:
             raise
 
     def close(self) -> None:
-        """Close the file."""
         self._connection.close()
         if self._copied is not None:
             self._copied.cleanup()

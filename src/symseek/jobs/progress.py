@@ -174,22 +174,31 @@ class Progress(Listener):
     def picture(self) -> Group:
         """A bar, and a table of the running searches."""
         from rich.console import Group
+
+        head = self.bar(f"{self.share()}, {self.failures} failed{self.time_left()}")
+        return Group(head, self._running_table())
+
+    def bar(self, words: str) -> Any:
+        """How many runs have ended, and words beside it."""
         from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        total = self.counts.total
-        head = Table.grid(padding=(0, 1))
+        total, head = self.counts.total, Table.grid(padding=(0, 1))
         bar = ProgressBar(total=total or 1, completed=total - len(self.left), width=30)
-        head.add_row(bar, Text(f"{self.share()}, {self.failures} failed{self.time_left()}"))
-        return Group(head, self._running_table())
+        head.add_row(bar, Text(words))
+        return head
+
+    def longest(self) -> list[tuple[Spec, tuple[float, Snapshot]]]:
+        """The runs under way, those that have run longest first."""
+        return sorted(self.running.copy().items(), key=lambda each: each[1][0])
 
     def _running_table(self) -> Any:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
         from rich.text import Text
 
-        running = sorted(self.running.copy().items(), key=lambda each: each[1][0])
+        running = self.longest()
         hidden = len(running) - MOST_ROWS
         more = f"and {hidden} more" if hidden > 0 else None
         table = Table(box=SIMPLE_HEAD, caption=more, expand=True, pad_edge=False)

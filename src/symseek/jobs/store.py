@@ -51,7 +51,6 @@ class Counts:
 
     @property
     def total(self) -> int:
-        """All of them."""
         return self.done + self.failed + self.running + self.missing
 
 

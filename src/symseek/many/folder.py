@@ -292,7 +292,6 @@ class ManyFolder:
         return lambda part: table.name if table.here and part == file else wording(part)
 
     def write_summary(self, lines: list[FitSummary]) -> list[Path]:
-        """Write summary.csv and summary.html."""
         from symseek.many.summary import summary_csv, summary_html
 
         about = {"target": self.request.target, **({} if self.by is None else {"by": self.by})}

@@ -82,21 +82,17 @@ class ManyProgress(Progress):
     def picture(self) -> Group:
         """A bar, the last formulas, and the fits that run longest."""
         from rich.console import Group
-        from rich.progress_bar import ProgressBar
         from rich.table import Table
         from rich.text import Text
 
-        total = self.counts.total
-        head = Table.grid(padding=(0, 1))
-        bar = ProgressBar(total=total or 1, completed=total - len(self.left), width=30)
         failed = f", {self.failures:,} failed" if self.failures else ""
-        head.add_row(bar, Text(f"{self.share()} done{failed}{self.time_left()}"))
+        head = self.bar(f"{self.share()} done{failed}{self.time_left()}")
         body: Any = Table.grid(padding=(0, 2))
         body.add_column(no_wrap=True)
         body.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
         for name, formula in list(self.last):
             body.add_row(Text(name), Text(formula))
-        running = sorted(self.running.copy().items(), key=lambda each: each[1][0])
+        running = self.longest()
         for spec, (since, now) in running[:_MOST_RUNNING]:
             words = f"for {clock(time.monotonic() - since)}, {now.evaluations:,} expressions"
             body.add_row(Text(self.name(spec), style="dim"), Text(words, style="dim"))

@@ -70,7 +70,6 @@ class Encoder:
         self.arrays: dict[str, NDArray[Any]] = {}
 
     def value(self, value: Any) -> Any:
-        """One value."""
         kind = type(value)
         if value is None or kind in (bool, int, float, str):
             return value
@@ -180,14 +179,12 @@ class Decoder:
         }
 
     def value(self, written: Any) -> Any:
-        """One value."""
         if not isinstance(written, dict):
             return written
         ((what, of),) = written.items()
         return self._values[what](of)
 
     def sequence(self, written: dict[str, Any]) -> list[Any]:
-        """Several values."""
         ((what, of),) = written.items()
         if self._depth == _DEEPEST:
             raise ValueError("it is nested too deeply")

@@ -34,7 +34,6 @@ class FitRequest:
     max_table_size: int = MOST_TABLE  # not kept in the file, which anyone may have written
 
     def read_table(self) -> TrainingTable:
-        """The data, read and checked."""
         columns = self.target, self.features, self.weights
         return read_table(
             self.data,

@@ -44,5 +44,4 @@ class Answer(Response):
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        """The bytes of the body."""
         return encoded(content)

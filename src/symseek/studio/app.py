@@ -190,7 +190,6 @@ class Studio:
         )
 
     def table(self, asked: _Asked) -> dict[str, Any]:
-        """A look at a table."""
         delimiter = asked.query.get("delimiter") or None
         return self.previews(self.workspace.table(asked.name), delimiter)
 
@@ -218,7 +217,6 @@ class Studio:
         )
 
     def start(self, asked: _Asked) -> dict[str, Any]:
-        """Start a search."""
         considered = self._consider(asked.json())
         if considered.problems:
             raise Refused(400, considered.problems[0]["sentence"])
@@ -260,13 +258,11 @@ class Studio:
     # --- formulas
 
     def pick(self, asked: _Asked) -> dict[str, Any]:
-        """Pick another formula."""
         picked: _Picked = read(asked.json(), _Picked, "the request")
         self.formulas.pick(asked.run, picked.row)
         return {"ok": True}
 
     def predict(self, asked: _Asked) -> dict[str, Any]:
-        """Predict for a file."""
         drop = asked.query.get("drop_missing", "") in ("1", "true")
         name = asked.query.get("name", "")
         return self.formulas.predict(asked.run, asked.row, name, asked.body, drop)
@@ -325,12 +321,10 @@ class _Asked:
 
     @property
     def run(self) -> str:
-        """The run that it is about."""
         return self.path["run"]
 
     @property
     def name(self) -> str:
-        """The file that it is about."""
         return self.path["name"]
 
     @property
@@ -350,7 +344,6 @@ class _Asked:
         return rows[0] if rows else None
 
     def json(self) -> Any:
-        """What was sent."""
         try:
             return parse_json(self.body or b"{}")
         except ValueError as error:

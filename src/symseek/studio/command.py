@@ -23,7 +23,6 @@ searches are paused and kept.
 
 
 def add_studio(commands: Commands) -> None:
-    """The command `studio`."""
     text = "watch and steer searches in the browser"
     studio = new_command(commands, "studio", text, description=DESCRIPTION)
     add = studio.add_argument

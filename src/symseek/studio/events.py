@@ -61,7 +61,6 @@ class Events:
 
     @property
     def tabs(self) -> int:
-        """How many streams are open."""
         return len(self._tabs)
 
     def open(self, run: str | None) -> Tab:
@@ -73,7 +72,6 @@ class Events:
         return tab
 
     def leave(self, tab: Tab) -> None:
-        """The tab watches no more."""
         self._tabs.discard(tab)
 
     async def stream(self, tab: Tab) -> AsyncIterator[bytes]:

@@ -61,7 +61,6 @@ class Considered:
     notes: list[str]
 
     def to_dict(self) -> dict[str, Any]:
-        """What the page is worded."""
         return {
             "command": self.command,
             "problems": self.problems,

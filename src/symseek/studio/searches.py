@@ -117,7 +117,6 @@ class SearchProcesses:
             return process
 
     def running(self, run: str) -> bool:
-        """Whether someone searches just now."""
         process = self.own(run)
         return (process is not None and process.ended is None) or self.elsewhere(run)
 

@@ -92,7 +92,6 @@ class RunViews:
         return self._progress(self.workspace.file(run, PROGRESS_FILE))
 
     def status(self, run: str) -> RunStatus:
-        """How the run stands."""
         path = self.workspace.run(run)
         taken = stamp(path / LOCK)
         best = self._line(self.workspace.file(run, "front.json"))
@@ -118,7 +117,6 @@ class RunViews:
     # --- for the page
 
     def lines(self) -> list[dict[str, Any]]:
-        """The list of the runs."""
         return [line for run in self.workspace.runs() if (line := self._run_line(run)) is not None]
 
     def _run_line(self, run: str) -> dict[str, Any] | None:
@@ -144,7 +142,6 @@ class RunViews:
         }
 
     def snapshot(self, run: str) -> dict[str, Any]:
-        """Everything about a run."""
         state, wrong = self.status(run), self._settings_error(run)
         front = None
         try:

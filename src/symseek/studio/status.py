@@ -23,7 +23,6 @@ class RunStatus:
 
     @property
     def running(self) -> bool:
-        """Whether it is being searched."""
         return self.status in ("starting", "searching", "telling", "pausing", "stopping")
 
 

@@ -21,8 +21,6 @@ from symseek.errors import InputError, Setting, shown, unknown_name
 if TYPE_CHECKING:
     from symseek.model import Model
 
-__all__ = ["add_export"]
-
 DESCRIPTION = """\
 Write a formula of a run for use elsewhere.
 

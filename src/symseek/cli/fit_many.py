@@ -28,16 +28,6 @@ if TYPE_CHECKING:
     from symseek.many.line import FitSummary
     from symseek.runs.request import FitRequest
 
-__all__ = [
-    "add_many",
-    "asks_for_many",
-    "fit_many",
-    "holds_many",
-    "refuse_many",
-    "resume_many",
-    "show_many",
-]
-
 
 def add_many(parser: Parser) -> None:
     """The options of how many tables are fitted."""

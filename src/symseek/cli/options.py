@@ -33,33 +33,6 @@ from symseek.errors import (
 if TYPE_CHECKING:
     from symseek.model import Model
 
-__all__ = [
-    "BAD_INPUT",
-    "FAILED",
-    "INTERRUPTED",
-    "Commands",
-    "Parser",
-    "add_max_table_size",
-    "add_out",
-    "add_run",
-    "add_workers",
-    "check_writable",
-    "ended_by_signals",
-    "names",
-    "natural",
-    "new_command",
-    "parse_seeds",
-    "positive",
-    "read_model",
-    "say",
-    "share",
-    "shell_words",
-    "show",
-    "whole",
-    "wording_of",
-    "write_text",
-]
-
 BAD_INPUT = 2
 FAILED = 1
 INTERRUPTED = 130

@@ -13,8 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
-__all__ = ["Output", "drop", "kept_output", "open_closed"]
-
 
 def open_closed() -> None:
     """Open a stream that is closed, as by `>&-`, to nowhere; for processes that begin here too."""

@@ -17,8 +17,6 @@ from symseek.cli.options import (
     write_text,
 )
 
-__all__ = ["add_predict"]
-
 DESCRIPTION = """\
 Predict with a formula of a run: reads the columns it needs from a table and writes them as CSV with
 the prediction beside them; --keep writes the other columns too. Where the formula is undefined, the

@@ -14,8 +14,6 @@ from symseek.cli.options import (
     show,
 )
 
-__all__ = ["add_show"]
-
 DESCRIPTION = """\
 Show the formulas of a run, simplest first, the picked one marked; with --row, one in full.
 Of the folder of many fits, show the summary.

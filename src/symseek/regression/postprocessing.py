@@ -33,16 +33,7 @@ _LINE = 5  # tokens of c*x + c, which is always tried
 
 
 class Postprocessing:
-    """The steps after a search.
-
-    Args:
-        full: the library of the formulas.
-        rows: of the table.
-        measure: of errors on the rows that formulas are chosen by, with the search's library.
-        settings: of the fit.
-        longest: tokens of a formula at most.
-        engine: where to compute.
-    """
+    """The steps after a search; `measure` is of the rows that formulas are chosen by."""
 
     def __init__(
         self,

@@ -21,8 +21,6 @@ from symseek.errors import InputError
 from symseek.policy import FORMULAS_HIDDEN, PolicyConfig, PolicyWeights
 from symseek.tokens import Library, Token, TokenKind
 
-__all__ = ["ROLES", "RolePolicy", "first_weights", "read", "role_of", "write"]
-
 _ARITY = {
     **dict.fromkeys(("add", "sub", "mul", "div", "pow", "binary"), 2),
     **dict.fromkeys(("sin", "cos", "tanh", "exp", "log", "sqrt", "square", "cube", "fourth"), 1),

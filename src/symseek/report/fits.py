@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from symseek.arrays import Floats
 from symseek.errors import InputError
@@ -147,7 +147,7 @@ def _pairs(y: ArrayLike, predicted: ArrayLike) -> tuple[Floats, Floats, int]:
     return truth[finite], guess[finite], int(np.count_nonzero(~finite))
 
 
-def _near(truth: Floats, guess: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _near(truth: Floats, guess: Floats) -> NDArray[np.bool_]:
     """Which predictions are not far beyond the data."""
     low, high = _spanned(truth)
     return (guess >= low) & (guess <= high)
@@ -196,7 +196,7 @@ def _equation(r2: float) -> str:
     return f"R² {text}" if text[0] in ">u" else f"R² = {text}"
 
 
-def _hidden(missing: int, inside: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> list[chart.Mark]:
+def _hidden(missing: int, inside: NDArray[np.bool_]) -> list[chart.Mark]:
     """How many rows the chart does not show."""
     outside, parts = int(np.count_nonzero(~inside)), []
     if missing:

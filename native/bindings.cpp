@@ -209,6 +209,8 @@ NB_MODULE(_native, m) {
       },
       "Names and arities of the operations the evaluator has.");
   m.def("fit_methods", [] { return FIT_METHODS; }, "The ways to fit constants, by name.");
+  m.attr("FIT_SAMPLE") = FIT_SAMPLE;
+  m.attr("EXACT_SHARE") = EXACT_SHARE;
   m.def("losses", [] { return LOSSES; }, "What a row may count by its residual, by name.");
   m.def("fit_statuses", [] { return FIT_STATUSES; }, "How a fit can end: the name of each status code.");
   m.def(

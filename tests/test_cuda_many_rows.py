@@ -14,9 +14,10 @@ from evolution_helpers import copies
 from examples import examples
 from host_device import HostDevice
 from symseek import FitConfig, FitStatus, Library, Program, Programs
+from symseek._native import FIT_SAMPLE as SAMPLE
 from symseek.engines.cuda import fitting
 from symseek.engines.cuda.evaluator import Batch, CudaEvaluator, Sums
-from symseek.engines.cuda.fitting import SAMPLE, chunks_of
+from symseek.engines.cuda.fitting import chunks_of
 from symseek.engines.interface import Evaluator, Fitted
 from symseek.engines.native import NativeEngine
 from test_constants import LIBRARY, MANY, TABLE, TARGET, WEIGHTS, fit, with_constants

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ENGINES",
-    "MOST_LOSSES",
     "PAIRS",
     "Breeder",
     "Breeding",
@@ -58,8 +57,6 @@ __all__ = [
 ]
 
 Weights = NDArray[np.float32]
-
-MOST_LOSSES = 2  # of an evaluator
 
 # What an engine answers.
 
@@ -245,7 +242,7 @@ class Engine(Protocol):
         underflow_invalid: bool = False,
         losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
     ) -> Evaluator:
-        """A data set X [N, n], y [N], and what its rows count: at most `MOST_LOSSES` ways.
+        """A data set X [N, n], y [N], and what its rows count: one or two losses.
 
         `cache` results of recent programs may be kept.
 

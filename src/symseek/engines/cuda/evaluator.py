@@ -302,11 +302,12 @@ def evaluation_source(
     losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
 ) -> str:
     """The source of the kernels, for threads that work on so many rows at once."""
-    sizes = {"STACK": stack, "ROWS": rows, "STRICT": int(strict), "LOSSES": len(losses)}
+    sizes = {"STACK": stack, "ROWS": rows, "STRICT": int(strict)}
+    sizes |= {"LOSSES": len(losses), "MAX_K": 1}  # no derivatives
     named = " ".join(f"X({place}, {each.name})" for place, each in enumerate(losses))
     more = f"{operation_text(steps)}\n#define EACH_LOSS(X) {named}\n"
     shared = ("shared/losses.hpp", "shared/keys.hpp", "shared/fits.hpp")
-    return with_sizes(sizes, *shared, "programs.cuh", "evaluation.cuh", more=more)
+    return with_sizes(sizes, *shared, "programs.cuh", "reading.cuh", "evaluation.cuh", more=more)
 
 
 _SHARED = 8 * 8  # bytes: a number for each warp of a block

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from symseek._native import EXACT_SHARE, FIT_SAMPLE
 from symseek.constants import FIT_METHODS, FitConfig
 from symseek.engines.cuda.device import Array, Device, Kernel
 from symseek.engines.cuda.operations import Steps, operation_text
@@ -28,8 +29,6 @@ __all__ = ["MOST_CONSTANTS", "FitKernels", "fit_source"]
 
 SIZES = ((1, 1), (2, 3), (4, 6), (7, 32))  # constants, least and most, that a kernel is made for
 MOST_CONSTANTS = SIZES[-1][1]
-SAMPLE = 1024  # rows on which starts are sought where there are several times as many
-EXACT = 1e-30  # every residual of a perfect fit is off by a few roundings of its target
 FEW_ROWS = 400  # up to here a thread works on one row at a time, beyond on several
 ROWS = {1: 4, 3: 2, 6: 2}  # so many, by the most constants
 WARP_ROWS = 512  # below this many rows a warp fits a program, from there on a block
@@ -61,6 +60,7 @@ def fit_source(
 ) -> str:
     """The source of the kernels for programs of so many tokens and constants."""
     sizes = {
+        "STRICT": 0,  # a fit looks at its last constants only
         "LEAST_K": least,
         "MAX_K": most,
         "ROWS": 1 if few_rows else ROWS.get(most, 1),
@@ -74,7 +74,8 @@ def fit_source(
     shared = ("random", "keys", "fits", "linesearch", "losses")
     files = (
         *(f"shared/{name}.hpp" for name in shared),
-        *("programs.cuh", "tape.cuh", "slopes.cuh", "looks.cuh", "shared/fitting.hpp", "fit.cuh"),
+        *("programs.cuh", "reading.cuh", "tape.cuh", "slopes.cuh"),
+        *("looks.cuh", "shared/fitting.hpp", "fit.cuh"),
     )
     more = f"{operation_text(steps)}\n#define FIT_LOSS {loss.name}_loss\n"
     return with_sizes(sizes, *files, more=more)
@@ -139,7 +140,8 @@ class _Sample:
         """Rows at even distances; none when there are too few for that to pay."""
         assert table.target is not None
         assert table.weight is not None
-        rows = np.arange(SAMPLE) * table.rows // SAMPLE if table.rows >= 4 * SAMPLE else None
+        many = table.rows >= 4 * FIT_SAMPLE
+        rows = np.arange(FIT_SAMPLE) * table.rows // FIT_SAMPLE if many else None
         some = slice(0, 0) if rows is None else rows
         target, weight = table.target[:, some], table.weight[:, some]
         all_weight = table.weight.sum(axis=1)
@@ -163,7 +165,7 @@ class _Sample:
 
 
 def _exact(target: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    exact: NDArray[np.float64] = EXACT * (weight * target * target).sum(axis=1)
+    exact: NDArray[np.float64] = EXACT_SHARE * (weight * target * target).sum(axis=1)
     return exact
 
 
@@ -266,7 +268,7 @@ class FitKernels:
         self, length: int, size: tuple[int, int], given: Given, part: _Part, task: int
     ) -> None:
         tape = _tape_bytes(_nodes(self._steps, length))
-        rows = SAMPLE if task == START else self._block.rows
+        rows = FIT_SAMPLE if task == START else self._block.rows
         groups, threads = 1, (1, 1)
         if self._device.warp > 1:
             if rows < WARP_ROWS:

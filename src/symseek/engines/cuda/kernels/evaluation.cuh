@@ -3,68 +3,24 @@
 //
 // A program is invalid when any value at any node is not finite on any row; with STRICT, also where it underflows.
 
-// A value below the least normal number has underflowed, where it is not 0 by its operands.
-DEVICE bool is_tiny(double value) { return size_of(value) < 0x00100000u; }
+struct TokenSteps {
+  Walk walk;
+
+  DEVICE bool next(Step& step, Operands&) { return walk.next(step); }
+};
 
 // The values of a program on some rows.
-DEVICE void run_rows(const Program& program, const Table& table, const long long (&row)[ROWS], double (&top)[ROWS],
+DEVICE void run_rows(const Program& program, const Rows& rows, const int (&row)[ROWS], double (&top)[ROWS],
                      uint32& worst) {
-  double stack[STACK][ROWS];  // below the top; the first entry is no value
-  int height = 0;
-  for (int r = 0; r < ROWS; ++r) top[r] = 0.0;
-  Step step;
-  for (Walk walk(program); walk.next(step);) {
-    if (step.opcode == VARIABLE || step.opcode == NUMBER || step.opcode == CONSTANT || step.opcode == ARGUMENT) {
-      for (int r = 0; r < ROWS; ++r) stack[height][r] = top[r];
-      ++height;
-    }
-    switch (step.opcode) {
-      case VARIABLE: {
-        const double* column = table.columns + step.index * table.stride;
-        for (int r = 0; r < ROWS; ++r) top[r] = column[row[r]];
-        break;
-      }
-      case NUMBER:
-        for (int r = 0; r < ROWS; ++r) top[r] = step.value;
-        break;
-      case CONSTANT: {
-        const double value = program.constants[step.index];
-        for (int r = 0; r < ROWS; ++r) top[r] = value;
-        break;
-      }
-      case ARGUMENT:  // a copy of an operand of the formula
-        for (int r = 0; r < ROWS; ++r) top[r] = stack[height - 1 - step.index][r];
-        break;
-      case FINISH: height -= step.index; break;  // the value of the formula replaces its operands
-#define UNARY(CODE, VALUE, SLOPE, UNDERFLOW)                      \
-  case CODE:                                                      \
-    for (int r = 0; r < ROWS; ++r) {                              \
-      const double a = top[r], v = VALUE;                         \
-      if (STRICT && is_tiny(v) && (UNDERFLOW)) worst = NOT_FINITE; \
-      top[r] = v;                                                 \
-    }                                                             \
-    break;
-#define BINARY(CODE, VALUE, SLOPE_A, SLOPE_B, UNDERFLOW)          \
-  case CODE:                                                      \
-    --height;                                                     \
-    for (int r = 0; r < ROWS; ++r) {                              \
-      const double a = top[r], b = stack[height][r], v = VALUE;   \
-      if (STRICT && is_tiny(v) && (UNDERFLOW)) worst = NOT_FINITE; \
-      top[r] = v;                                                 \
-    }                                                             \
-    break;
-        OPERATIONS(UNARY, BINARY)
-#undef UNARY
-#undef BINARY
-    }
-    for (int r = 0; r < ROWS; ++r) watch(worst, top[r]);
-  }
+  double none[ROWS][MAX_K];
+  TokenSteps steps{Walk(program)};
+  read_program<false, false, ROWS>(steps, rows, program.constants, 0, row, top, none, worst);
 }
 
 // The rows of this thread from `begin` on; beyond the end the last row again, which changes nothing.
-DEVICE void take_rows(long long begin, long long end, long long (&row)[ROWS]) {
-  for (int r = 0; r < ROWS; ++r) {
-    row[r] = begin + threadIdx.x + (long long)r * blockDim.x;
+DEVICE void take_rows(int begin, int end, int (&row)[ROWS]) {
+  EACH_ROW {
+    row[r] = begin + threadIdx.x + r * blockDim.x;
     if (row[r] >= end) row[r] = end - 1;
   }
 }
@@ -84,18 +40,18 @@ KERNEL errors(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, const dou
     if (good) {
       const Program program(batch, p);
       const Table table = tables.of(batch.data(p));
-      const long long end = start + part_rows < rows ? start + part_rows : rows;
+      const Rows part(table, start, start + part_rows < rows ? start + part_rows : rows);
       uint32 worst = 0;
-      for (long long begin = start; begin < end && good; begin += (long long)blockDim.x * ROWS) {
-        long long row[ROWS];
+      for (int begin = 0; begin < part.count && good; begin += blockDim.x * ROWS) {
+        int row[ROWS];
         double value[ROWS];
-        take_rows(begin, end, row);
-        run_rows(program, table, row, value, worst);
+        take_rows(begin, part.count, row);
+        run_rows(program, part, row, value, worst);
         for (int r = 0; r < ROWS && target; ++r) {
-          const double weight = table.weight[row[r]];
+          const double weight = part.weight[row[r]];
           // A row that weighs nothing must add nothing, even where its residual overflows.
-          if (begin + threadIdx.x + (long long)r * blockDim.x >= end || weight == 0.0) continue;
-          const double residual = table.target[row[r]] - value[r];
+          if (begin + threadIdx.x + r * blockDim.x >= part.count || weight == 0.0) continue;
+          const double residual = part.target[row[r]] - value[r];
 #define X(PLACE, NAME) sums[PLACE] += weight * NAME##_loss::value(residual, parameters[PLACE]);
           EACH_LOSS(X)
 #undef X
@@ -140,15 +96,15 @@ KERNEL predict(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, double* 
     if (!batch.has(p)) continue;
     const Program program(batch, p);
     const Table table = tables.of(batch.data(p));
-    const long long end = start + part_rows < rows ? start + part_rows : rows;
+    const Rows part(table, start, start + part_rows < rows ? start + part_rows : rows);
     uint32 worst = 0;
-    for (long long begin = start; begin < end; begin += (long long)blockDim.x * ROWS) {
-      long long row[ROWS];
+    for (int begin = 0; begin < part.count; begin += blockDim.x * ROWS) {
+      int row[ROWS];
       double value[ROWS];
-      take_rows(begin, end, row);
-      run_rows(program, table, row, value, worst);
+      take_rows(begin, part.count, row);
+      run_rows(program, part, row, value, worst);
       for (int r = 0; r < ROWS; ++r)  // beyond the end another thread writes this row
-        if (begin + threadIdx.x + (long long)r * blockDim.x < end) values[p * rows + row[r]] = value[r];
+        if (begin + threadIdx.x + r * blockDim.x < part.count) values[p * rows + start + row[r]] = value[r];
     }
     if (worst >= NOT_FINITE) ok[p] = 0;
   }

@@ -68,6 +68,9 @@ DEVICE void watch(uint32& worst, double value) {
   worst = size > worst ? size : worst;
 }
 
+// A value below the least normal number has underflowed, where it is not 0 by its operands.
+DEVICE bool is_tiny(double value) { return size_of(value) < 0x00100000u; }
+
 // Shared memory of this group, for sums over it.
 DEVICE double* sum_scratch() { return (double*)shared_memory + threadIdx.y * (blockDim.x / 32); }
 

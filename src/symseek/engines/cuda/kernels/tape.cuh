@@ -1,16 +1,6 @@
 // A program as the list of its steps, in the order in which a stack of values takes them, and what a fit wants to know
 // of its constants. Half of a program is leaves, so an operator takes an operand that is a leaf from the step itself and
 // not from the stack; only libraries with formulas have the steps as they are.
-constexpr int OPCODE = 0xff;    // the bits of `Step::opcode` that say what to do
-constexpr int PUSH = 0xff;      // what is done: a leaf is put on the stack
-constexpr int LEAF_FIRST = 0x100, LEAF_SECOND = 0x200, LEAF = LEAF_FIRST | LEAF_SECOND;  // which operand is a leaf
-constexpr int STACKED = 0x400;  // the second operand is on the stack, below the first
-constexpr int LEAF_KIND = 12;   // shifted by so many bits: VARIABLE, NUMBER or CONSTANT
-
-struct alignas(8) Operands {  // of a step: the constants that they depend on, a bit each
-  uint32 first, second;
-};
-
 struct Tape {  // in shared memory, one for each group
   Step steps[NODES];
   Operands operands[NODES];
@@ -75,8 +65,6 @@ DEVICE uint32 linear_constants(Node* nodes, int count, int root) {
   }
   return linear;
 }
-
-DEVICE bool is_leaf(int opcode) { return opcode == VARIABLE || opcode == NUMBER || opcode == CONSTANT; }
 
 // Writes the steps of a tape; leaves wait until it is known which operator takes them.
 struct Writer {

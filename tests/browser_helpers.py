@@ -27,7 +27,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 PATIENCE = 60.0  # seconds in which whatever is waited for happens on any machine
-LIVE = ("starting", "searching", "telling")
+LIVE = ("starting", "searching", "finishing")
 
 # A search that pauses and deaths are tried on: long enough to be met in the middle, and the same
 # numbers whenever it is repeated, as no clock ends it.

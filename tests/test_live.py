@@ -44,8 +44,8 @@ def test_a_watcher_sees_how_far_a_search_is(hunt: Regression, monkeypatch: Any) 
     assert all(each["most"] == hunt.search.config.max_expressions for each in seen)
     assert all(each["max_seconds"] == hunt.settings.max_seconds for each in seen)
     assert all(0 < each["share"] <= 1 for each in seen)
-    watch.telling()
-    assert read(PROGRESS_FILE)["state"] == "telling"
+    watch.finishing()
+    assert read(PROGRESS_FILE)["state"] == "finishing"
     watch.ended(result, hunt.model())
     last = read(PROGRESS_FILE)
     assert (last["state"], last["ended"], last["why"]) == (
@@ -71,14 +71,14 @@ def test_the_progress_is_not_written_too_often(hunt: Regression, monkeypatch: An
 def test_the_error_over_time_falls_and_a_run_that_goes_on_keeps_it(hunt: Regression) -> None:
     watch = Live(Path(), hunt)
     hunt.run(watch)
-    watch.telling()
+    watch.finishing()
     course = read(PROGRESS_FILE)["course"]
     assert course[0] == [0.0, 1.0]
     times, errors = zip(*course, strict=True)
     assert list(times) == sorted(times)
     assert all(b < 0.99 * a for a, b in pairwise(errors))
     again = Live(Path(), hunt)
-    again.telling()
+    again.finishing()
     assert read(PROGRESS_FILE)["course"] == course
 
 
@@ -86,7 +86,7 @@ def test_what_was_found_without_an_iteration_is_in_the_course(hunt: Regression) 
     hunt.run()
     watch = Live(Path(), hunt)
     watch._course = [(0.0, 1.0)]  # as if no iteration had come to its end
-    watch.telling()
+    watch.finishing()
     record = read(PROGRESS_FILE)
     assert record["course"] == [[0.0, 1.0], [record["seconds"], record["seeds"][0]["nrmse"]]]
 

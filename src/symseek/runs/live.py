@@ -38,7 +38,7 @@ _STEP = 0.99  # of the error before: less is another point of the course
 _MOST_POINTS = 300  # of the course
 
 
-State = Literal["searching", "telling", "ended"]
+State = Literal["searching", "finishing", "ended"]
 
 
 class Live:
@@ -93,10 +93,10 @@ class Live:
     def _keep_discoveries(self) -> None:
         self._kept = self._write(DISCOVERIES, [asdict(each) for each in self._discoveries])
 
-    def telling(self) -> None:
+    def finishing(self) -> None:
         """The search has ended, and what it found is being finished."""
         self._follow_fronts()
-        self._write_progress("telling")
+        self._write_progress("finishing")
 
     def ended(self, result: Result, model: Model) -> None:
         """Everything is finished and written."""

@@ -52,7 +52,7 @@ class SeedProgress:
 class RunProgress:
     """How far a search is; what is not known is None."""
 
-    state: Literal["searching", "telling", "ended"]
+    state: Literal["searching", "finishing", "ended"]
     expressions: Count
     seconds: Finite
     ended: Label | None = None  # the reason, by its name
@@ -72,9 +72,10 @@ def read_progress(path: Path) -> RunProgress | None:
     """How far a search is; None if it does not say so."""
     try:
         record = parse_json(read_regular(path, _MOST_BYTES))
-        written = (written_at(path) or 0) / 1e9
-        progress: RunProgress = read({**record, "at": written}, RunProgress, "it", unknown=True)
-    except (OSError, TypeError, ValueError):
+        state = "finishing" if record["state"] == "telling" else record["state"]  # of older ones
+        own = {"state": state, "at": (written_at(path) or 0) / 1e9}
+        progress: RunProgress = read({**record, **own}, RunProgress, "it", unknown=True)
+    except (OSError, LookupError, TypeError, ValueError):
         return None
     return progress
 

@@ -71,7 +71,7 @@ class Recorder:
     def finish(self) -> None:
         """Save what has changed of the search since the last time."""
         self._latest().finish()
-        self._live.telling()
+        self._live.finishing()
 
     def ended(self, result: Result, model: Model) -> None:
         """Say that the search has ended, and that its results are written."""

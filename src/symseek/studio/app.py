@@ -228,7 +228,7 @@ class Studio:
     def ask(self, run: str, what: Asked) -> dict[str, Any]:
         """Ask a search to end its iteration and keep everything, for now or for good."""
         self.workspace.run(run)
-        if self.runs.status(run).status != "telling":  # then it is ending, and not to be disturbed
+        if self.runs.status(run).status != "finishing":  # then it is ending by itself
             self.searches.ask(run, what)
         return {"ok": True}
 

@@ -23,7 +23,7 @@ class RunStatus:
 
     @property
     def running(self) -> bool:
-        return self.status in ("starting", "searching", "telling", "pausing", "stopping")
+        return self.status in ("starting", "searching", "finishing", "pausing", "stopping")
 
 
 def status_of(
@@ -60,7 +60,7 @@ def _going(
     elif progress is not None:
         old = since is not None and progress.at < since
         state = progress.state
-        status = "starting" if old else "telling" if state == "ended" else state
+        status = "starting" if old else "finishing" if state == "ended" else state
     else:
         status = "starting" if unfinished is None else "searching"
     return RunStatus(status, elsewhere=elsewhere)

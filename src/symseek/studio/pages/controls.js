@@ -81,7 +81,7 @@ export class Controls {
     const error = status === "damaged" ? null : snapshot.error; // the status has said that one
     if (error !== this.wrong) showProblem(this.error, error && sentence(error));
     this.wrong = error;
-    const running = ["starting", "searching", "telling"].includes(status);
+    const running = ["starting", "searching", "finishing"].includes(status);
     this.toggle(this.pause, running || status === "pausing", !running);
     this.toggle(this.stop, running || status === "stopping" || status === "pausing", !running);
     this.toggle(this.goOn, canResume && ["paused", "stopped", "died"].includes(status), false);

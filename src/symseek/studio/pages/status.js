@@ -5,7 +5,7 @@ import { ended } from "./text.js";
 export const SHORT = {
   starting: "starting",
   searching: "searching",
-  telling: "searching",
+  finishing: "searching",
   pausing: "pausing",
   stopping: "stopping",
   paused: "paused",
@@ -18,7 +18,7 @@ export const SHORT = {
 const SENTENCES = {
   starting: "Starting the search.",
   searching: "Searching.",
-  telling: "Making the last numbers neat.",
+  finishing: "Making the last numbers neat.",
   pausing: "Pausing: what is under way is being finished and written.",
   stopping: "Stopping: what is under way is being finished and written.",
   paused: "Paused. Everything found so far is kept.",
@@ -27,7 +27,7 @@ const SENTENCES = {
 
 /** Whether a search is at work. */
 export function isBusy(status) {
-  return ["starting", "searching", "telling", "pausing", "stopping"].includes(status);
+  return ["starting", "searching", "finishing", "pausing", "stopping"].includes(status);
 }
 
 /** The state of a run in one sentence, or two. */

@@ -118,12 +118,6 @@ class Message:
             raise InputError(f"a sentence is {shown(written)}, which is no list of its parts")
         return cls(*map(_read_part, written))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Message) and self.parts == other.parts
-
-    def __hash__(self) -> int:
-        return hash(self.parts)
-
 
 class InputError(ValueError):
     """Bad input from the caller: a sentence that names it and says what to do, and this as data.

@@ -80,7 +80,7 @@ Part: TypeAlias = "str | Setting | Action | Quoted | PurePath"
 Wording: TypeAlias = Callable[[Named], str]  # what a front end calls it
 
 
-Kind = Literal["setting", "column", "row", "file", "argument"]
+Kind = Literal["setting", "column", "file", "argument"]
 _Error = TypeVar("_Error", bound="InputError")
 
 
@@ -181,8 +181,11 @@ class InputError(ValueError):
     def plain_value(self) -> str | int | float | None:
         """The value; how it prints, if it is long or nothing that another process can be given."""
         value = self.value
-        plain = value is None or isinstance(value, (str, int, float))
-        return value if plain and len(repr(value)) <= _NAME else shown(value)
+        if isinstance(value, int):
+            return value if abs(value) < 1 << 64 else shown(value)
+        if value is None or isinstance(value, float):
+            return value
+        return value if isinstance(value, str) and len(value) <= _NAME else shown(value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self.args, {**self.__dict__, "value": self.plain_value}
@@ -258,7 +261,7 @@ def sentence(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Message in one line that a terminal shows as it is.
+    r"""Text in one line that a terminal shows as it is.
 
     Names of columns and files may hold codes that move the cursor, change colours or turn the
     direction of writing. They are written as in Python's texts.

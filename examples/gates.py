@@ -146,7 +146,7 @@ LEARNING = dict(objective=symseek.RiskSeeking(0.02), learning_rate=0.005, entrop
 METHODS: dict[str, Callable[..., symseek.SearchConfig]] = {
     "dsr": lambda **budget: presets.dsr(**LEARNING, **budget),
     "hybrid": lambda **budget: presets.hybrid(
-        **LEARNING, fresh=0.0, evolution=Evolution(generations=100, pairing=0), **budget
+        **LEARNING, untrained_share=0.0, evolution=Evolution(generations=100, pairing=0), **budget
     ),
     "evolution": presets.evolution,
 }

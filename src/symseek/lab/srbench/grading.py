@@ -71,6 +71,7 @@ def graded(program: Program, text: str, problem: Problem, rows: Split) -> Grades
 def r2(program: Program, X: Floats, y: Floats) -> float:
     """R2; minus infinity where the program has no value on some row.
 
+    >>> import numpy as np
     >>> r2(Program.parse("2*x"), np.array([[1.0], [2.0]]), np.array([2.0, 4.0]))
     1.0
     """

@@ -14,7 +14,9 @@ ANY = object()
 
 
 @contextmanager
-def refused(field: str, value: Any = ANY, wanted: str | None = None) -> Iterator[None]:
+def refused(
+    field: str, value: Any = ANY, wanted: str | None = None, row: int | None = None
+) -> Iterator[None]:
     """Bad input that names its field, and its value or what is wanted, if these are given."""
     with pytest.raises(InputError) as caught:
         yield
@@ -22,4 +24,5 @@ def refused(field: str, value: Any = ANY, wanted: str | None = None) -> Iterator
     assert error.field == field, error
     assert value is ANY or error.value == value, error
     assert wanted is None or error.wanted == wanted, error
+    assert row is None or error.row == row, error
     assert str(error)

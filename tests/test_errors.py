@@ -1,14 +1,19 @@
 """An error is a sentence for people and fields for code, also in another process."""
 
+import datetime
 import json
 import os
 import pickle
 from pathlib import Path, PurePath
 
+import numpy as np
 import pytest
 
-from symseek.arguments import refused, whole
+from refusals import refused as refuses
+from symseek.arguments import real_array, refuse_text, refused, whole
+from symseek.data import Data
 from symseek.errors import Action, InputError, Message, Setting, unknown_name
+from symseek.files.tables import read_table
 from symseek.runs.ended import ENDED, read_end, write_end
 from symseek.settings import Settings
 
@@ -81,6 +86,38 @@ def test_a_plain_sentence_has_no_fields():
     assert fields_of(caught.value) == ("rows", "argument", "3", "a whole number")
 
 
+CELLS = ["oops", "", "inf", "1e200"]
+
+
+@pytest.mark.parametrize("cell", CELLS)
+def test_a_cell_that_is_no_number_has_its_column_and_row(tmp_path, cell):
+    rows = ["1,2", "3,4", f"5,{cell}", "7,8"]
+    (tmp_path / "t.csv").write_text("\n".join(["x,y", *rows]) + "\n")
+    with pytest.raises(InputError) as caught:
+        read_table(tmp_path / "t.csv", "y")
+    assert (caught.value.field, caught.value.kind, caught.value.row) == ("y", "column", 2)
+    assert "line 4" in str(caught.value)
+
+
+def test_a_weight_below_zero_has_its_row(tmp_path):
+    (tmp_path / "t.csv").write_text("x,y,w\n1,2,1\n2,3,-1\n3,5,1\n4,7,1\n")
+    with refuses("w", value=-1.0, row=1):
+        read_table(tmp_path / "t.csv", "y", weights="w")
+
+
+@pytest.mark.parametrize("cell", ["text", 1j, None, float("nan"), datetime.date(2024, 5, 1)])
+def test_an_array_s_entry_that_is_no_number_has_its_row(cell):
+    X = np.array([[1.0], [2.0], [cell], [4.0]], dtype=object)
+
+    def read():
+        refuse_text(X, "X")
+        return Data.checked(real_array(X, "X"), np.arange(4.0), ["x"])
+
+    with pytest.raises(InputError) as caught:
+        read()
+    assert caught.value.row == 2
+
+
 # --- the end of a search, for another process
 
 
@@ -99,7 +136,13 @@ def test_the_end_of_a_search_keeps_the_fields(tmp_path, value):
         "a whole number",
     )
     assert isinstance(got.value, (type(value), str))
+    assert got.row is None
     assert read_end(tmp_path / ENDED, os.getpid() + 1) is None
+
+
+def test_the_end_of_a_search_keeps_the_row(tmp_path):
+    write_end(tmp_path / ENDED, InputError("bad", field="y", kind="column", row=7))
+    assert read_end(tmp_path / ENDED, os.getpid()).row == 7
 
 
 HOSTILE = [

@@ -154,15 +154,21 @@ def _refuse_cell(cell: Any, what: str, row: int, missing: bool) -> None:
             " astype(float)",
             field=what,
             value=cell,
+            row=row,
         )
     if isinstance(cell, complex | np.complexfloating):
         raise InputError(
-            f"Complex data not supported: {what} has {cell} in row {row}", field=what, value=cell
+            f"Complex data not supported: {what} has {cell} in row {row}",
+            field=what,
+            value=cell,
+            row=row,
         )
     if type(cell).__name__ == "NAType":  # of pandas, which need not be there
         if not missing:
             raise InputError(
-                f"{what} has a missing value in row {row}; leave out such rows", field=what
+                f"{what} has a missing value in row {row}; leave out such rows",
+                field=what,
+                row=row,
             )
     elif isinstance(cell, _TIMES) or type(cell).__name__ == "Period":
         raise InputError(
@@ -170,6 +176,7 @@ def _refuse_cell(cell: Any, what: str, row: int, missing: bool) -> None:
             " days since the first",
             field=what,
             value=cell,
+            row=row,
         )
 
 

@@ -292,6 +292,7 @@ def _refuse_non_finite(table: Floats, names: Sequence[str] = ()) -> None:
             field=names[column] if names else "y",
             kind="column" if names else "argument",
             value=float(table[row, column]),
+            row=row,
         )
 
 

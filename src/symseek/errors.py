@@ -123,14 +123,16 @@ class InputError(ValueError):
     """Bad input from the caller: a sentence that names it and says what to do, and this as data.
 
     `field` is what is wrong, and `kind` what that is; `value` is what was given, and `wanted` says
-    in words what it must be. A sentence that begins with a setting or a path is about that; one
-    that quotes another error is about the same as that.
+    in words what it must be. `row` is where it is in a table, counted from 0. A sentence that
+    begins with a setting or a path is about that; one that quotes another error is about the same
+    as that.
     """
 
     field: str | None = None
     kind: Kind | None = None
     value: Any = None
     wanted: str = ""
+    row: int | None = None
 
     def __init__(
         self,
@@ -139,6 +141,7 @@ class InputError(ValueError):
         kind: Kind | None = None,
         value: Any = None,
         wanted: str = "",
+        row: int | None = None,
     ) -> None:
         super().__init__(*_flat(parts))
         if field is None and parts and isinstance(parts[0], (Setting, Quoted, PurePath)):
@@ -150,7 +153,7 @@ class InputError(ValueError):
             return
         self.field = _name(field)
         self.kind = kind or ("file" if isinstance(field, Quoted) else _kind(field))
-        self.value, self.wanted = value, wanted
+        self.value, self.wanted, self.row = value, wanted, row
 
     def worded(self, wording: Wording = str) -> str:
         """The sentence, with the front end's words."""

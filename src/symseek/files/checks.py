@@ -24,10 +24,12 @@ _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 _GROUPED = re.compile(r"\s*[+-]?[\d.]*,[\d.,]*\s*", re.ASCII)
 
 
-def of_column(source: TableSource, name: str, *parts: Part, value: object = None) -> InputError:
+def of_column(
+    source: TableSource, name: str, *parts: Part, value: object = None, row: int | None = None
+) -> InputError:
     """The error about a column, which the sentence begins with."""
     what = f"column {name_shown(name, quoted=True)} of "
-    return InputError(what, source.path, *parts, field=name, kind="column", value=value)
+    return InputError(what, source.path, *parts, field=name, kind="column", value=value, row=row)
 
 
 def nameless(source: TableSource, column: int) -> InputError:
@@ -80,19 +82,20 @@ def refuse_non_finite(
             f" has {many} in {source.where(int(gone.argmax()))}; drop such rows with ",
             Setting("drop_missing"),
             ", or fill them in",
+            row=int(gone.argmax()),
         )
     large = np.abs(column) > LARGEST
     if not large.any():
         return
     row = int(large.argmax())
-    where = source.where(int(rows[row]))
-    value = float(column[row])
+    value, row = float(column[row]), int(rows[row])
+    where = source.where(row)
     what = f" has {value:g} in {where}"
     if np.isinf(value):
         advice = "; replace infinite values, or leave their cells empty and set "
-        raise of_column(source, name, what + advice, Setting("drop_missing"), value=value)
+        raise of_column(source, name, what + advice, Setting("drop_missing"), value=value, row=row)
     advice = f", and squares overflow beyond {LARGEST:g}; rescale the column"
-    raise of_column(source, name, what + advice, value=value)
+    raise of_column(source, name, what + advice, value=value, row=row)
 
 
 def refuse_few_rows(source: TableSource, rows: int) -> None:
@@ -120,10 +123,9 @@ def refuse_bad_weights(
 ) -> None:
     negative = weights < 0
     if negative.any():
-        row = int(negative.argmax())
-        text = f" has the weight {weights[row]:g} in {source.where(int(rows[row]))}; make"
-        value = float(weights[row])
-        raise of_column(source, name, f"{text} weights zero or more", value=value)
+        value, row = float(weights[negative.argmax()]), int(rows[negative.argmax()])
+        text = f" has the weight {value:g} in {source.where(row)}; make weights zero or more"
+        raise of_column(source, name, text, value=value, row=row)
     if not weights.any():
         text = " has the weight 0 in every row; make some positive"
         raise of_column(source, name, text, value=0.0)

@@ -534,7 +534,7 @@ def _text_error(
     parts: list[Part] = [f" has {wrong}; {advice}"]
     if name in optional:
         parts += [", or leave the column out with ", Setting("features")]
-    return of_column(source, name, *parts, value=cell.value)
+    return of_column(source, name, *parts, value=cell.value, row=cell.row)
 
 
 def _whole_rows(

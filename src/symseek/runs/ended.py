@@ -29,11 +29,12 @@ class _End:
     kind: Kind | None
     value: Text | float | int | bool | None
     wanted: Text
+    row: int | None = None
 
 
 def write_end(file: Path | None, error: InputError) -> None:
     """Write down what ended the search of this process, if it is to and the file can be written."""
-    fields = error.field, error.kind, error.plain_value, error.wanted
+    fields = error.field, error.kind, error.plain_value, error.wanted, error.row
     end = _End(os.getpid(), Message(error).to_json(), *fields)
     with suppress(OSError):
         if file is not None:
@@ -57,4 +58,11 @@ def read_end(file: Path, process: int) -> InputError | None:
         return None
     if end.process != process:
         return None
-    return InputError(message, field=end.field, kind=end.kind, value=end.value, wanted=end.wanted)
+    return InputError(
+        message,
+        field=end.field,
+        kind=end.kind,
+        value=end.value,
+        wanted=end.wanted,
+        row=end.row,
+    )

@@ -11,17 +11,6 @@ from __future__ import annotations
 
 from symseek.engines.interface import Engine
 
-__all__ = [
-    "AUTO",
-    "NATIVE",
-    "PAYS",
-    "RACED",
-    "chosen",
-    "described",
-    "fixed",
-    "may_pay",
-]
-
 AUTO = "auto"
 NATIVE = "native"
 

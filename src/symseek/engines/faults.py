@@ -12,8 +12,6 @@ from contextlib import contextmanager
 
 from symseek.errors import InputError
 
-__all__ = ["DeviceFault", "faults_reported"]
-
 _MOST_SAID = 120  # characters of what CuPy says
 
 

@@ -31,31 +31,6 @@ if TYPE_CHECKING:
     from symseek.constraints import ConstraintSet
     from symseek.policy import AdamState
 
-__all__ = [
-    "ENGINES",
-    "PAIRS",
-    "Breeder",
-    "Breeding",
-    "Engine",
-    "Errors",
-    "Evaluator",
-    "Fitted",
-    "Pair",
-    "Pairs",
-    "Policy",
-    "Predictions",
-    "Sample",
-    "Score",
-    "Turn",
-    "check_library",
-    "check_permitted",
-    "check_weights",
-    "engine_named",
-    "filled_constants",
-    "register",
-    "unfitted_constants",
-]
-
 Weights = NDArray[np.float32]
 
 # What an engine answers.

@@ -12,8 +12,6 @@ from symseek.constraints.tables import CountRule, RuleTables
 from symseek.errors import InputError
 from symseek.tokens import ARGUMENTS, Token, TokenKind
 
-__all__ = ["instructions", "operations", "packed_rules"]
-
 MAX_COUNTS = 15  # the core keeps 16 counters for each prefix; one is the bare length
 MAX_DESCENDANTS = 64  # it keeps one bit for each rule
 

@@ -17,8 +17,6 @@ from symseek.text import brief, counted, r2_text, shortened
 if TYPE_CHECKING:
     from symseek.model import Model
 
-__all__ = ["data", "parity", "residuals"]
-
 MANY = 20_000  # rows beyond which evenly spaced ones stand for all along an input
 _GRID = 1000  # points of a curve
 _OUTLIER = 1.0  # how far beyond the data a prediction is still drawn, in parts of their range

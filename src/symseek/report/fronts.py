@@ -14,8 +14,6 @@ from symseek.text import brief, counted
 if TYPE_CHECKING:
     from symseek.model import Model
 
-__all__ = ["EXACT", "finite_rows", "front", "places"]
-
 EXACT = 1e-12  # errors below this part of the spread of y are rounding
 SPAN = 10.0  # a front whose errors differ by more is read on a logarithmic scale
 

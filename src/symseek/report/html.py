@@ -25,8 +25,6 @@ from symseek.report.pictures import pictures
 from symseek.text import brief, counted, r2_text
 from symseek.version import __version__
 
-__all__ = ["html", "report", "table_html"]
-
 History = Sequence[Iteration]
 
 UNLISTED = ("data", "command", "seed", "versions")  # entries of the summary with their own places

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from symseek.notation.mathml import escaped
 
-__all__ = ["document"]
-
 _STYLE = Path(__file__).with_name("page.css")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'"
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from symseek.loop import Iteration
     from symseek.model import Model
 
-__all__ = ["pictures"]
-
 
 def pictures(
     model: Model, inputs: Floats, target: Floats, history: Sequence[Iteration]

@@ -20,8 +20,6 @@ from symseek.report import chart, trees
 from symseek.report.chart import INK, MUTED, Chart
 from symseek.text import brief, shortened
 
-__all__ = ["drawn", "drawn_tree"]
-
 WIDTH, HEIGHT = 672, 432  # of a chart
 SIZE, SMALL, TITLE = 13.0, 12.0, 16.0  # of type
 

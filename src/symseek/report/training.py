@@ -21,8 +21,6 @@ from symseek.text import brief, count, shortened
 if TYPE_CHECKING:
     from symseek.loop import Iteration
 
-__all__ = ["STRETCHES", "apart", "curves", "rewards", "tokens"]
-
 STRETCHES = 150  # drawn of a history
 TREND = 24  # the same for shares, which are read for their trend
 _MEANS = ("top of the batch (mean)", "whole batch (mean)")

@@ -19,8 +19,6 @@ from symseek.tokens import Token, TokenKind, number_name
 if TYPE_CHECKING:
     from symseek.programs import Program
 
-__all__ = ["COLOURS", "HEIGHT", "Node", "extent", "kinds", "laid_out", "letters", "title"]
-
 LETTER = 0.56  # the mean width of a letter, in parts of the type's size
 # kind: (colour of the outline, of the inside)
 COLOURS = {

@@ -9,8 +9,6 @@ import numpy as np
 from symseek.engines.cuda.device import Array, Device
 from symseek.engines.cuda.policy import CHUNK
 
-__all__ = ["Sizes", "arrays"]
-
 
 class Sizes(NamedTuple):
     """How large the arrays are."""

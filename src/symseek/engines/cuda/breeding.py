@@ -26,8 +26,6 @@ from symseek.engines.interface import (
 from symseek.errors import InputError
 from symseek.programs import Programs
 
-__all__ = ["LONGEST", "BreedingKernels", "CudaBreeder", "Memory", "Pool", "breeding_source"]
-
 LONGEST = 256  # tokens of a program: a thread keeps three of them to itself
 _THREADS = 128  # of a block that breeds
 _WIDE = 256  # of a block that sifts

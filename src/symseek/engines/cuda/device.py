@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from symseek.errors import InputError
 
-__all__ = ["Device", "GpuDevice", "Kernel", "gpu_count", "said_in_a_sentence"]
-
 Array = Any  # a NumPy or CuPy array
 
 

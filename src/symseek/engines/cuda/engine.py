@@ -28,8 +28,6 @@ from symseek.losses import ABSOLUTE, SQUARED, Loss
 from symseek.programs import Programs
 from symseek.tokens import Library
 
-__all__ = ["CudaEngine"]
-
 
 class CudaEngine:
     """A GPU, and threads of the host for what is left to it."""

@@ -33,8 +33,6 @@ from symseek.losses import ABSOLUTE, SQUARED, Loss
 from symseek.programs import Programs
 from symseek.tokens import Library
 
-__all__ = ["Batch", "CudaEvaluator", "Sums", "evaluation_source"]
-
 FEW_ROWS = 96  # up to here a thread works on one row at a time, beyond on several
 WARP_ROWS = 1024  # below this many rows a warp works on a program, from there on a block
 MOST_BLOCKS = 1 << 20

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from symseek.engines.packing import Instruction, instructions
 from symseek.tokens import OPERATORS, Library
 
-__all__ = ["STEP", "Steps", "operation_text", "steps_of"]
-
 GENERIC = ("variable", "number", "constant", "argument", "finish", "formula")
 """Steps that every library may have; a formula is a run of other steps."""
 

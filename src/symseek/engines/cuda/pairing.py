@@ -10,8 +10,6 @@ from symseek.engines.cuda.device import Array, Device, said_in_a_sentence
 from symseek.engines.cuda.source import compiled, with_sizes
 from symseek.engines.interface import PAIRS, Pairs
 
-__all__ = ["pair", "pair_source"]
-
 THREADS = 128  # of a block, which works on one program
 _FOUND = 16  # bytes: an error and a candidate
 

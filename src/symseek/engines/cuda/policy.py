@@ -24,8 +24,6 @@ from symseek.errors import InputError
 from symseek.policy import AdamState
 from symseek.programs import Programs
 
-__all__ = ["CudaPolicy", "PolicyKernels", "TooLarge"]
-
 Weights = NDArray[np.float32]
 
 CHUNK = 64  # programs of an item of work

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from symseek.constraints.tables import RuleTables
 from symseek.engines.packing import packed, packed_rules
 
-__all__ = ["DeviceRules", "device_rules"]
-
 _MAX_SETS = 64  # of `not_all`: a bit each
 
 

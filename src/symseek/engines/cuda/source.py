@@ -13,8 +13,6 @@ from weakref import WeakKeyDictionary
 
 from symseek.engines.cuda.device import Device, Kernel
 
-__all__ = ["compiled", "kernel_text", "power_of_two", "usual_length", "with_sizes"]
-
 
 @cache
 def kernel_text(name: str) -> str:

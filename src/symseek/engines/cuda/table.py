@@ -17,8 +17,6 @@ from symseek.arrays import Floats
 from symseek.engines.cuda.device import Array, Device
 from symseek.errors import InputError
 
-__all__ = ["PART", "DeviceTable", "RowBlock"]
-
 PART = 8192  # rows of one sum: what is added in which order follows from the number of rows alone
 SHARE = 0.6  # of the device's free memory that a table may take
 

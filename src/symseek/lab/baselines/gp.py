@@ -34,8 +34,6 @@ from symseek.tokens import Library
 if TYPE_CHECKING:
     from symseek.lab.baselines.trees import Node, Operators, Tree
 
-__all__ = ["GPConfig", "GeneticProgramming", "operators"]
-
 _DEEPEST = 10  # a full tree of binary operators has 2,047 nodes then
 _TRIES = 10_000  # trees drawn in a row, all over the limits, before there seem to be none within
 

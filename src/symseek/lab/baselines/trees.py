@@ -26,8 +26,6 @@ from symseek.tokens import EMPTY, Library
 if TYPE_CHECKING:
     from symseek.lab.baselines.gp import GPConfig
 
-__all__ = ["Fitness", "Node", "NodeSet", "Operators", "Tree"]
-
 _GLOBAL_RANDOM = threading.Lock()
 
 

@@ -18,8 +18,6 @@ from symseek.lab.bench.summary import summarise, write_json
 from symseek.lab.bench.tables import error_text, tables
 from symseek.text import text_table
 
-__all__ = ["BenchProgress", "run_line"]
-
 _COLOURS = {"yes": "green", "no": "yellow", "undecided": "magenta"}
 _TIMES_NOTE = "Evaluations, seconds: median over the recovered runs, to the moment of recovery."
 _RATES_NOTE = "s/run, rate: median over all runs."

@@ -10,8 +10,6 @@ from symseek.jobs.spec import Spec
 from symseek.lab import problems
 from symseek.lab.trials.plan import check, on_engine
 
-__all__ = ["bench_specs", "command"]
-
 
 def bench_specs(
     wanted: Sequence[str],

@@ -20,8 +20,6 @@ from symseek.lab import problems
 from symseek.lab.bench.specs import command
 from symseek.version import __version__
 
-__all__ = ["Summary", "average_recovery", "summarise", "write_json"]
-
 
 @dataclass(frozen=True)
 class Summary:

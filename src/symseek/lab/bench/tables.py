@@ -9,8 +9,6 @@ from typing import TypeAlias
 from symseek.lab.bench.summary import Summary, average_recovery
 from symseek.lab.problems import GradedBy
 
-__all__ = ["Row", "error_text", "side_by_side", "tables"]
-
 Row: TypeAlias = tuple[str, ...]
 
 _ERROR_NOTE = "Test RMSE: {} over the runs, as in the paper; inf: undefined at a test point.\n"

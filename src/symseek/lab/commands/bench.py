@@ -26,8 +26,6 @@ from symseek.text import can_redraw, text_table
 if TYPE_CHECKING:
     from symseek.lab.problems import Problem
 
-__all__ = ["add_bench", "add_problems"]
-
 _WIDTH = 80  # of a terminal
 _OPERATOR = re.compile(r"(?<!\*)\*(?!\*)|[-+/]")  # that a formula may be broken before
 

@@ -12,8 +12,6 @@ from symseek.lab.commands.stored import add_seeds, add_store, run_experiment
 if TYPE_CHECKING:
     from symseek.lab.reports.experiment import Experiment
 
-__all__ = ["add_paper"]
-
 DESCRIPTION = """\
 Run an experiment of the paper and write its tables and figure, the paper's figures beside ours.
 

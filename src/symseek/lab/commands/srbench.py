@@ -13,8 +13,6 @@ from symseek.lab.commands.stored import add_seeds, add_store, run_experiment
 if TYPE_CHECKING:
     from symseek.jobs.spec import Spec
 
-__all__ = ["add_srbench"]
-
 DESCRIPTION = """\
 Fit the 130 problems with known formulas of SRBench, and write how many formulas are found.
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from symseek.lab.reports.experiment import Experiment
     from symseek.lab.reports.report import Request
 
-__all__ = ["add_seeds", "add_store", "exit_code", "run_experiment"]
-
 
 def add_seeds(add: Callable[..., Any], otherwise: str, default: list[int] | None = None) -> None:
     """The option of the seeds, to a parser or a group of one."""

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["ablations", "noise", "reward_noise"]
-
 
 def ablations(rows: Iterable[Row]) -> Figure:
     """Draw the recovery without each part of the method, in the order given.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["curves"]
-
 MARKS = 6  # on a line, in other places than those of the other lines
 
 

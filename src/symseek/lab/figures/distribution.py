@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["density", "distributions"]
-
 BANDWIDTH = 0.25  # of the densities, in parts of the rewards' standard deviation
 _NARROWEST = 1e-3  # a density's standard deviation where all rewards are equal
 _TALLEST = 3.0  # a panel's height, in parts of its lowest peak

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["errors"]
-
 EXACT = 1e-12  # an error of rounding
 _MEASURE = "error on the test points"
 

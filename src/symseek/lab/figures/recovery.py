@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["table1"]
-
 _BELOW = 0.75  # lines of room above the averages
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["srbench"]
-
 _OURS = ((style.ORANGE, "o", "-"), (style.INK, "v", (0, (4, 2))))
 _THEIRS = (style.BLUE, style.GREEN, style.SKY, "#AA3377", style.MUTED)
 _MARKS = "sD^P*Xh<>"

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["runtimes"]
-
 _APART = 0.07  # lines from the middle to a deviation: the paper's may reach as far as ours
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["variants"]
-
 _MARKS = "os^vDPXd"
 _SHADES = (style.ORANGE, style.GREEN, style.BLUE, style.INK)
 _FLOOR = 1e-6  # zero has no logarithm: errors below this stand at the lower edge

@@ -16,8 +16,6 @@ from symseek.jobs.pool import Event
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 
-__all__ = ["GpuWorker", "RayGpuPool"]
-
 TURN = 1.0  # seconds after which a share answers at the latest: new runs wait that long
 
 

@@ -25,8 +25,6 @@ from symseek.lab.gpu.proposed import OnDevice, Proposed
 from symseek.search import SearchConfig
 from symseek.tokens import Library
 
-__all__ = ["LEDGER", "EvolutionKernels", "Evolving", "Stage", "evolution_source", "span"]
-
 LEDGER = (
     "expressions",
     "sampled",

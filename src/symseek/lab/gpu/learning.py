@@ -19,8 +19,6 @@ from symseek.objectives import (
 )
 from symseek.rewards import InverseMAE, InverseMSE, InverseNMSE, InverseNRMSE, Reward
 
-__all__ = ["LearningKernels", "LearningRule", "learning_rule", "reward_number"]
-
 _REWARDS = (InverseNRMSE, InverseNMSE, InverseMSE, InverseMAE)  # by their number in the kernel
 _THREADS = 256
 _KERNELS = ("grade", "keep", "choose_programs", "plan_items", "count_iteration")

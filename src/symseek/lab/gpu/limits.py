@@ -9,8 +9,6 @@ from symseek.lab.gpu.learning import learning_rule, reward_number
 from symseek.rewards import ErrorReward, Reward
 from symseek.search import SearchConfig
 
-__all__ = ["most_constants", "why_not"]
-
 _MOST_BATCH = 8192  # programs that a block can sort
 
 

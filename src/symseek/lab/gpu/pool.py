@@ -42,8 +42,6 @@ from symseek.search import Search
 if TYPE_CHECKING:
     from symseek.programs import Program
 
-__all__ = ["GpuPool"]
-
 SIZE = 4096  # runs at a time at most: as many as fill any GPU there is
 STEPS = 8  # iterations between two looks at the searches
 MEMORY = 0.6  # the share of the free memory that searches may take

@@ -16,8 +16,6 @@ from symseek.engines.cuda.device import Array, Device
 from symseek.evaluation import Graded
 from symseek.front import Front
 
-__all__ = ["OnDevice", "Proposed"]
-
 
 @dataclass(frozen=True)
 class Proposed:

@@ -38,8 +38,6 @@ from symseek.search import SearchConfig
 from symseek.start import first_weights
 from symseek.tokens import Library
 
-__all__ = ["Searches", "Status"]
-
 _NO_ASKING = 2.0  # more than any reward
 
 

@@ -16,8 +16,6 @@ from symseek.lab.trials.judge import Judge, StopAtRecovery
 from symseek.lab.trials.plan import Plan, search_config
 from symseek.rewards import reward_named
 
-__all__ = ["RunShape", "data_of", "shape_of", "table_of"]
-
 _METHODS = ("dsr", "pqt", "pqt-whole", "vpg", "hybrid")
 _NEVER = 2.0  # more than any reward
 

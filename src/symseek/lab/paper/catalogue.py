@@ -18,8 +18,6 @@ from symseek.lab.paper import (
 )
 from symseek.lab.reports.experiment import Experiment
 
-__all__ = ["EXPERIMENTS", "experiment"]
-
 MODULES = (recovery_tables, literature, constants, details, runtimes, studies, training, grids)
 
 EXPERIMENTS: dict[str, Experiment] = {

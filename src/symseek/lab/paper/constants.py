@@ -25,8 +25,6 @@ from symseek.lab.reports.cells import bounds_text, number, or_infinite, percent,
 from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped
 from symseek.lab.reports.tables import NOTHING, ResultTable
 
-__all__ = ["EXPERIMENTS", "UNTUNED", "Condition"]
-
 FEW = 3  # constants at most, says the paper
 ANY = 30  # as many as a program has tokens
 BUDGET, QUICK_BUDGET = 2_000_000, 2_000  # a row of the table is for half of it

@@ -21,8 +21,6 @@ from symseek.lab.reports.cells import percent, rate_row, rate_text, recovered
 from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped
 from symseek.lab.reports.tables import NOTHING, ResultTable
 
-__all__ = ["EXPERIMENTS"]
-
 _PROBLEMS = ("Nguyen-4", "Nguyen-5", "Nguyen-7", "Nguyen-8", "Nguyen-2'", "Nguyen-8'")
 _QUICK_PROBLEMS = ("Nguyen-8",)
 

@@ -23,8 +23,6 @@ from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped,
 from symseek.lab.reports.tables import ResultTable
 from symseek.lab.trials.plan import HYPERPARAMETERS
 
-__all__ = ["EXPERIMENTS", "combinations"]
-
 _SHOWN = 10  # of the best combinations, in the table for people
 _QUICK = 4  # combinations
 

@@ -32,8 +32,6 @@ from symseek.lab.reports.cells import bounds_text, number, or_infinite, rate_row
 from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped, specs_for
 from symseek.lab.reports.tables import ResultTable
 
-__all__ = ["EXPERIMENTS"]
-
 METHODS = ("dsr", "hybrid")
 
 

@@ -28,20 +28,6 @@ from symseek.lab.reports.experiment import grouped
 from symseek.lab.reports.statistics import Interval
 from symseek.lab.reports.tables import NOTHING, ResultTable
 
-__all__ = [
-    "CELL",
-    "INCOMPLETE",
-    "Rates",
-    "by_problem",
-    "error_table",
-    "label",
-    "rate_cell",
-    "rates",
-    "recovery_table",
-    "significance_table",
-    "whole_average",
-]
-
 AVERAGE = "Average"
 CELL = (
     "A cell: measured here, [its 95 % interval], (the paper's figure)."

@@ -22,33 +22,6 @@ from typing import Any
 
 from symseek.lab.problems import suite
 
-__all__ = [
-    "ALTERED",
-    "BSR",
-    "CONSTANTS",
-    "GP_CONSTRAINED",
-    "GRAMMAR_VAE",
-    "GRAMMAR_VAE_BEST",
-    "GRIDS",
-    "HARMONIC",
-    "LABELS",
-    "METHODS",
-    "NEAT",
-    "NRMSE",
-    "NRMSE_ALTERED",
-    "NRMSE_CONSTANTS",
-    "RECOVERY",
-    "RUNTIMES",
-    "RUNTIMES_TO_RECOVERY",
-    "SIGNIFICANCE",
-    "SSR",
-    "TUNED",
-    "TUNING",
-    "Harmonic",
-    "PublishedTable",
-    "Tuning",
-]
-
 #: The methods of Table 1 in its order, and how every method is written.
 METHODS = ("dsr", "pqt", "vpg", "gp", "eureqa", "wolfram")
 LABELS: Mapping[str, str] = MappingProxyType(

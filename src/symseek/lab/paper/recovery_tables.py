@@ -16,8 +16,6 @@ from symseek.lab.paper import published
 from symseek.lab.paper.measures import by_problem, error_table, recovery_table, significance_table
 from symseek.lab.reports.experiment import Drawing, Experiment, Report, specs_for
 
-__all__ = ["EXPERIMENTS", "METHODS", "QUICK", "nguyen", "nguyen_specs"]
-
 METHODS = ("dsr", "pqt", "vpg", "gp", "hybrid")
 COMMERCIAL = ("eureqa", "wolfram")  # not available here: only the paper's figures are shown
 

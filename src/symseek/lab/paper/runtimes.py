@@ -17,8 +17,6 @@ from symseek.lab.reports.cells import bounds_text, number
 from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped, specs_for
 from symseek.lab.reports.tables import NOTHING, ResultTable
 
-__all__ = ["EXPERIMENTS"]
-
 _ADVICE = (
     "Runs side by side slow each other down, and runs that another experiment or machine left in"
     " the store are taken with the times they have. For the times of one core, give this experiment"

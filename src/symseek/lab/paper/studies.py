@@ -16,8 +16,6 @@ from symseek.lab.reports.experiment import Drawing, Experiment, Report, grouped,
 from symseek.lab.reports.tables import NOTHING, ResultTable
 from symseek.lab.trials.plan import ABLATIONS as PARTS
 
-__all__ = ["EXPERIMENTS"]
-
 _CELL = "A cell: recovery in percent over all runs, [its 95 % interval], of how many runs."
 _NO_NUMBERS = "The paper shows a picture and prints no numbers for it."
 

@@ -20,8 +20,6 @@ from symseek.lab.reports.tables import NOTHING, ResultTable
 from symseek.lab.trials.training_curve import POINTS
 from symseek.presets import dsr
 
-__all__ = ["EXPERIMENTS", "on_grid"]
-
 
 def on_grid(record: Record, column: str, grid: Floats) -> Floats:
     """A column of a run's curve at these numbers of expressions.

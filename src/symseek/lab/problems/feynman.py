@@ -11,8 +11,6 @@ from pathlib import Path
 
 from symseek.lab.problems.problem import Box, Problem
 
-__all__ = ["OPERATORS", "PROBLEMS", "ROWS"]
-
 #: The default operators of a fit, and numbers to fit.
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square", "const")
 

@@ -16,8 +16,6 @@ import numpy as np
 from symseek.lab.problems.feynman import OPERATORS
 from symseek.lab.problems.problem import Array, Problem, Trajectories
 
-__all__ = ["PROBLEMS"]
-
 BUDGET = 1_000_000  # expressions a search may sample
 
 Random = np.random.RandomState

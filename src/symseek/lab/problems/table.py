@@ -14,8 +14,6 @@ import numpy as np
 
 from symseek.lab.problems.problem import Array, Evenly, GradedBy, Points, Problem, Uniform
 
-__all__ = ["METHODS", "PROBLEMS"]
-
 #: The methods of the paper that this package has, in the order of its tables.
 METHODS = ("dsr", "pqt", "vpg")
 

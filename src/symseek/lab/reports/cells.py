@@ -10,8 +10,6 @@ from symseek.jobs.record import Record
 from symseek.lab.reports import statistics
 from symseek.lab.reports.tables import NOTHING
 
-__all__ = ["bounds_text", "number", "or_infinite", "percent", "rate_row", "rate_text", "recovered"]
-
 
 def number(value: float | None, digits: int = 3) -> str:
     """A number in few digits.

@@ -16,8 +16,6 @@ from symseek.jobs.spec import Spec
 from symseek.lab import problems
 from symseek.lab.reports.tables import ResultTable
 
-__all__ = ["QUICK_BUDGET", "Drawing", "Experiment", "Report", "budget", "grouped", "specs_for"]
-
 QUICK_BUDGET = 4_000  # expressions: a fraction of a second for a run
 
 K = TypeVar("K", bound=Hashable)

@@ -24,8 +24,6 @@ from symseek.lab.reports.tables import to_csv, to_latex, to_markdown
 from symseek.lab.trials.csv_file import runs_csv
 from symseek.lab.trials.plan import on_engine
 
-__all__ = ["Request", "by_seeds", "seeds_text", "selected", "write_report"]
-
 
 @dataclass(frozen=True)
 class Request:

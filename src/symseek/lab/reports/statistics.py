@@ -19,8 +19,6 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.errors import InputError
 
-__all__ = ["CONFIDENCE", "Interval", "bootstrap", "mean", "median", "p_value", "wilson"]
-
 RunCounts: TypeAlias = Sequence[tuple[int, int]]  # recovered and runs, one pair a benchmark
 
 CONFIDENCE = 0.95

@@ -13,8 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["NOTHING", "ResultTable", "to_csv", "to_latex", "to_markdown"]
-
 NOTHING = "–"  # the cell of what is missing
 
 

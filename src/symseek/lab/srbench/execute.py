@@ -24,8 +24,6 @@ from symseek.lab.trials.execute import Reporter
 if TYPE_CHECKING:
     from symseek.settings import Settings
 
-__all__ = ["EXECUTE", "METHOD", "MOST_EXPRESSIONS", "check", "execute", "settings_of"]
-
 #: The name by which `symseek.lab.run` finds the function.
 EXECUTE = "symseek.lab.srbench.execute:execute"
 

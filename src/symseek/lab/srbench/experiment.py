@@ -19,8 +19,6 @@ from symseek.lab.srbench.execute import METHOD
 from symseek.lab.srbench.protocol import LEVELS, NAMES
 from symseek.lab.srbench.published import SYSTEMS
 
-__all__ = ["SEEDS", "SRBenchRequest", "experiment"]
-
 SEEDS = 3
 SECONDS, THREADS = 60.0, 2
 

@@ -22,8 +22,6 @@ from symseek.lab.trials.judge import judged
 from symseek.lab.trials.refit import refitted, relative_error, superfluous
 from symseek.programs import Program
 
-__all__ = ["Grades", "form", "graded", "r2"]
-
 ACCURATE = 0.999  # R2
 NOT_HOPELESS = 0.5  # R2, below which SRBench does not look at the formula
 EXACT = 1e-9  # RMSE over the spread of y: all that float64 loses in a fit of many numbers

@@ -17,8 +17,6 @@ from symseek.errors import InputError
 from symseek.lab import problems
 from symseek.lab.problems import Box, Problem
 
-__all__ = ["LEVELS", "NAMES", "Split", "split"]
-
 #: The noise, over the root mean square of the target.
 LEVELS = (0.0, 0.001, 0.01, 0.1)
 

@@ -10,8 +10,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["SYSTEMS", "System"]
-
 
 @dataclass(frozen=True)
 class System:

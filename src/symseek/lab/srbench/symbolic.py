@@ -29,8 +29,6 @@ from symseek.recovery.child import NoAnswer, ask
 if TYPE_CHECKING:
     from sympy import Expr
 
-__all__ = ["Verdict", "verdict_of"]
-
 Comparison: TypeAlias = Literal["difference", "ratio"]
 Point: TypeAlias = "dict[str, str]"  # variable -> decimal number
 

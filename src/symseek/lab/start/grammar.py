@@ -16,8 +16,6 @@ import random
 from collections.abc import Callable, Hashable, Mapping
 from typing import TypeVar
 
-__all__ = ["Formulas"]
-
 Formula = list[str]
 Choice = TypeVar("Choice", bound=Hashable)
 

@@ -21,8 +21,6 @@ from symseek.programs import Programs
 from symseek.start.roles import ROLES, RolePolicy, write
 from symseek.tokens import EMPTY, Library, Token
 
-__all__ = ["LIBRARY", "LONGEST", "batch_of", "trained"]
-
 LONGEST = 30
 """Tokens in a formula."""
 

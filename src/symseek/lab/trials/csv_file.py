@@ -18,8 +18,6 @@ from symseek.files.schema import check, parse_json
 from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec, canonical
 
-__all__ = ["read_runs", "runs_csv"]
-
 _SPEC = ("method", "problem", "seed", "settings")
 _KEPT = ("evaluations", "seconds", "expression", "reward", "test_rmse", "test_nrmse", "commit")
 _LATER = ("wall", "cores", "symseek", "curve", "gpu")  # older tables do not have these

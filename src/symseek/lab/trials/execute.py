@@ -33,16 +33,6 @@ if TYPE_CHECKING:
 
     AnySearch: TypeAlias = Search | GeneticProgramming
 
-__all__ = [
-    "EXECUTE",
-    "Reporter",
-    "execute",
-    "judge_of",
-    "proposals_for",
-    "record_of",
-    "training_data",
-]
-
 EXECUTE = "symseek.lab.trials.execute:execute"
 """The name of `execute`, for the workers of `symseek.jobs`."""
 

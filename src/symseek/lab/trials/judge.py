@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from symseek.programs import Program
     from symseek.recovery.equivalence import Recovery
 
-__all__ = ["Judge", "StopAtRecovery", "errors_on_test", "judged", "judged_form", "readable"]
-
 # Noise-free targets and float64: the true formula, however written, errs by a few units in the last
 # place, so anything below this reward is another formula and not worth a symbolic check.
 EXACT_REWARD = 1 - 1e-9

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from symseek.front import Front
     from symseek.programs import Program
 
-__all__ = ["Processes", "answer", "performed", "with_device", "written"]
-
 
 class Processes(ProcessPoolExecutor):
     """Worker processes, which end when nobody wants their answers, whatever they are at."""

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from symseek.search import SearchConfig
     from symseek.tokens import Library
 
-__all__ = [
-    "ABLATIONS",
-    "HYPERPARAMETERS",
-    "Plan",
-    "check",
-    "gp_config",
-    "on_engine",
-    "search_config",
-]
-
 _POLICY = ("batch_size", "learning_rate", "entropy_weight", "max_constants")
 
 _OBJECTIVE = ("size", "weight", "epsilon")  # of priority queue training

@@ -13,8 +13,6 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.programs import Program
 
-__all__ = ["refitted", "relative_error", "superfluous"]
-
 STEPS = 200  # of the fit; it starts near the optimum
 SUPERFLUOUS = 1e-6  # a part that changes the formula by less, over the spread of y, is too much
 ROWS = 2000  # that parts are looked at on

@@ -13,8 +13,6 @@ from symseek.jobs.spec import Spec
 from symseek.jobs.store import Store
 from symseek.lab.trials.execute import EXECUTE
 
-__all__ = ["run"]
-
 
 def run(
     specs: Iterable[Spec],

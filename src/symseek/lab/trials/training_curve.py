@@ -17,8 +17,6 @@ from symseek.loop import Iteration
 from symseek.objectives import Objective, RiskSeeking, Selection
 from symseek.programs import Programs
 
-__all__ = ["DISTRIBUTIONS", "POINTS", "Halfway", "NoisyRewards", "RewardRecorder", "TrainingCurve"]
-
 POINTS = 100  # of a curve
 DISTRIBUTIONS = 10  # how often the distribution of a batch's rewards is kept
 SAMPLE = 200  # quantiles that stand for a batch: its best twentieth is ten of them

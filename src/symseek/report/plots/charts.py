@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from symseek.loop import Iteration
     from symseek.model import Model
 
-__all__ = ["curves", "data", "parity", "residuals", "rewards", "tokens"]
-
 _LONGEST = 60  # characters of a formula above the plot
 
 

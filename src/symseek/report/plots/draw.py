@@ -14,8 +14,6 @@ from symseek.text import shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw"]
-
 _MANY = 20_000  # rows beyond which points are counted in cells instead of drawn
 _POINT = 0.75  # points of type in a pixel of the picture, as it is that wide here
 # The background of words that may stand on points.

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from symseek.model import Model
 
-__all__ = ["front"]
-
 _KNEES = 4  # formulas named, in addition to the picked one
 _KNEE = 1.12  # a knee divides the error by at least this
 _NEXT_TO = 12.0  # points of type within which a label needs no line to its point

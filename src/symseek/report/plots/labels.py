@@ -24,8 +24,6 @@ from symseek.text import shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Place", "Places", "formula_text"]
-
 Boxes = NDArray[np.float64]  # [., 4] left, bottom, right, top
 
 _COLUMNS, _ROWS = 60, 40  # of the grid

@@ -11,8 +11,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-__all__ = ["new_axes"]
-
 _SCREEN = 96  # pixels to the inch, of a browser
 
 Picture = tuple[bytes, dict[str, int]]

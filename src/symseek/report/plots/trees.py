@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from symseek.programs import Program
 
-__all__ = ["tree"]
-
 _LEVEL, _CLOSEST = 3.2, 2.3  # from one level to the next, at best and where room is short
 _LARGEST, _WANTED = 14.0, 11.0  # points of type: at most, and in a figure that grows
 _MOST = 14.0  # inches of a figure that grows

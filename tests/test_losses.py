@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -108,26 +107,6 @@ def test_a_reward_takes_its_loss_to_the_engine() -> None:
     )
     mean = HUBER.values(residuals(robust.programs[0])).mean()
     assert robust.rewards[0] == pytest.approx(1 / (1 + mean))
-
-
-def test_hubers_loss_runs_at_native_speed() -> None:
-    rows = np.random.default_rng(0).uniform(0.5, 3, (2000, 1))
-    batch = Programs.from_list([*PROGRAMS] * 20)
-    batch.constants[:] += np.random.default_rng(0).normal(0, 0.1, batch.constants.shape)
-
-    def seconds(losses: dict[str, Any]) -> float:
-        evaluator = engine_named("native").evaluator(
-            LIBRARY, rows, np.sin(rows[:, 0]), cache=0, **losses
-        )
-        config, least = FitConfig("least_squares", restarts=0, max_steps=5), np.inf
-        for _ in range(5):
-            begin = time.process_time()
-            evaluator.errors(batch)
-            evaluator.fit(batch, config)
-            least = min(least, time.process_time() - begin)
-        return least
-
-    assert seconds({"losses": (HUBER,)}) < 2 * seconds({})
 
 
 @pytest.mark.parametrize("given", [("hubert", 1.0), ("huber", 0.0), ("huber", np.nan)])

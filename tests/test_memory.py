@@ -18,7 +18,6 @@ from symseek.algebra import threads
 from symseek.data import Data
 from symseek.engines.native import NativeEngine
 from symseek.runs.request import FitRequest
-from symseek.studio.app import Studio
 
 
 def exhausted(*given: Any, **options: Any) -> Any:
@@ -104,7 +103,7 @@ def test_fewer_threads_are_used_where_no_more_can_be_started(
 def test_the_studio_answers_in_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_table(tmp_path / "table.csv")
     with monkeypatch.context() as small, serving(tmp_path) as studio:
-        small.setattr(Studio, "_preview", exhausted)
+        small.setattr("symseek.studio.app.preview", exhausted)
         status, sentence = studio.refused("/api/tables/table.csv", method="GET")
         assert status == 507
         assert "not enough memory" in sentence

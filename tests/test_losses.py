@@ -14,7 +14,9 @@ from symseek import FitConfig, InputError, Library, Program, Programs, fit_const
 from symseek.engines.cuda.evaluator import CudaEvaluator
 from symseek.engines.interface import engine_named
 from symseek.losses import LOSSES, Loss
+from symseek.regression.regression import Regression
 from symseek.rewards import Curve, ErrorReward
+from symseek.settings import Settings
 
 LIBRARY = Library(["add", "mul", "div", "sin", "exp", "const"], ["x"])
 HUBER = Loss("huber", 0.5)
@@ -107,6 +109,25 @@ def test_a_reward_takes_its_loss_to_the_engine() -> None:
     )
     mean = HUBER.values(residuals(robust.programs[0])).mean()
     assert robust.rewards[0] == pytest.approx(1 / (1 + mean))
+
+
+@pytest.mark.parametrize("rows", [60, 700])  # the latter race
+def test_a_whole_fit_is_by_the_loss_of_its_reward(rows: int) -> None:
+    rng = np.random.default_rng(2)
+    x = rng.uniform(0, 4, rows)
+    y = 2.5 * x + 1 + 0.05 * rng.normal(size=rows)
+    y[::7] += 8  # outliers
+    settings = Settings(
+        operators=["add", "mul"], reward=InverseHuber(), max_expressions=3_000, max_seconds=None
+    )
+    regression = Regression(x[:, None], y, ["x"], settings)
+    regression.run()
+    for formula in regression.model().formulas:
+        mean = HUBER.values(y - formula.program.evaluate(x[:, None])).mean()
+        assert formula.reward == pytest.approx(1 / (1 + mean))
+    line = next(each for each in regression.model().formulas if len(each.program) == 5)
+    at = line.program.evaluate(np.array([[0.0], [1.0]]))
+    assert at == pytest.approx([1, 3.5], abs=0.25)  # least squares: about 2.1 and 4.6
 
 
 @pytest.mark.parametrize("given", [("hubert", 1.0), ("huber", 0.0), ("huber", np.nan)])

@@ -276,7 +276,9 @@ class Rung:
         losses = self.losses(graded.programs)
         with np.errstate(all="ignore"):  # NaN, where a loss is infinite and its row weighs nothing
             means = np.cumsum(losses * self._shares, axis=1)[:, -1] * _FAR
-        above = np.where(graded.ok, self.reward(means, means, self.spread), -np.inf)
+        above = np.where(
+            graded.ok, self.reward(*[means] * len(self.reward.losses), self.spread), -np.inf
+        )
         above[graded.rewards >= 1 - ROUNDING] = np.inf  # exact: nothing is better
         for entry, row, reward in zip(entries, losses, above.tolist(), strict=True):
             self._known[entry.program] = row, reward

@@ -53,6 +53,17 @@ class ErrorReward:
         """How the reward falls with the mean of the first loss; None if it falls otherwise."""
         return None
 
+    @property
+    def is_squared(self) -> bool:
+        """Whether the reward falls with the mean squared error, whatever else changes."""
+        return self.losses[0] == SQUARED and self.curve(1.0) is not None
+
+    def of_values(self, values: Floats, data: Data) -> float:
+        """The reward of predictions [N]."""
+        errors = np.abs(values - data.y)
+        means = [np.average(each.values(errors), weights=data.weights) for each in self.losses]
+        return float(self(*[np.array([float(mean)]) for mean in means], data.spread)[0])
+
     def row_losses(self, errors: Floats) -> Floats:
         """What each row counts against the reward."""
         return self.losses[-1 if self.curve(1.0) is None else 0].values(errors)

@@ -35,18 +35,16 @@ class Accuracy:
         if not np.isfinite(values).all():
             return cls(0.0, math.inf, -math.inf)
         with np.errstate(over="ignore"):
-            errors = np.abs(values - data.y)
-            mse = float(np.average(errors**2, weights=data.weights))
-            mae = float(np.average(errors, weights=data.weights))
+            mse = float(np.average((values - data.y) ** 2, weights=data.weights))
+            if isinstance(reward, ErrorReward):
+                graded = reward.of_values(values, data)
+            else:
+                graded = float(reward(data, values[None])[0])
         nrmse = math.sqrt(mse) / data.spread if data.spread else math.inf
-        if isinstance(reward, ErrorReward):
-            graded = reward(np.array([mse]), np.array([mae]), data.spread)
-        else:
-            graded = reward(data, values[None])
         r2 = 1 - nrmse * nrmse
         # The mean explains nothing, but for rounding.
         constant = abs(r2) < _ROUNDING and bool((values == values[0]).all())
-        return cls(float(graded[0]), nrmse, 0.0 if constant or abs(r2) < 1e-12 else r2)
+        return cls(graded, nrmse, 0.0 if constant or abs(r2) < 1e-12 else r2)
 
 
 class HasAccuracy(Protocol):
@@ -62,6 +60,6 @@ def loss(found: HasAccuracy, reward: Reward) -> float:
     """What is to be small: the NRMSE, or what a reward of other errors falls with."""
     if not isinstance(reward, ErrorReward):
         return math.exp(min(-found.reward, 700.0)) if math.isfinite(found.nrmse) else math.inf
-    if reward.curve(1.0) is not None:
+    if reward.is_squared:
         return found.nrmse
     return 1 / found.reward - 1 if found.reward > 0 else math.inf

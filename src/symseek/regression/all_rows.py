@@ -51,7 +51,7 @@ class AllRows:
     def fitted(self, program: Program) -> Program:
         """The program with the constants that are not neat fitted to all training rows."""
         free = [not _is_neat(value) for value in program.constants]
-        squared = isinstance(self.reward, ErrorReward) and self.reward.curve(1.0) is not None
+        squared = isinstance(self.reward, ErrorReward) and self.reward.is_squared
         if not any(free) or not squared:
             return program
         small, X = _compact(program, self.train)

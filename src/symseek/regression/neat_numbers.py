@@ -92,7 +92,7 @@ class NeatNumbers:
     def _noisy(self, program: Program) -> bool:
         """Whether what a formula leaves is noise, as the residuals of least squares show."""
         reward = self.measure.reward
-        squared = isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
+        squared = isinstance(reward, ErrorReward) and reward.is_squared
         if not (squared and self.measure.error(program) > _NEARLY_EXACT):  # that is arithmetic
             return False
         residuals = self.measure.residuals(program)

@@ -97,7 +97,7 @@ def held_out_losses(
     batch = Programs.from_list(programs)
     fixed = structural_exponents(batch)
     # Without the spread of the target, which some folds may lack.
-    fitted_by = reward if reward.curve(1.0) is None else reward_named("inverse_mse")
+    fitted_by = reward if not reward.is_squared else reward_named("inverse_mse")
     errors = np.full((len(programs), len(data.y)), np.inf)
     for number in range(int(fold.max()) + 1):
         out = fold == number

@@ -67,7 +67,7 @@ class Proposals:
     @staticmethod
     def suit(reward: Reward) -> bool:
         """Whether a reward falls with squared errors, which are those that a transform compares."""
-        return isinstance(reward, ErrorReward) and reward.curve(1.0) is not None
+        return isinstance(reward, ErrorReward) and reward.is_squared
 
     @cached_property
     def transform(self) -> Transform:

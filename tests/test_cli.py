@@ -533,6 +533,10 @@ def test_saved_file_is_whole_or_the_old_one(
         ("fitt data.csv", "unknown command 'fitt'; did you mean 'fit'?"),
         ("--units", "unknown option '--units'; known: --help, --version"),
         ("fit data.csv --target y --no-cache", "unknown option '--no-cache'; known: "),
+        (
+            "resume run --max-length 3",
+            "known: --help, --quiet, --max-table-size, --jobs, --cluster, --no-report, --max-exp",
+        ),
         ("fit data.csv --target y --max-expressions -1e3", "--max-expressions is -1000; it must"),
         ("fit data.csv --max-table-size " + "9x" * 150, "is no size; write it as 500MB or 4GB"),
     ],

@@ -12,7 +12,7 @@ import pytest
 from refusals import refused as refuses
 from symseek.arguments import real_array, refuse_text, refused, whole
 from symseek.data import Data
-from symseek.errors import Action, InputError, Message, Setting, unknown_name
+from symseek.errors import Action, InputError, Message, Setting, described, unknown_name
 from symseek.files.tables import read_table
 from symseek.runs.ended import ENDED, read_end, write_end
 from symseek.settings import Settings
@@ -121,7 +121,7 @@ def test_an_array_s_entry_that_is_no_number_has_its_row(cell):
 # --- the end of a search, for another process
 
 
-VALUES = [-1, "x" * 10**6, 10**30, 10**9000, float("nan"), lambda: 0, None, b"x"]
+VALUES = [-1, "x" * 10**6, 10**30, 10**9000, float("nan"), lambda: 0, None, b"x", "\udcff"]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
@@ -143,6 +143,19 @@ def test_the_end_of_a_search_keeps_the_fields(tmp_path, value):
 def test_the_end_of_a_search_keeps_the_row(tmp_path):
     write_end(tmp_path / ENDED, InputError("bad", field="y", kind="column", row=7))
     assert read_end(tmp_path / ENDED, os.getpid()).row == 7
+
+
+def test_the_end_names_a_file_whose_name_is_no_text(tmp_path):
+    error = InputError("there is no file ", Path("d\udcff.csv"), field=Path("d\udcff.csv"))
+    write_end(tmp_path / ENDED, error)
+    got = read_end(tmp_path / ENDED, os.getpid())
+    assert (str(got), got.field, got.kind) == (str(error), r"d\udcff.csv", "file")
+
+
+def test_a_file_that_cannot_be_read_is_a_part_of_the_sentence():
+    error = described(PermissionError(13, "Permission denied", "/lab/a.csv"))
+    assert str(error) == "cannot read or write '/lab/a.csv': Permission denied"
+    assert error.worded(lambda part: "a.csv") == "cannot read or write a.csv: Permission denied"
 
 
 HOSTILE = [

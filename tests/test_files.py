@@ -26,6 +26,7 @@ from symseek.data import LARGEST
 from symseek.files import delimited, lines
 from symseek.files.tables import MOST_COLUMNS, read_inputs, read_table
 from symseek.model import full_library
+from symseek.studio.wording import worded
 
 GOOD = "a,b,y\n1,2,3\n4,5,6\n7,8,10\n"
 X, Y = [[1.0, 2.0], [4.0, 5.0], [7.0, 8.0]], [3.0, 6.0, 10.0]
@@ -561,6 +562,15 @@ def test_a_missing_file_is_answered_with_a_near_one() -> None:
     write("", "planet.py")
     text = error_of(lambda: read_table("planet.csv", "y"))
     assert text == "there is no file planet.csv; did you mean 'planets.csv'?"
+
+
+def test_a_near_file_is_called_as_the_front_end_calls_it() -> None:
+    write(GOOD, "planets.csv")
+    with pytest.raises(InputError) as caught:
+        read_table(Path.cwd() / "planet.csv", "y")
+    text = worded(caught.value, Path.cwd())
+    names = "did you mean 'planets.csv'?", "known: planets.csv"  # by the length of the folder
+    assert text in [f"there is no file planet.csv; {each}" for each in names]
 
 
 @pytest.mark.parametrize(

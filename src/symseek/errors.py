@@ -208,8 +208,8 @@ def described(error: InputError | MemoryError | OSError) -> InputError:
         return error
     if isinstance(error, MemoryError):
         return InputError(OUT_OF_MEMORY)
-    where = "" if error.filename is None else f" {shown(str(error.filename), 200)}"
-    return InputError(f"cannot read or write{where}: {error.strerror or error}")
+    where: list[Part] = [] if error.filename is None else [" ", Quoted(error.filename)]
+    return InputError("cannot read or write", *where, f": {error.strerror or error}")
 
 
 def _kind(part: object) -> Any:
@@ -320,18 +320,25 @@ def suggestion(name: object, known: Iterable[str]) -> str:
     'known: sin, cos'
     """
     names = list(known)
-    if not isinstance(name, str) or len(name) > QUOTED:  # and looking would take long
-        name = ""
     if len(names) > _SEARCHED:
         return f"{len(names):,} are known"
-    folded = {each.casefold(): each for each in reversed(names)}
-    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
-    if near:
-        return f"did you mean {name_shown(folded[near[0]], quoted=True)}?"
+    near = nearest(name, names)
+    if near is not None:
+        return f"did you mean {name_shown(near, quoted=True)}?"
     if not names:
         return "none is known"
     listed = ", ".join(map(name_shown, names[:_LISTED]))
     return f"known: {listed}" + (", ..." if len(names) > _LISTED else "")
+
+
+def nearest(name: object, known: Iterable[str]) -> str | None:
+    """The known name that was meant, if one is near."""
+    names = list(known)
+    if not isinstance(name, str) or len(name) > QUOTED or len(names) > _SEARCHED:
+        return None  # looking would take long
+    folded = {each.casefold(): each for each in reversed(names)}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return folded[near[0]] if near else None
 
 
 def unknown_name(

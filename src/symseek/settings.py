@@ -18,8 +18,7 @@ from symseek.data import FEWEST_ROWS
 from symseek.engines.choice import AUTO
 from symseek.engines.interface import ENGINES
 from symseek.errors import InputError, Setting, shown, unknown_name
-from symseek.rewards import REWARDS
-from symseek.rewards import Reward as AnyReward
+from symseek.rewards import REWARDS, Reward
 from symseek.search import SearchConfig
 from symseek.selection import rules
 from symseek.tokens import Token
@@ -31,10 +30,10 @@ from symseek.value_types import (
     Name,
     Number,
     Operators,
-    Reward,
     ValueType,
     Whole,
 )
+from symseek.value_types import Reward as RewardType
 
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square")
 """What formulas are made of unless something else is asked for."""
@@ -188,9 +187,9 @@ class Settings:
         label="Patience",
         while_paused=True,
     )
-    reward: str | AnyReward | Callable[..., Any] = declared(
+    reward: str | Reward | Callable[..., Any] = declared(
         "inverse_nrmse",
-        Reward(of="reward", known=lambda: REWARDS),
+        RewardType(of="reward", known=lambda: REWARDS),
         "what to maximise",
         more="In Python also a reward object, or a function of predictions.",
         link="extending.md#a-new-reward",

@@ -60,7 +60,11 @@ class Parser(argparse.ArgumentParser):
         """Complain of a word that no option has taken."""
         if not word.startswith("-"):
             self.error(f"{shown(word)} is one word too many")
-        known = [option for option in self._option_string_actions if option.startswith("--")]
+        known = [
+            option
+            for option, action in self._option_string_actions.items()
+            if option.startswith("--") and action.help != argparse.SUPPRESS
+        ]
         name = word.partition("=")[0]
         self.error(f"unknown option {shown(word)}; {_near_option(name, known)}")
 

@@ -19,7 +19,16 @@ from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 from symseek.columns import Column, Layout, Role
-from symseek.errors import InputError, Message, Part, Setting, name_shown, suggestion
+from symseek.errors import (
+    InputError,
+    Message,
+    Part,
+    Quoted,
+    Setting,
+    name_shown,
+    nearest,
+    suggestion,
+)
 from symseek.files.checks import (
     nameless,
     not_a_number,
@@ -364,9 +373,12 @@ def _no_such_file(path: Path) -> InputError:
         return InputError("there is no folder ", path.parent, "; check the path", field=path)
     if path.is_symlink():
         return InputError(path, " is a link to a file that is not there; check the link")
-    tables = [str(path.parent / name) for name in _tables_in(path.parent)]
-    hint = suggestion(str(path), tables) if tables else "check the path"
-    return InputError("there is no file ", path, f"; {hint}", field=path)
+    tables = _tables_in(path.parent)
+    near = nearest(str(path), [str(path.parent / name) for name in tables])
+    hint: list[Part] = [suggestion("", tables) if tables else "check the path"]
+    if near is not None:
+        hint = ["did you mean ", Quoted(near), "?"]
+    return InputError("there is no file ", path, "; ", *hint, field=path)
 
 
 def _tables_in(folder: Path) -> list[str]:

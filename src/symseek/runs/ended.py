@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from symseek.errors import InputError, Kind, Message
+from symseek.errors import InputError, Kind, Message, printable
 from symseek.files.regular import read_regular, write_regular
 from symseek.files.schema import Label, Most, Text, parse_json, read
 
@@ -34,7 +34,11 @@ class _End:
 
 def write_end(file: Path | None, error: InputError) -> None:
     """Write down what ended the search of this process, if it is to and the file can be written."""
-    fields = error.field, error.kind, error.plain_value, error.wanted, error.row
+    # The name of a file need not be text, which the reader asks for.
+    field = None if error.field is None else printable(error.field)
+    value = error.plain_value
+    value = printable(value) if isinstance(value, str) else value
+    fields = field, error.kind, value, error.wanted, error.row
     end = _End(os.getpid(), Message(error).to_json(), *fields)
     with suppress(OSError):
         if file is not None:

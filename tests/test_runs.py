@@ -214,6 +214,17 @@ def test_settings_of_other_kinds_are_refused(
     assert "'run/settings.json' is damaged (" in said.err
 
 
+@pytest.mark.parametrize("field", ["data", "target", "features", "settings"])
+def test_a_field_that_is_missing_is_named(field: str, folder: Path, capsys: Capture) -> None:
+    path = folder / "settings.json"
+    record = json.loads(path.read_text())
+    del record[field]
+    path.write_text(json.dumps(record))
+    said = answer(capsys, "show", "run")
+    assert (said.code, "is damaged (the run has no field" in said.err) == (2, True)
+    assert f"has no field {field!r})" in said.err
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -56,12 +56,13 @@ class FitRequest:
     @classmethod
     def from_dict(cls, record: dict[str, Any], threads: int) -> FitRequest:
         """Read what `to_json` wrote; older files lack the last fields."""
-        check(record["symseek"], Label, "the version")
+        check(record.get("symseek"), Label, "the version")
         if "max_table_size" in record:
             raise InputError("the run has a limit for tables of its own")
         given = {name: each for name, each in record.items() if name not in ("format", "symseek")}
-        given["settings"] = Settings.from_dict(record["settings"], threads)
-        if record["features"] is None and "left_out" not in record:
+        if "settings" in record:
+            given["settings"] = Settings.from_dict(record["settings"], threads)
+        if record.get("features") is None and "left_out" not in record:
             given["all_columns"] = True  # as of runs from before columns were left out
         request: FitRequest = read(given, cls, "the run")
         return request

@@ -375,3 +375,14 @@ def test_the_page_looks_for_no_words_in_an_error() -> None:
     assert [
         (path.name, each[0]) for path in pages for each in search.finditer(path.read_text())
     ] == []
+
+
+def test_the_page_has_what_its_styles_are_for() -> None:
+    """The class of a state is its name, which Python and the page share."""
+    pages = SOURCE / "studio" / "pages"
+    styles = re.sub(r"/\*.*?\*/", "", (pages / "style.css").read_text(), flags=re.DOTALL)
+    classes = set(re.findall(r"\.([a-z][\w-]*)(?=[^{}]*\{)", styles))
+    files = [pages / "index.html", *pages.rglob("*.js")]
+    written = set(re.findall(r"[\w-]+", "\n".join(each.read_text() for each in files)))
+    assert len(classes) > 50
+    assert sorted(classes - written) == []

@@ -39,7 +39,7 @@ such places and more."""
 
 _PARTS, _LONGEST = 100, 100_000  # of a sentence that was written, and characters of a part
 
-_NAME = 80  # characters of a name: of a column, say, which is told from others by it
+_NAME = 80  # characters of a name, of a column, say, by which it differs from others
 _SENTENCE = 1_000  # characters; what to do comes last, so the middle is left out
 _ENDLESS = re.compile(r"\S{500,}")  # no path or command is so long that people type
 _UNPRINTABLE = re.compile(r"[^ -~]")  # that may be, if it is not ASCII

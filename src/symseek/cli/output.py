@@ -1,8 +1,8 @@
 """The output of a command, which may go nowhere: to a pipe that someone closes, or to a full disk.
 
 Nobody reads what comes after `symseek fit ... | head -1`, but the command has more to do than to
-print: it goes on, and everything is written that would have been. What a full disk had no room for
-is told of at the end, if it was output and no message.
+print: it continues, and everything is written that would have been. What a full disk had no room
+for is named at the end, if it was output and no message.
 """
 
 from __future__ import annotations

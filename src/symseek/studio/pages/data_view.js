@@ -1,7 +1,7 @@
 // The table: its columns with what is in them, which of them to use and how, and the first rows.
 
 import { histogram } from "./charts/histogram.js";
-import { box, el, fill, muted, scrollBox, setText } from "./dom.js";
+import { box, el, muted, scrollBox, setText } from "./dom.js";
 import { Field, labelled } from "./field.js";
 import { panel, problemLine, showProblem } from "./panel.js";
 import { headTable } from "./predict.js";

@@ -53,7 +53,7 @@ function turned(text, x, y) {
 }
 
 /** Words in a picture. */
-export function label(text, x, y, side = "start", kind = "label") {
+function label(text, x, y, side = "start", kind = "label") {
   return svg("text", { class: kind, x: round(x), y: round(y), "text-anchor": side }, text);
 }
 

@@ -557,7 +557,7 @@ def test_a_state_that_cannot_be_saved_is_named(tmp_path: Path) -> None:
     keeper = Checkpointer(search, tmp_path / "c", every=0.0)
     assert search.run(keeper).stopped is Stopped.BUDGET
     assert keeper.error is not None
-    assert "the state of the objective Setting(epsilon=0.05) cannot be saved" in keeper.error
+    assert "the state of the objective Setting(epsilon=0.05) cannot be saved" in str(keeper.error)
     with pytest.raises(InputError, match=r"\{0, 1, 2\} is of type builtins.set; it may be None"):
         save(search, tmp_path / "c")
     assert not list(tmp_path.iterdir())
@@ -669,7 +669,7 @@ def test_a_full_disk_does_not_end_the_search(
     def listen(now: Iteration) -> None:
         full[0] = now.iteration in (3, 4)
         keeper(now)
-        errors.append(keeper.error)
+        errors.append(keeper.error and str(keeper.error))
         if now.iteration == 4:  # the file before is whole, and nothing else is left
             assert [each.name for each in tmp_path.iterdir()] == ["c"]
             again = tiny(max_expressions=60)
@@ -689,7 +689,8 @@ def test_a_folder_that_is_not_there_does_not_end_the_search(tmp_path: Path) -> N
     assert search.run(keeper).stopped is Stopped.BUDGET
     assert keeper.saved is None
     assert keeper.error is not None
-    assert "No such file or directory" in keeper.error
+    said = "the checkpoint 'c' could not be written: No such file or directory"
+    assert keeper.error.worded(lambda part: "'c'") == said
     with pytest.raises(OSError, match="No such file"):
         save(search, tmp_path / "nowhere" / "c")
 

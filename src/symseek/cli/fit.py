@@ -24,7 +24,7 @@ from symseek.cli.options import (
     show,
 )
 from symseek.cli.settings import add_settings, fit_command, given_settings, vocabulary
-from symseek.errors import InputError
+from symseek.errors import InputError, Message
 
 if TYPE_CHECKING:
     from symseek.files.tables import TrainingTable
@@ -215,7 +215,7 @@ def search(
     return FAILED if errors else 0
 
 
-def _go_on(run: RunFolder, error: InputError, unsaved: str | None) -> str:
+def _go_on(run: RunFolder, error: InputError, unsaved: Message | None) -> str:
     """What to do about a search whose device has failed."""
     if unsaved is not None:
         return f"{error}; {unsaved}"

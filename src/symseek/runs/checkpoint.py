@@ -29,7 +29,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from symseek.data import Data
-from symseek.errors import InputError, Quoted, shown
+from symseek.errors import InputError, Message, Quoted, shown
 from symseek.evaluation import Graded
 from symseek.evolution import Population
 from symseek.files.regular import open_regular, write_regular
@@ -146,7 +146,7 @@ class Checkpointer:
         self.path = Path(path)
         self.every = every  # seconds
         self.saved: int | None = None  # the iteration after which the file was written
-        self.error: str | None = None
+        self.error: Message | None = None
         self._setup = _setup(search)  # once: it reads all of the data
         self._due = time.monotonic() + every
 
@@ -166,7 +166,8 @@ class Checkpointer:
             write_regular(self.path, _checkpoint(self.search, self._setup))
         except (OSError, InputError) as error:
             reason = getattr(error, "strerror", None) or error
-            self.error = f"the checkpoint {str(self.path)!r} could not be written: {reason}"
+            why = f" could not be written: {reason}"
+            self.error = Message("the checkpoint ", Quoted(self.path), why)
         else:
             self.saved, self.error = self.search.iteration, None
         now = time.monotonic()

@@ -68,7 +68,7 @@ class RunFolder:
     def __init__(self, path: Path, request: FitRequest) -> None:
         self.path = path
         self.request = request
-        self.write_errors: list[str] = []  # files that could not be written, a sentence each
+        self.write_errors: list[Message] = []  # files that could not be written
         self._lock: FolderLock | None = None
 
     @classmethod
@@ -234,7 +234,8 @@ class RunFolder:
         try:
             write_regular(path, content())
         except OSError as error:
-            self.write_errors.append(f"could not write {str(path)!r}: {error.strerror or error}")
+            why = f": {error.strerror or error}"
+            self.write_errors.append(Message("could not write ", Quoted(path), why))
 
     def _report(
         self, model: Model, table: TrainingTable, result: Result, known: Mapping[str, str | None]

@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from symseek.errors import Message
 from symseek.files.regular import write_regular
 from symseek.front import Front
 from symseek.loop import Iteration, Result
@@ -46,7 +47,7 @@ class Recorder:
         self._due = time.monotonic() + min(FRONT_FIRST, FRONT_EVERY)
 
     @property
-    def error(self) -> str | None:
+    def error(self) -> Message | None:
         """Why the last checkpoint could not be written."""
         errors = [each.error for each in self._checkpointers]
         return next((each for each in errors if each is not None), None)

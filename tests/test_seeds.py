@@ -122,8 +122,8 @@ def test_a_callback_ends_it() -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupt_in_a_later_seed_is_gone_on_from(three: Regression) -> None:
-    found = regression(seed=5, seeds=3)
+def test_a_fit_goes_on_after_an_interrupt_in_a_later_seed(three: Regression) -> None:
+    found = regression(seed=5, seeds=3, structure=True)
 
     def interrupt(now: Iteration) -> None:
         if found.search is found.searches[1]:

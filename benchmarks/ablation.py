@@ -6,7 +6,7 @@
 Every variant fits the same tables with the same budget of expressions, so that a run can be
 repeated anywhere. Seconds are those of the processor: other programs beside it change them little.
 A fit counts if the form of the picked formula is right: exact on new rows once its numbers are
-fitted to rows without noise. Each run is a line of the file, which a second call goes on with.
+fitted to rows without noise. Each run is a line of the file, which a second call continues with.
 Variants are compared with the full fit; those of evolution's own parts, which have no structure,
 with evolution and learning.
 """

@@ -2,7 +2,7 @@
 
     python benchmarks/tables.py [--laws 20] [--limit 60] [--operon-limit 60] [--seed 0] [--core 0]
     python benchmarks/tables.py --rows   # two laws on 100 to 1,000,000 rows
-    python benchmarks/tables.py --runs tables.jsonl   # each run a line; a second call goes on
+    python benchmarks/tables.py --runs tables.jsonl   # each run a line; a second call continues
 
 Laws of physics, every sixth of the Feynman suite, 2,000 rows without noise; both sides have the
 same rows and operators and one thread on one core. symseek is a fit without settings, and its

@@ -199,7 +199,7 @@ class Forest:
 def returns(task: Task, programs: Programs, starts: Any) -> Floats:
     """The return [B, E] of each expression in each episode."""
     total = np.zeros((len(programs), starts.shape[1]))
-    rows = np.arange(len(programs))  # of the expressions with episodes that go on
+    rows = np.arange(len(programs))  # of the expressions with episodes that continue
     state = np.repeat(starts[:, None], len(rows), axis=1)
     going = np.ones(total.shape, dtype=bool)
     forest = Forest(programs, total.shape[1])

@@ -197,7 +197,7 @@ class Files:
         RunFolder.open(self.run).request.to_json().encode()
 
     def checkpoint(self, seed: int) -> None:
-        """Take up a changed checkpoint, whose checksums are right, and go on."""
+        """Take up a changed checkpoint, whose checksums are right, and continue."""
         rng = random.Random(seed)
         if rng.random() < 0.1:
             data = changed_bytes(rng, self.saved)

@@ -136,7 +136,7 @@ def test_a_search_waits_when_it_asks() -> None:
     (standing,) = runs.advance(3)
     assert standing.asks
     assert runs.seconds[slot] > 0  # though it ended within the stretch
-    assert (standing.iterations, standing.ended) == (1, False)  # it has not gone on
+    assert (standing.iterations, standing.ended) == (1, False)  # it has not continued
     runs.go_on(slot)
     while not standing.ended:
         (standing,) = runs.advance(1) or [standing]

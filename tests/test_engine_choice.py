@@ -250,7 +250,7 @@ def test_a_run_whose_gpu_is_lost_goes_on_without_it(
     assert engine_of("run/checkpoint") == "cuda"
     said = answer(capsys, "resume", "run", "--engine", "native", "--quiet", "--no-report")
     assert said.code == 0
-    assert "was on the engine 'cuda' and goes on with 'native'" in said.err
+    assert "was on the engine 'cuda' and continues with 'native'" in said.err
     assert "repeat it" not in said.out  # no one command does
     assert RunFolder.open(Path("run")).request.settings.engine == "native"
     assert engine_of("run/checkpoint") == "native"

@@ -171,7 +171,7 @@ def test_random_states_are_drawn_from() -> None:
     first, again = (regressor(random_state=state).fit(X, Y + NOISE) for state in states)
     assert front(first) == front(again)
     before = first.history_[0][0].mean_reward
-    assert first.fit(X, Y + NOISE).history_[0][0].mean_reward != before  # the state has gone on
+    assert first.fit(X, Y + NOISE).history_[0][0].mean_reward != before  # the state has continued
     assert regressor(random_state=None).fit(X, Y).score(X, Y) > 0.5
 
 

@@ -326,7 +326,7 @@ def test_the_callback_sees_every_generation_and_can_stop() -> None:
     assert result.stopped is Stopped.CALLBACK
     assert [now.iteration for now in seen] == [1, 2, 3]
     assert result.history == seen
-    assert run.run().expressions == 2_000  # and the run goes on where it stopped
+    assert run.run().expressions == 2_000  # and the run continues where it stopped
 
 
 def test_statistics_are_those_of_the_population() -> None:

@@ -117,7 +117,7 @@ def test_a_formula_with_a_clearly_smaller_error_is_a_discovery(hunt: Regression)
     found = read(DISCOVERIES)
     assert [each["text"] for each in found] == ["a", "c", "e"]
     assert [each["before"] for each in found] == [None, 0.5, 0.25]
-    later = Live(Path(), hunt)  # of a run that goes on
+    later = Live(Path(), hunt)  # of a run that continues
     later.discovered(with_error(model, 0.9e-3, "f"))
     assert [each["text"] for each in read(DISCOVERIES)] == ["a", "c", "e", "f"]
 

@@ -105,7 +105,7 @@ def test_a_stopped_run_is_shown_and_says_how_far_it_came(
     assert said.err.startswith(
         "symseek: the run 'run' was stopped before its end: 2,006 of at most 9,000 expressions in"
     )
-    assert said.err.endswith(" s; go on with `symseek resume`\n")
+    assert said.err.endswith(" s; continue with `symseek resume`\n")
     assert answer(capsys, "resume", "run", "--quiet").code == 0
     assert answer(capsys, "show", "run").err == ""
 

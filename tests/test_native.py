@@ -89,7 +89,7 @@ def test_an_incomplete_program_is_not_permitted() -> None:
     tokens = np.full((4, 8), -1, dtype=np.int16)
     add, sin, x = (library.index(name) for name in ("add", "sin", "x"))
     tokens[0, :2] = add, x  # unfinished
-    tokens[1, :3] = sin, x, x  # goes on after its end
+    tokens[1, :3] = sin, x, x  # continues after its end
     tokens[2, :1] = 99  # no such token
     tokens[3, :2] = sin, x
     lengths = np.array([2, 3, 1, 2], dtype=np.int32)

@@ -219,7 +219,7 @@ def test_points_and_targets(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAPER)
 def test_test_points_are_new_where_they_are_random(name: str) -> None:
-    """Evenly spaced ones are the same, but for those of Neat-6, which go on where they end."""
+    """Evenly spaced ones are the same, but for those of Neat-6, which continue where they end."""
     data = problems.load(name).data()
     random = PAPER[name].train.startswith("U")
     same = data.X_train.shape == data.X_test.shape and np.array_equal(data.X_train, data.X_test)

@@ -83,7 +83,7 @@ def test_threads_change_nothing(whole: Regression, threads: int) -> None:
 
 
 def test_a_stop_changes_nothing(whole: Regression, tmp_path: Path) -> None:
-    """A search that is killed goes on from its last checkpoint, in a new process."""
+    """A search that is killed continues from its last checkpoint, in a new process."""
     saved = regression()
     saved.run(lambda now: save(saved.search, tmp_path / f"after {now.iteration}"))
     for k in range(1, saved.search.iteration + 1):
@@ -94,7 +94,7 @@ def test_a_stop_changes_nothing(whole: Regression, tmp_path: Path) -> None:
 
 
 def test_a_larger_budget_goes_on(tmp_path: Path) -> None:
-    """Not to the last bit, as the small one ended within an iteration; but it does go on."""
+    """Not to the last bit, as the small one ended within an iteration; but it does continue."""
     found = regression(max_expressions=2_000)
     found.run()
     before = found.search.front.best

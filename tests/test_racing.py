@@ -1,4 +1,4 @@
-"""Racing: who goes on to more rows, what the front may see, and that nothing else decides."""
+"""Racing: who continues to more rows, what the front may see, and that nothing else decides."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def test_a_search_that_finds_nothing_better_ends() -> None:
     found = Regression(X, NOISE, "ab", settings)
     assert found.run().stopped is Stopped.EARLY
     assert found.search.expressions < 50_000
-    assert found.run().stopped is Stopped.EARLY  # and goes on only if it may
+    assert found.run().stopped is Stopped.EARLY  # and continues only if it may
     before = found.search.expressions
     found.raise_budget(settings)
     assert found.run().expressions > before + 1_000

@@ -162,7 +162,7 @@ def test_a_full_disk_does_not_end_the_search(
     assert "> " in said.out  # the front, one row of it picked
     full = "could not be written: No space left on device"
     lines = said.err.splitlines()
-    assert lines[0] == f"symseek: the checkpoint 'run/checkpoint' {full}; the search goes on"
+    assert lines[0] == f"symseek: the checkpoint 'run/checkpoint' {full}; the search continues"
     assert lines[1:5] == [
         f"symseek: could not write 'run/{name}': No space left on device"
         for name in ("front.json", "front.csv", "curve.csv", "report.html")

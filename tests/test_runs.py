@@ -1,4 +1,4 @@
-"""A run on disk: whole files, refusals in a sentence, and a search that goes on where it stood."""
+"""A run on disk: whole files, refusals in a sentence, and a search that continues."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_run_is_not_written_over_unless_asked(capsys: Capture) -> None:
     words = ("fit", "data.csv", "--target", "y", "--out", folder, *SHORT)
     said = answer(capsys, *words)
     assert said.code == 2
-    assert "the run folder 'run' exists; choose another with --out, go on with it" in said.err
+    assert "the run folder 'run' exists; choose another with --out, continue with it" in said.err
     assert (folder / "front.json").read_bytes() == before
     (folder / ".checkpoint.0123abcd.part").write_text("half")
     (folder / ".report.html.0123abcd.part").write_text("half")
@@ -283,7 +283,7 @@ def test_a_run_without_a_front_says_how_to_go_on(folder: Path, capsys: Capture) 
     (folder / "front.json").unlink()
     said = answer(capsys, "show", "run")
     assert said.code == 2
-    assert "has no front yet: it was stopped before its end; go on with `symseek resume`" in (
+    assert "has no front yet: it was stopped before its end; continue with `symseek resume`" in (
         said.err
     )
 
@@ -322,7 +322,7 @@ def test_a_run_of_less_than_a_batch_cannot_grow(capsys: Capture) -> None:
     folder = fit(capsys, "--max-expressions", 500)
     said = answer(capsys, "resume", folder, "--max-expressions", 5000)
     assert said.code == 2
-    assert "began with 500 expressions, less than a batch, and cannot go on" in said.err
+    assert "began with 500 expressions, less than a batch, and cannot continue" in said.err
 
 
 def test_a_run_killed_before_its_first_checkpoint_starts_again(

@@ -359,7 +359,7 @@ def test_incomplete_or_overlong_traversals_are_not_allowed():
     add, x = KOZA.index("add"), KOZA.index("x")
     tokens = np.full((3, 6), -1, dtype=np.int16)
     tokens[0, :2] = add, x  # unfinished
-    tokens[1, :2] = x, x  # goes on after its end
+    tokens[1, :2] = x, x  # continues after its end
     tokens[2, :1] = 99  # no such token
     lengths = np.array([2, 2, 1], dtype=np.int32)
     batch = Programs._trusted(KOZA, tokens, lengths, np.ones((3, 0)))

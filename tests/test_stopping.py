@@ -36,7 +36,7 @@ def regression(y: Floats, X: Floats = LINE[:, None], **changes: object) -> Regre
 
 
 class Ticking:
-    """A clock that goes on a little at every look."""
+    """A clock that continues a little at every look."""
 
     def __init__(self, tick: float = 0.01) -> None:
         self.now, self.tick = 0.0, tick

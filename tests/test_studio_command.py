@@ -67,7 +67,7 @@ def test_its_end_pauses_the_searches(tmp_path: Path, sign: signal.Signals) -> No
     assert (process.returncode, out) == (0, "")
     assert err.splitlines() == [
         f"symseek: pausing {run}; what was found is kept",
-        f"symseek: {run} is paused; go on: symseek resume {tmp_path / run}",
+        f"symseek: {run} is paused; continue: symseek resume {tmp_path / run}",
     ]
     assert (tmp_path / run / "front.json").exists()
     assert not (tmp_path / run / "lock").exists()

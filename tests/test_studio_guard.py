@@ -1,4 +1,4 @@
-"""The guard of the studio: what must not pass is refused, and the studio goes on answering."""
+"""The guard of the studio: what must not pass is refused, and the studio continues answering."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEADERS = {
 
 @pytest.fixture(scope="module")
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """One studio for all of these: whatever it is sent, it goes on."""
+    """One studio for all of these: whatever it is sent, it continues."""
     folder = tmp_path_factory.mktemp("guarded")
     write_table(folder / "data.csv")
     with serving(folder) as served:

@@ -1,4 +1,4 @@
-"""Searches in the studio: started, paused, gone on with, stopped, killed, and from a terminal."""
+"""Searches in the studio: started, paused, continued with, stopped, killed, and from a terminal."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_a_search_is_stopped_and_goes_on_with_a_larger_budget(studio: Served) ->
     assert stopped["can_resume"]
     assert studio.refused(f"api/runs/{run}/stop")[0] == 409
     other = studio.refused(f"api/runs/{run}/resume", {"settings": {"max_length": 2}})[1]
-    assert other.startswith("unknown setting to go on with 'max_length'")
+    assert other.startswith("unknown setting to continue with 'max_length'")
     sentence = studio.refused(f"api/runs/{run}/resume", {"settings": {"max_expressions": 1}})[1]
     assert sentence == "--max-expressions is 1; it must be a whole number of 2 or more, or none"
     studio.post(f"api/runs/{run}/resume", {"settings": {"max_expressions": 2_000}})
@@ -166,7 +166,7 @@ def test_a_studio_that_ends_leaves_its_searches_paused(tmp_path: Path) -> None:
     path = studio.folder / run
     assert said == [
         f"pausing {run}; what was found is kept",
-        f"{run} is paused; go on: symseek resume {path}",
+        f"{run} is paused; continue: symseek resume {path}",
     ]
     assert holder(path) is None
     with serving(tmp_path) as later:

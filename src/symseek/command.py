@@ -49,7 +49,7 @@ Find formulas in data: symbolic regression.
   symseek show data-run-1           the formulas that were found
   symseek predict data-run-1 new.csv
   symseek export data-run-1 --to latex
-  symseek resume data-run-1         go on where it stopped
+  symseek resume data-run-1         continue where it stopped
   symseek studio                    all of this in the browser
   symseek bench Nguyen --jobs 2     the paper's benchmark problems, two runs at a time
   symseek problems                  what those are

@@ -48,7 +48,7 @@ class Evolution:
     pairing: int = 10  # generations between two recombinations by what is missing; 0: never
     pairs: int = 100  # programs that a recombination makes
     kept: int = 50  # the best children, which join the batch
-    continues: bool = False  # the next iteration goes on with this population: it samples none
+    continues: bool = False  # the next iteration continues with this population: it samples none
 
     def __post_init__(self) -> None:
         at_least_1 = dict.fromkeys(("generations", "tournament", "pairs", "kept"), 1)
@@ -59,7 +59,7 @@ class Evolution:
 
 @dataclass(frozen=True)
 class Population:
-    """What an evolution that continues goes on with."""
+    """What the next iteration of an evolution takes over."""
 
     graded: Graded  # [B]
     children: int  # in each of its generations
@@ -93,7 +93,7 @@ class Evolver:
         grade: Callable[[Programs], Graded],
         room: Callable[[], int],
     ) -> tuple[Graded, Population | None]:
-        """The batch with the best children added, and the population to go on with.
+        """The batch with the best children added, and the population to continue with.
 
         The batch was sampled or is the population `before`. `grade` sees every generation; `room`
         says how many programs may still be graded, 0 to end.

@@ -180,7 +180,7 @@ class Clock:
 
 
 class StepContext:
-    """The front and the budget while an iteration goes on; every program it grades counts."""
+    """The front and the budget while an iteration continues; every program it grades counts."""
 
     def __init__(
         self,
@@ -309,7 +309,7 @@ class IterativeSearch:
         return run_together([self], [callback], before, spent)[0]
 
     def context(self, clock: Clock) -> StepContext:
-        """The front and the budget, for a step to go on with."""
+        """The front and the budget, for a step to continue with."""
         context = StepContext(self.grader, self.config, self.state, clock, self.racer)
         if self.most is not None:
             context.most, context.out_of_time = min(context.most, self.most), True

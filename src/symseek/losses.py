@@ -26,7 +26,7 @@ LOSSES: dict[str, Callable[[Floats, float], Floats]] = {
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss by name. "huber" is the squared error up to its parameter, and goes on straight.
+    """A loss by name. "huber" is the squared error up to its parameter, and straight beyond.
 
     >>> Loss("huber", 1.0).values(np.array([0.5, 3.0]))
     array([0.25, 5.  ])

@@ -230,8 +230,8 @@ class WholeQueue(_Queued):
 def _draw(programs: Programs, count: int) -> int:
     """A number below `count`, as random as the batch is.
 
-    It follows from the batch alone, so selecting stays a pure function: a run that goes on after a
-    stop draws what it would have drawn.
+    It follows from the batch alone, so selecting stays a pure function: a run that continues after
+    a stop draws what it would have drawn.
     """
     seed = zlib.crc32(np.ascontiguousarray(programs.tokens).tobytes())
     return int(np.random.default_rng(seed).integers(count))

@@ -1,9 +1,9 @@
 """Racing: most programs show on a few rows that they are no good, so only the others see all rows.
 
 Every program is first fitted on a few rows with a few steps. The best of the batch, and those that
-may still beat the front at their complexity, go on to more rows; only those that may beat it there
-as well are graded on all, and only these may enter the front. The others keep the reward that they
-showed: an estimate, good enough to choose parents by and to learn from.
+may still beat the front at their complexity, continue to more rows; only those that may beat it
+there as well are graded on all, and only these may enter the front. The others keep the reward that
+they showed: an estimate, good enough to choose parents by and to learn from.
 
     all programs ──> 64 rows ──> 256 rows ──> ... ──> all rows ──> front
                        │            │
@@ -11,10 +11,10 @@ showed: an estimate, good enough to choose parents by and to learn from.
 
 Whether a program may beat another is asked row by row. Both are fitted to the same rows, so the
 differences of their losses tell much more than the two means: two ways to write one formula do not
-differ at all. A program goes on unless the mean difference is against it by more than `doubt`
+differ at all. A program continues unless the mean difference is against it by more than `doubt`
 standard errors. So a good program is lost now and then: `benchmarks/rows.py` measures how often.
 
-What goes on depends on the batch, the front and the seed alone. A racer keeps nothing between two
+What continues depends on the batch, the front and the seed alone. A racer keeps nothing between two
 batches, so threads and interruptions do not change a search.
 """
 
@@ -56,7 +56,7 @@ class Racing:
     rows: int = 64  # that every program is fitted on; with up to four times as many, none races
     steps: int = 3  # of a fit on more rows, which begins where the one before has ended
     last_steps: int = 8  # of the fit on all rows: others are measured by it
-    keep: float = 0.1  # the share of a batch that goes on to four times the rows in any case
+    keep: float = 0.1  # the share of a batch that continues to four times the rows in any case
     doubt: float = 2.0  # standard errors by which a program must seem worse to be left behind
 
     def __post_init__(self) -> None:
@@ -251,7 +251,7 @@ class Rung:
         error = np.sqrt(variance * float(np.cumsum(share**2)[-1]))
         np.multiply(opponents, share, out=summed)
         worth = 2 * ALIKE * np.cumsum(summed, axis=1, out=summed)[:, -1]
-        return np.asarray(~(gain + doubt * error <= worth))  # NaN, of an overflow, goes on
+        return np.asarray(~(gain + doubt * error <= worth))  # NaN, of an overflow, continues
 
     @cached_property
     def _shares(self) -> Floats:

@@ -103,9 +103,11 @@ class SearchState(LoopState):
     weights: NDArray[np.float32]  # [P] of the policy, flat as in PolicyWeights
     adam: AdamState  # moments [P]
     objective: Any  # what the objective remembers
-    population: Population | None = None  # that an evolution goes on with, [B] programs
+    population: Population | None = None  # that an evolution continues with, [B] programs
     restarted_at: int = 0  # expressions graded when the policy last began anew
-    without_proposals: bool = False  # whether it has gone on without proposals, which took too long
+    without_proposals: bool = (
+        False  # whether it has continued without proposals, which took too long
+    )
     failed: bool = False  # whether proposals have failed; none are asked for from then on
 
 
@@ -355,7 +357,7 @@ class Search(IterativeSearch):
     def _room(self, context: StepContext) -> Callable[[], int]:
         """How many children may still be graded: none once the search ends or a fit is exact.
 
-        A search that goes on after an exact fit, for a simpler one perhaps, evolves on.
+        A search that continues after an exact fit, for a simpler one perhaps, evolves on.
         """
         exact_before = self._exact(context.front)
 

@@ -60,7 +60,7 @@ class Parameter:
     link: str = ""  # a page of the docs about it
     label: str = ""  # in a form
     is_usual: bool = False  # whether a form shows it at once, not behind "more"
-    while_paused: bool = False  # whether a run that has begun may go on with another value
+    while_paused: bool = False  # whether a run that has begun may continue with another value
     off: str = ""  # what it means to switch it off, if it is a flag that is on by default
     changes_result: bool = True  # else a run folder does not have it
     by_itself: tuple[str, Callable[[], Any]] | None = None  # the default of a command, if another

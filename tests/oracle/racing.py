@@ -1,7 +1,7 @@
 """Racing written plainly: one program after another, one row after another, in Python numbers.
 
 The graders of the rungs are given, and asked for one program at a time; everything that decides who
-goes on is here again: opponents, paired differences, waves.
+continues is here again: opponents, paired differences, waves.
 """
 
 from __future__ import annotations

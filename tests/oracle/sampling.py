@@ -48,7 +48,7 @@ def steps(
     taken: list[Step] = []
     counter = 1
     for i, token in enumerate(tokens):
-        assert counter > 0, "the program goes on after its end"
+        assert counter > 0, "the program continues after its end"
         parent, sibling = parent_sibling(library, tokens[:i])
         logits, state, cell = network(weights, parent, sibling, state, cell)
         added = np.zeros(len(library))

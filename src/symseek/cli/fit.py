@@ -181,7 +181,7 @@ def search(
         recorder(now)
         if recorder.error is not None and not warned:
             warned = True
-            say(f"{recorder.error}; the search goes on")
+            say(f"{recorder.error}; the search continues")
 
     if not options.quiet:
         rows, columns = table.X.shape
@@ -220,7 +220,7 @@ def _go_on(run: RunFolder, error: InputError, unsaved: Message | None) -> str:
     if unsaved is not None:
         return f"{error}; {unsaved}"
     command = shell_words(["symseek", "resume", str(run.path), "--engine", "native"])
-    return f"{error}; the search is saved, and goes on without the GPU by `{command}`"
+    return f"{error}; the search is saved, and continues without the GPU by `{command}`"
 
 
 def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | None:
@@ -259,7 +259,7 @@ def _summary(
     if command is not None:
         lines.append(f"repeat it: {command}")
     if result.stopped is Stopped.INTERRUPTED:
-        lines.append(f"go on: {shell_words(['symseek', 'resume', str(run.path)])}")
+        lines.append(f"continue: {shell_words(['symseek', 'resume', str(run.path)])}")
     use = f"use it: {shell_words(['symseek', 'predict', str(run.path)])} NEW.csv"
     lines.append(f"report: {run.path / 'report.html'}; {use}" if report else use)
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`symseek resume`: go on with a run."""
+"""`symseek resume`: continue with a run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ tried again.
 
 def add_resume(commands: Commands) -> None:
     """The command `resume`."""
-    resume = new_command(commands, "resume", "go on with a run", description=DESCRIPTION)
+    resume = new_command(commands, "resume", "continue with a run", description=DESCRIPTION)
     add = resume.add_argument
     add("run", type=Path, metavar="RUN", help="the folder of the run")
     add("--quiet", action="store_true", help="show no progress")
@@ -67,7 +67,7 @@ def _resume(options: argparse.Namespace) -> int:
         _refuse_finished(run, regression)
         if before not in (None, engine):
             say(
-                f"the run was on the engine {before!r} and goes on with {engine!r}, so what it"
+                f"the run was on the engine {before!r} and continues with {engine!r}, so what it"
                 " finds may differ in the last bits, and then in more, from a run on one engine"
             )
         same = settings == run.request.settings

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def add_settings(parser: Parser, resumed: bool = False) -> None:
-    """An option for each setting, or for those with which a run may go on, without a default."""
+    """An option for each setting, or for those with which a run may continue, without a default."""
     for each in _text_settings():
         if each.while_paused or not resumed:
             _add_setting(parser, each, show_default=not resumed)

@@ -86,7 +86,7 @@ class ConstraintSet:
         open_slots: NDArray[np.int32],
     ) -> NDArray[np.float32]:
         """What the custom constraints add to the logits [B, L]; -inf forbids."""
-        # Copies: the engine goes on to use its own arrays.
+        # Copies: the engine continues to use its own arrays.
         partial = Partial(
             self.library, tokens.copy(), parent.copy(), sibling.copy(), open_slots.copy()
         )

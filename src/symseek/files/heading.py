@@ -69,7 +69,7 @@ class Heading:
             raise InputError(path, " is empty; give a table with a line of column names")
         (line, header), rows = every[0], every[1:]
         if not whole:
-            rows = rows[:-1]  # the last may go on after the sample
+            rows = rows[:-1]  # the last may continue after the sample
         header = _names(lines[line - 1], header, [row for _, row in rows], delimiter)
         decimal = "." if delimiter == "," else _likely_decimal(row for _, row in rows)
         if all(is_number(name, decimal) for name in header):

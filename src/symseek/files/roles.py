@@ -192,7 +192,7 @@ def _repeated(said: Hint, column: Floats, given: Floats, values: Floats) -> str 
         return "row numbers of groups" if said in (Hint.NUMBER, Hint.INDEX) else "group numbers"
     if said in (Hint.NUMBER, Hint.INDEX):
         return None
-    torn = 1 + np.count_nonzero(np.diff(given)) - len(values)  # blocks that go on further down
+    torn = 1 + np.count_nonzero(np.diff(given)) - len(values)  # blocks that continue further down
     if not torn and _is_dense(values):
         return "group numbers"
     if said is Hint.GROUP:

@@ -136,7 +136,7 @@ def _searched(spec: Spec, run: RunFolder, regression: Regression, table: Trainin
 
     try:
         result = regression.run(each)
-    finally:  # a fit that is ended from outside goes on from here
+    finally:  # a fit that is ended from outside continues from here
         recorder.finish()
     if result.stopped is Stopped.INTERRUPTED:
         raise InputError("the fit was interrupted; start it again to continue")

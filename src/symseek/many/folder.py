@@ -136,7 +136,7 @@ class ManyFolder:
         except OSError as error:
             raise _unwritable(path, error) from None
         refuse_planted(path)
-        if not found:  # with fits.json from the first moment, a call that is stopped can go on
+        if not found:  # with fits.json from the first moment, a call that is stopped can continue
             return folder.of(())
         if FITS not in found:
             raise InputError(
@@ -259,7 +259,7 @@ class ManyFolder:
 
     @contextmanager
     def _store(self, read_only: bool = False) -> Iterator[Store]:
-        """What has been found; if the file is damaged, the error says how to go on."""
+        """What has been found; if the file is damaged, the error says how to continue."""
         try:
             with Store(self.path / STORE, read_only=read_only) as store:
                 yield store

@@ -136,7 +136,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         outputs: NDArray[np.float64],
         before: Sequence[Regression],
     ) -> tuple[NDArray[np.float64], list[str]]:
-        """The columns to search in, and their names; a warm start goes on with those it had."""
+        """The columns to search in, and their names; a warm start continues with those it had."""
         given = getattr(self, "feature_names_in_", None)
         names = [f"x{i}" for i in range(inputs.shape[1])] if given is None else list(given)
         left = {} if self.all_columns else roles(inputs.T, None if given is None else names)

@@ -65,7 +65,7 @@ class Parameters(Settings):
     warm_start: bool = declared(
         False,
         Flag(),
-        "whether another `fit` goes on from the last",
+        "whether another `fit` continues from the last",
         more="With the same data the search continues with a fresh budget; with other data of the"
         " same columns it begins with the formulas it had. Unless `random_state` is a number, it"
         " keeps its first seed.",

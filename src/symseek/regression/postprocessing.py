@@ -63,7 +63,7 @@ class Postprocessing:
         self._formulas: dict[Program, Formula] = {}
 
     def preview(self, found: Sequence[Program]) -> list[Formula]:
-        """The front while a search goes on, its numbers as they are."""
+        """The front while a search continues, its numbers as they are."""
         programs = [self.simplified(each) for each in found]
         programs = self._with_number(self._short_enough(programs))
         return self.front([self.formula(self.in_units(each)) for each in programs])

@@ -121,7 +121,7 @@ class Regression:
         callback: Callable[[Iteration], object] | None = None,
         started: Callable[[], object] | None = None,
     ) -> Result:
-        """Search until a budget is spent, or go on with one that was raised; seed by seed.
+        """Search until a budget is spent, or continue with one that was raised; seed by seed.
 
         `started` is called once, when the simplest formulas are known and before anything is looked
         for that takes longer.

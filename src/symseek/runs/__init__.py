@@ -1,1 +1,1 @@
-"""Runs on disk: the folder of a fit, and checkpoints from which a search goes on."""
+"""Runs on disk: the folder of a fit, and checkpoints from which a search continues."""

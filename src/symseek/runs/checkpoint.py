@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a search, saved, from which it goes on as if never stopped.
+"""Checkpoints: the state of a search, saved, from which it continues as if never stopped.
 
 A file is a NumPy archive (npz, without pickle): the arrays of the state, and its other parts as
 JSON. Beside the state is what the search was set up with, so that only a search set up alike goes
@@ -69,8 +69,8 @@ Place = str | os.PathLike[str]
 def save(search: Search, path: Place) -> None:
     """Write the state of the search, whole or not at all; a link at the place is replaced.
 
-    A search that goes on from there finds what it would have found without the stop. (An iteration
-    that a budget cut short stays so when the budget grows.)
+    A search that continues from there finds what it would have found without the stop. (An
+    iteration that a budget cut short stays so when the budget grows.)
 
     >>> import tempfile
     >>> from symseek import Library, SearchConfig
@@ -90,7 +90,7 @@ def save(search: Search, path: Place) -> None:
 
 
 def restore(search: Search, path: Place) -> None:
-    """Bring a new search to where the saved one stood; `run` goes on from there.
+    """Bring a new search to where the saved one stood; `run` continues from there.
 
     It must have the library, data, reward, constraints, seed and settings of the saved one; only
     its budgets, threads and engine may differ. A search whose file is refused stays as it was.
@@ -125,8 +125,8 @@ class Checkpointer:
     """Saves a search every few seconds: call it after each iteration, and `finish` at the end.
 
     Where saving takes long it happens less often, unless `every` is 0. If a checkpoint cannot
-    be written, `error` says why, the search goes on, and the next is tried when it is due; once one
-    is written, `error` is None.
+    be written, `error` says why, the search continues, and the next is tried when it is due; once
+    one is written, `error` is None.
 
     >>> import tempfile
     >>> from symseek import Library, SearchConfig
@@ -306,7 +306,7 @@ def _opened(path: Path) -> tuple[dict[str, Any], dict[str, Any], int]:
         version = read(record["symseek"], Word, "the version"), record["format"]
         if not isinstance(record["setup"], dict) or not {"state", "known"} <= set(record):
             raise ValueError("a part is missing")
-    # A damaged archive fails in many ways; whichever it is, there is nothing to go on with.
+    # A damaged archive fails in many ways; whichever it is, there is nothing to continue with.
     except Exception:
         raise InputError(
             Quoted(path), " is damaged, or not a checkpoint of symseek; remove it to start again"

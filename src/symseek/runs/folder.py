@@ -144,7 +144,7 @@ class RunFolder:
                 left.unlink()
 
     def change_settings(self, settings: Settings) -> None:
-        """Record the budgets with which a run goes on."""
+        """Record the budgets with which a run continues."""
         self.request = replace(self.request, settings=settings)
         self._write("settings.json", self.request.to_json)
 
@@ -162,7 +162,7 @@ class RunFolder:
                 "the run ",
                 Quoted(self.path),
                 f" began with {before.max_expressions} expressions, less than a batch, and cannot"
-                " go on with more; run ",
+                " continue with more; run ",
                 Action("fit"),
                 " again",
             )
@@ -189,7 +189,7 @@ class RunFolder:
         """The model, and if the run has not come to its end, a sentence about that."""
         path, who = self.path / "front.json", holder(self.path)
         if not os.path.lexists(path) and os.path.lexists(self.path / "settings.json"):
-            why = Message("it was stopped before its end; go on with ", Action("resume"))
+            why = Message("it was stopped before its end; continue with ", Action("resume"))
             if who is not None:
                 why = Message(f"{who} has just started it; look again in a few seconds")
             raise InputError("the run ", Quoted(self.path), " has no front yet: ", why)
@@ -201,7 +201,7 @@ class RunFolder:
                 "the run ", Quoted(self.path), f" is being searched by {who}{far}"
             )
         if far:
-            text = f" was stopped before its end{far}; go on with "
+            text = f" was stopped before its end{far}; continue with "
             return model, Message("the run ", Quoted(self.path), text, Action("resume"))
         return model, None
 
@@ -287,7 +287,7 @@ def _check_replaceable(folder: Path, overwrite: bool) -> None:
             Quoted(folder),
             " exists; choose another with ",
             Setting("folder"),
-            ", go on with it by ",
+            ", continue with it by ",
             Action("resume"),
             ", or write over it with ",
             Setting("overwrite"),

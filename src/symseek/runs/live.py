@@ -1,6 +1,6 @@
 """Writes what `symseek.runs.progress` reads: how far a search is, and what it has discovered.
 
-Neither is needed to go on with a run, and a search that cannot write them goes on without. The
+Neither is needed to continue with a run, and a search that cannot write them continues without. The
 error over time is kept with the progress, since a watcher may come late.
 """
 
@@ -56,7 +56,7 @@ class Live:
         self._follow_histories()
 
     def _follow_histories(self) -> None:
-        """Those of a run that goes on have been written by another process."""
+        """Those of a run that continues have been written by another process."""
         before = 0.0
         for search in self._regression.searches:
             for now in search.state.history:
@@ -146,7 +146,7 @@ class Live:
         )
 
     def _write(self, name: str, record: Any) -> bool:
-        """Write a file; False on a full disk, with which the search goes on unwatched."""
+        """Write a file; False on a full disk, with which the search continues unwatched."""
         text = json.dumps(record, ensure_ascii=False, allow_nan=False)
         try:
             write_regular(self._folder / name, text, lasting=False)

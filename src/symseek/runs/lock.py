@@ -2,7 +2,7 @@
 
 The lock is the operating system's, on a file in the folder that says who holds it. The system gives
 it up when the process ends, however it ends, so one that was killed never keeps others out. Where a
-file system has no locks, runs go on without one.
+file system has no locks, runs continue without one.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Recorder:
     """Saves the search and its front every few seconds: call it after each iteration.
 
     `finish` at the end saves the search once more, and `ended` says that all is written. If a
-    checkpoint cannot be written, `error` says why and the search goes on. A front so far that
+    checkpoint cannot be written, `error` says why and the search continues. A front so far that
     cannot be written is left out.
     """
 

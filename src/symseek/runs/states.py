@@ -1,4 +1,4 @@
-"""Is a state that was read from a file one that this search can go on from?
+"""Is a state that was read from a file one that this search can continue from?
 
 A file may be whole and yet hold anything. Types are checked field by field; beyond these, what the
 search relies on: counts, the shapes of arrays that belong together, and numbers that are numbers.

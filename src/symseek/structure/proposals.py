@@ -3,7 +3,7 @@
 In the first iteration linear algebra proposes candidates. In every iteration the columns of the
 transform, which are fewer, are searched for a while, from a policy that has learnt nothing, and
 what was best is written back in the table's own columns. Nothing is remembered between two
-iterations but what the data alone decide, so that a search goes on from its state as if it had
+iterations but what the data alone decide, so that a search continues from its state as if it had
 never stopped.
 
 The first iteration may take long on many rows. Candidates that are not there when most of the time

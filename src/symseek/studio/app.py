@@ -1,6 +1,6 @@
 """The routes of the studio: what the page asks for, and who answers it.
 
-Whatever reads a file or computes does so in a thread, so that the events go on meanwhile.
+Whatever reads a file or computes does so in a thread, so that the events continue meanwhile.
 """
 
 from __future__ import annotations
@@ -233,14 +233,14 @@ class Studio:
         return {"ok": True}
 
     def resume(self, asked: _Asked) -> dict[str, Any]:
-        """Go on with a run, with other budgets if there are any."""
+        """Continue with a run, with other budgets if there are any."""
         self.workspace.run(asked.run)
         resumed: _Resumed = read(asked.json(), _Resumed, "the request")
         given = resumed.settings or {}
         known = [name for name, each in PARAMETERS.items() if each.while_paused]
         for name in given:
             if name not in known:
-                raise unknown_name("setting to go on with", name, known)
+                raise unknown_name("setting to continue with", name, known)
         _, problems = read_settings(given, self.workspace.folder)
         if problems:
             raise Refused(400, problems[0]["sentence"])
@@ -299,7 +299,7 @@ _MOST_REPORT = 1 << 26  # bytes
 
 @dataclass(frozen=True)
 class _Resumed:
-    """How to go on with a run."""
+    """How to continue with a run."""
 
     settings: dict[str, Any] | None = None
 

@@ -13,11 +13,11 @@ from symseek.errors import InputError, Setting
 
 DESCRIPTION = """\
 Open the studio in the browser: drop a table, choose what to find, watch the formulas appear, pause,
-go on, compare, predict and export.
+continue, compare, predict and export.
 
 It serves this machine alone, under an address that nobody can guess, and works in one folder: the
 present one, or that of the file or run that is named. Its runs are those of `symseek fit`, and each
-can go on where the other stopped. Closing the tab stops nothing. Ctrl-C ends the studio; its
+can continue where the other stopped. Closing the tab stops nothing. Ctrl-C ends the studio; its
 searches are paused and kept.
 """
 

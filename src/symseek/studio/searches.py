@@ -2,8 +2,8 @@
 
 A search is asked to end by SIGTERM, once: it ends its iteration, tells what it has found and
 writes everything. One that has only just started is asked when its folder is there, so that there
-is something to go on with. What this server did not start, but another program runs in the folder,
-is known by the lock of its run.
+is something to continue with. What this server did not start, but another program runs in the
+folder, is known by the lock of its run.
 """
 
 from __future__ import annotations

@@ -50,11 +50,11 @@ class Server:
         self.server.run(sockets=[self.socket])
 
     def stop(self) -> None:
-        """Serve no more; whoever runs the server goes on."""
+        """Serve no more; whoever runs the server continues."""
         self.server.handle_exit(0, None)
 
     def end_searches(self, say: Callable[[str], None]) -> None:
-        """Pause the searches that were started here, wait for them, and say how each goes on."""
+        """Pause the searches that were started here, wait for them, and say how each continues."""
         searches = self.studio.searches
         going = searches.end_all()
         if going:
@@ -63,7 +63,7 @@ class Server:
             time.sleep(0.05)
         for run in going:
             path = str(self.studio.workspace.folder / run)
-            say(f"{run} is paused; go on: {shell_words(['symseek', 'resume', path])}")
+            say(f"{run} is paused; continue: {shell_words(['symseek', 'resume', path])}")
 
 
 class _Uvicorn(uvicorn.Server):

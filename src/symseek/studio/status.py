@@ -76,7 +76,7 @@ def _ended(
     error = None if process is None else process.error
     ended = None if process is None else process.ended
     if progress is not None and ended is not None and progress.at > ended + 1:
-        error = asked = process = None  # another program has gone on with it since
+        error = asked = process = None  # another program has continued with it since
     kept = "stopped" if asked == "stop" else "paused"
     code = None if process is None else process.code
     if progress is not None and progress.state == "ended":

@@ -21,7 +21,7 @@ _PATIENCE = 0.2  # seconds for threads that are about to end
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a function returns, while the server goes on."""
+    """What a function returns, while the server continues."""
     return await limited(None, function, *args, **kwargs)
 
 

@@ -176,7 +176,7 @@ def _grouped_problems(chosen: Sequence[Problem]) -> list[str]:
 def _in_lines(problem: Problem) -> list[str]:
     """A problem that is too long for a line: the formula and the points below its name."""
     lines, rest = [problem.name], problem.expression
-    while len(rest) > _WIDTH - 6:  # a formula goes on in the next line before an operator
+    while len(rest) > _WIDTH - 6:  # a formula continues in the next line before an operator
         ends = [match.start() for match in _OPERATOR.finditer(rest, 1, _WIDTH - 6)]
         lines.append(f"    {rest[: ends[-1]].rstrip()}")
         rest = rest[ends[-1] :]

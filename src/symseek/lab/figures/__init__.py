@@ -3,8 +3,8 @@
 `table1` is recovery by benchmark and method, `errors` the errors on the test points, `runtimes` how
 long a run takes, `ablations` what each part of the method contributes, `noise` and `reward_noise`
 recovery against noise on the data and on the rewards, `curves` the best reward and the recovery as
-a search goes on, `distributions` how the rewards of a batch change (`density` is one curve of it),
-`grid` recovery against each setting, `variants` errors and recovery of variants of a method,
+a search continues, `distributions` how the rewards of a batch change (`density` is one curve of
+it), `grid` recovery against each setting, `variants` errors and recovery of variants of a method,
 `srbench` solved problems against noise beside published rates, and `save` writes any of them as SVG
 and PNG.
 """

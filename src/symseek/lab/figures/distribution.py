@@ -88,7 +88,7 @@ def _objective_color(name: str, at: int) -> str:
 
 
 def _densities(pair: list[Axes], name: str, course: Row, color: str) -> None:
-    """The whole batch and its best part, a curve an iteration, darker as training goes on."""
+    """The whole batch and its best part, a curve an iteration, darker as training continues."""
     epsilon = float(course["epsilon"])
     titles = "the whole batch", f"its best {brief(100 * epsilon, 3)} %"
     whole = [[np.asarray(run, dtype=np.float64) for run in runs] for runs in course["batches"]]

@@ -2,8 +2,9 @@
 
 The searches of dsr, vpg, pqt and hybrid run wholly on the device, hundreds side by side (see
 `symseek.lab.gpu.searches`). Whether a formula is the wanted one takes algebra, so a search waits
-for the answer while the others go on. When these are done, runs of other methods are done one after
-another, with the CUDA engine behind them; runs that do not ask for it are left to the workers.
+for the answer while the others continue. When these are done, runs of other methods are done one
+after another, with the CUDA engine behind them; runs that do not ask for it are left to the
+workers.
 
 A device that fails ends all of it, once what was found before is written.
 """
@@ -248,7 +249,7 @@ class GpuPool:
             group.runs.go_on(running.slot)
 
     def _answered(self, group: _Group, running: _Running) -> None:
-        """End a search whose formula was found, let the others go on."""
+        """End a search whose formula was found, let the others continue."""
         assert group.runs is not None
         assert running.asked is not None
         if not running.asked.done():

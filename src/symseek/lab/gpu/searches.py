@@ -43,7 +43,7 @@ _NO_ASKING = 2.0  # more than any reward
 
 @dataclass(frozen=True)
 class Status:
-    """How a search stands that no longer goes on by itself."""
+    """How a search stands that no longer continues by itself."""
 
     slot: int
     asks: bool  # its best program is new and good enough to ask about
@@ -255,7 +255,7 @@ class Searches:
         return self.device.xp.asarray(first.flat)
 
     def go_on(self, slot: int) -> None:
-        """Let a search go on that has asked."""
+        """Let a search continue that has asked."""
         self._on["asks"][slot] = 0
         self._on["active"][slot] = 1
         self._going.add(slot)

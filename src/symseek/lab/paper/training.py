@@ -115,7 +115,7 @@ def _after(method: str, share: float, curves: Sequence[Mapping[str, Any]]) -> di
 CURVES = Experiment(
     "curves",
     "Training curves",
-    "The best reward and the recovery as a search goes on, for every method.",
+    "The best reward and the recovery as a search continues, for every method.",
     "Figures 6 and 7",
     100,
     partial(nguyen_specs, METHODS),

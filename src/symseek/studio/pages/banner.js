@@ -12,7 +12,7 @@ export class Banner {
   /** The server is gone; `unfinished` is the run that is shown, if it has not come to its end. */
   lost(unfinished) {
     const command = unfinished ? `symseek resume ${quoted(unfinished)}` : "symseek studio";
-    const goes = unfinished ? " goes on. " : " starts it again. ";
+    const goes = unfinished ? " continues. " : " starts it again. ";
     this.show(
       "lost",
       el("strong", {}, "The studio has ended; "),

@@ -1,4 +1,4 @@
-// The state of a search and what can be done about it: pause, go on, stop, and the budgets.
+// The state of a search and what can be done about it: pause, continue, stop, and the budgets.
 
 import { api } from "./api.js";
 import { announce, box, button, el, setHidden, setText } from "./dom.js";
@@ -16,7 +16,7 @@ export class Controls {
     this.status = el("p", { class: "status", id: "status" });
     this.pause = this.button("pause", "Pause", () => api.pause(run));
     this.stop = this.button("stop", "Stop", () => api.stop(run));
-    this.goOn = this.button("go-on", "Go on", () => this.resumed(), "primary");
+    this.goOn = this.button("go-on", "Continue", () => this.resumed(), "primary");
     this.problem = problemLine("run-problem"); // what was refused
     this.error = problemLine("run-error"); // what is wrong with the run
     this.meter = new Meter();
@@ -52,13 +52,13 @@ export class Controls {
   }
 
   budgetForm() {
-    const words = "Go on with these budgets";
+    const words = "Continue with these budgets";
     this.more = this.button("go-on-with", words, () => this.resumed(), "primary");
     this.more.hidden = false;
     return el(
       "details",
       { class: "budgets", id: "budgets", hidden: true },
-      el("summary", {}, "Change the budgets and go on"),
+      el("summary", {}, "Change the budgets and continue"),
       box("fields", this.fields.map((field) => field.element)),
       this.more,
       box("bar other", el("span", { class: "muted" }, "To change anything else:"), this.anew),
@@ -85,7 +85,7 @@ export class Controls {
     this.toggle(this.pause, running || status === "pausing", !running);
     this.toggle(this.stop, running || status === "stopping" || status === "pausing", !running);
     this.toggle(this.goOn, canResume && ["paused", "stopped", "died"].includes(status), false);
-    setText(this.goOn, status === "died" ? "Resume" : "Go on");
+    setText(this.goOn, status === "died" ? "Resume" : "Continue");
     setHidden(this.budgets, !canResume || isBusy(status));
     setHidden(this.anew.parentElement, !snapshot.formulas.length);
     if (snapshot.progress) this.progress(snapshot.progress, status);

@@ -33,7 +33,7 @@ export function isBusy(status) {
 /** The state of a run in one sentence, or two. */
 export function statusSentence({ status, why, error }) {
   if (status === "finished") return because("Finished", why);
-  if (status === "died") return `${because("The search died", why)} Resume it to go on.`;
+  if (status === "died") return `${because("The search died", why)} Resume it to continue.`;
   if (status === "damaged") return because("This run cannot be read", error ?? why);
   return SENTENCES[status] ?? status;
 }

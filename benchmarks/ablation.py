@@ -39,7 +39,7 @@ from symseek import (
 )
 from symseek.jobs.provenance import commit
 from symseek.lab import problems
-from symseek.lab.problems import Box, Problem, Uniform
+from symseek.lab.problems import BenchmarkProblem, Box, Uniform
 from symseek.lab.srbench.grading import form
 from symseek.lab.srbench.protocol import NAMES, Split
 from symseek.regression.regression import Regression
@@ -111,13 +111,13 @@ VARIANTS = PARTS | PARTS_OF_EVOLUTION
 class Suite:
     """Tables to fit."""
 
-    problems: tuple[Problem, ...]
+    problems: tuple[BenchmarkProblem, ...]
     rows: int  # of the largest table
     constants: bool = True
     noise: float = 0.0  # over the root mean square of the target
 
 
-def beside_idle_columns(problem: Problem) -> Problem:
+def beside_idle_columns(problem: BenchmarkProblem) -> BenchmarkProblem:
     """The problem with columns more; those of a law are uniform from 1 to 5 as most of its own."""
     names = (*problem.variables, *(f"idle{number}" for number in range(IDLE)))
     wider = replace(problem, variables=names)
@@ -159,11 +159,11 @@ CURVES = {
 }
 
 
-def curve(name: str, text: str) -> Problem:
+def curve(name: str, text: str) -> BenchmarkProblem:
     """The formula as a problem, its variables from 0.1 to 4."""
     operators = ("add", "sub", "mul", "div", "pow", "exp", "log", "sin", "tanh", "const")
     points = Uniform(0.1, 4, 200)
-    return Problem(name, "curves", text, operators, ("x", "y"), points, points)
+    return BenchmarkProblem(name, "curves", text, operators, ("x", "y"), points, points)
 
 
 SUITES = {
@@ -301,7 +301,7 @@ def fitted(key: Key, expressions: int) -> Run:
     return run
 
 
-def table(problem: Problem, suite: Suite, seed: int) -> Split:
+def table(problem: BenchmarkProblem, suite: Suite, seed: int) -> Split:
     """The problem's rows; a seed draws its own noise."""
     data = problem.data()
     rng = np.random.default_rng([zlib.adler32(problem.name.encode()), seed])

@@ -53,7 +53,7 @@ def parse() -> argparse.Namespace:
 
 
 def compare(
-    problem: problems.Problem,
+    problem: problems.BenchmarkProblem,
     cores: list[int],
     options: argparse.Namespace,
     attention: others.Attention,
@@ -93,7 +93,7 @@ def compare(
 
 
 def search(
-    problem: problems.Problem, cores: list[int], expressions: int, seed: int
+    problem: problems.BenchmarkProblem, cores: list[int], expressions: int, seed: int
 ) -> tuple[float, dict[str, float], float]:
     """Rate, each stage's share of the time, and the mean length of the sampled expressions."""
     os.sched_setaffinity(0, cores)
@@ -113,7 +113,7 @@ def search(
 
 
 def evolve(
-    problem: problems.Problem, cores: list[int], evaluations: int, seed: int
+    problem: problems.BenchmarkProblem, cores: list[int], evaluations: int, seed: int
 ) -> others.Evolution:
     os.sched_setaffinity(0, cores)
     data = problem.data()

@@ -57,10 +57,10 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-Run = Callable[[problems.Problem, int, int], Callable[[np.ndarray], np.ndarray]]
+Run = Callable[[problems.BenchmarkProblem, int, int], Callable[[np.ndarray], np.ndarray]]
 
 
-def timed(run: Run, problem: problems.Problem, seed: int, limit: int) -> float:
+def timed(run: Run, problem: problems.BenchmarkProblem, seed: int, limit: int) -> float:
     """Seconds until the side stopped, infinite if what it has does not generalise."""
     data = problem.data()
     start = time.perf_counter()
@@ -81,7 +81,7 @@ def normalised_error(
     return float(np.mean((predict(data.X_test) - data.y_test) ** 2) / np.var(data.y_test))
 
 
-def run_symseek(problem: problems.Problem, seed: int, limit: int) -> Any:
+def run_symseek(problem: problems.BenchmarkProblem, seed: int, limit: int) -> Any:
     data = problem.data()
     config = presets.hybrid(max_expressions=10**9, max_seconds=limit, stop_reward=1 - 1e-9)
     search = Search(problem.library(), data.X_train, data.y_train, config, seed=seed)
@@ -90,7 +90,7 @@ def run_symseek(problem: problems.Problem, seed: int, limit: int) -> Any:
     return best.program.evaluate
 
 
-def run_operon(problem: problems.Problem, seed: int, limit: int) -> Any:
+def run_operon(problem: problems.BenchmarkProblem, seed: int, limit: int) -> Any:
     """The shortest of runs of twice as many evaluations each that reaches a good test error.
 
     It has no way to stop at one itself that worked here; only the last run's time counts.
@@ -121,7 +121,7 @@ def run_operon(problem: problems.Problem, seed: int, limit: int) -> Any:
     return model.predict, seconds
 
 
-def run_gplearn(problem: problems.Problem, seed: int, limit: int) -> Any:
+def run_gplearn(problem: problems.BenchmarkProblem, seed: int, limit: int) -> Any:
     from gplearn.functions import make_function
     from gplearn.genetic import SymbolicRegressor
 

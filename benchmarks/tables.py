@@ -62,7 +62,7 @@ SIDES = ("symseek", *OPERON)
 class Table:
     """The rows of a law, and other rows to tell whether a formula is the law."""
 
-    def __init__(self, problem: problems.Problem, rows: int, seed: int) -> None:
+    def __init__(self, problem: problems.BenchmarkProblem, rows: int, seed: int) -> None:
         rng = np.random.RandomState(seed)
         columns, truth = len(problem.variables), problem.truth().evaluate
         X = problem.train.draw(columns, rng)
@@ -161,7 +161,9 @@ def sizes(options: argparse.Namespace) -> None:
             print(f"| {name[8:]} | {rows:,} | {' | '.join(map(cell, times))} |", flush=True)
 
 
-def row(problem: problems.Problem, rows: int, options: argparse.Namespace) -> list[float | None]:
+def row(
+    problem: problems.BenchmarkProblem, rows: int, options: argparse.Namespace
+) -> list[float | None]:
     """The seconds of every side; what the file remembers is not run again."""
     lines = options.runs.read_text().splitlines() if options.runs and options.runs.exists() else []
     known = [json.loads(line) for line in lines]

@@ -98,7 +98,7 @@ def race() -> None:
         run_method(method, problem)
 
 
-def run_method(method: str, problem: problems.Problem) -> None:
+def run_method(method: str, problem: problems.BenchmarkProblem) -> None:
     """Search by one method until its formula is exact, and say how it went."""
     data = problem.data()
     config = presets.method(

@@ -36,7 +36,7 @@ from symseek import (
 from symseek.evaluation import Graded
 from symseek.lab import problems
 from symseek.lab.baselines import GeneticProgramming, GPConfig
-from symseek.lab.baselines.trees import Operators, Tree
+from symseek.lab.baselines.trees import Tree, TreeOperators
 
 X = np.random.default_rng(0).uniform(-1, 1, (20, 1))
 HARD = np.sin(X[:, 0] ** 2) * np.cos(X[:, 0]) - 1 + np.exp(X[:, 0]) / 3
@@ -96,7 +96,7 @@ def test_children_are_trees_within_the_limits_and_leave_their_parents_alone(
     def broken(tree: Tree) -> bool:
         return len(tree) > most or tree.count(0) > 2
 
-    operators = Operators(library, config, broken, seed)
+    operators = TreeOperators(library, config, broken, seed)
     population = [tree for _ in range(60) if not broken(tree := operators.individual())]
     assume(population)
     for _ in range(5):
@@ -114,7 +114,7 @@ def test_children_are_trees_within_the_limits_and_leave_their_parents_alone(
 
 
 def test_crossover_swaps_one_subtree_of_each_parent() -> None:
-    operators = Operators(KOZA, GPConfig(init_depths=(2, 3)), lambda tree: False)
+    operators = TreeOperators(KOZA, GPConfig(init_depths=(2, 3)), lambda tree: False)
     swapped = 0
     for _ in range(100):
         one, other = operators.individual(), operators.individual()
@@ -183,14 +183,14 @@ def test_without_constraints_children_break_them() -> None:
 def test_the_compiled_constraints_judge_as_the_plain_ones_do() -> None:
     rules = ConstraintSet(FITTED, paper_constraints(high=12, constants=2))
     run = evolution(FITTED, XY, CURVED, constraints=True, max_length=12, max_constants=2)
-    draw = Operators(FITTED, GPConfig(init_depths=(0, 3)), lambda tree: False).individual
+    draw = TreeOperators(FITTED, GPConfig(init_depths=(0, 3)), lambda tree: False).individual
     broken = run._limits()
     verdicts = [(broken(tree), breaks(rules, tuple(tree))) for tree in (draw() for _ in range(500))]
     assert {(True, True), (False, False)} == set(verdicts)
 
 
 def test_selection_prefers_the_better_of_two() -> None:
-    operators = Operators(KOZA, GPConfig(init_depths=(0, 0)), lambda tree: False)
+    operators = TreeOperators(KOZA, GPConfig(init_depths=(0, 0)), lambda tree: False)
     population = [operators.individual() for _ in range(100)]
     for rank, tree in enumerate(population):
         tree.fitness.values = (float(rank),)

@@ -26,7 +26,7 @@ from symseek import (
     presets,
 )
 from symseek.engines.interface import Policy, engine_named
-from symseek.lab.start.grammar import Formulas
+from symseek.lab.start.grammar import FormulaGrammar
 from symseek.lab.start.train import LIBRARY, batch_of, trained
 from symseek.policy import FORMULAS_HIDDEN, PolicyWeights
 from symseek.start import first_weights
@@ -48,7 +48,7 @@ def written(library: Library, count: int = 6_000, hidden: int = 32) -> Programs:
 
 def drawn(count: int, seed: int) -> Programs:
     """Formulas of the grammar, other than those of the training."""
-    grammar = Formulas(seed)
+    grammar = FormulaGrammar(seed)
     return batch_of([grammar.draw() for _ in range(count)])
 
 
@@ -69,7 +69,7 @@ def arities(programs: Programs) -> np.ndarray:
 
 
 def test_a_formula_is_complete_and_short_enough() -> None:
-    grammar = Formulas(4)
+    grammar = FormulaGrammar(4)
     formulas = [grammar.draw(longest=12) for _ in range(500)]
     assert {len(each) for each in formulas} == set(range(2, 13))
     batch_of(formulas)  # which refuses what is not a complete program

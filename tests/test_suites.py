@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from refusals import refused
 from symseek.errors import InputError
 from symseek.lab import problems
-from symseek.lab.problems import Box, Problem, Trajectories, strogatz
+from symseek.lab.problems import BenchmarkProblem, Box, Trajectories, strogatz
 from symseek.settings import Settings
 
 FEYNMAN, STROGATZ = problems.suite("Feynman"), problems.suite("Strogatz")
@@ -77,7 +77,7 @@ def test_the_operators_are_those_of_a_fit() -> None:
 
 
 @pytest.mark.parametrize("problem", [*FEYNMAN, *STROGATZ], ids=lambda each: each.name)
-def test_python_reads_the_formula_alike(problem: Problem) -> None:
+def test_python_reads_the_formula_alike(problem: BenchmarkProblem) -> None:
     """And every variable is in it, and has a value in its range, and the target is a number."""
     data = replace(problem, train=small(problem), test=small(problem)).data()
     columns = dict(zip(problem.variables, data.X_test.T, strict=True))
@@ -91,7 +91,7 @@ def test_python_reads_the_formula_alike(problem: Problem) -> None:
         assert data.X_train.min() >= 0
 
 
-def small(problem: Problem) -> problems.Points:
+def small(problem: BenchmarkProblem) -> problems.Points:
     points = problem.train
     return replace(points, count=50) if isinstance(points, Box) else points
 

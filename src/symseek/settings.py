@@ -23,13 +23,13 @@ from symseek.search import SearchConfig
 from symseek.selection import rules
 from symseek.tokens import Token
 from symseek.value_types import (
-    Constraints,
+    ConstraintList,
     Flag,
-    Formulas,
+    FormulaList,
     Instance,
     Name,
     Number,
-    Operators,
+    OperatorList,
     ValueType,
     Whole,
 )
@@ -129,7 +129,7 @@ class Settings:
 
     operators: Collection[str | float | Token] = declared(
         OPERATORS,
-        Operators(),
+        OperatorList(),
         "what formulas are made of: operators and numbers",
         more="In Python also `Token`s of your own.",
         link="results.md#complexity",
@@ -272,14 +272,14 @@ class Settings:
     )
     guesses: Collection[str] = declared(
         (),
-        Formulas(),
+        FormulaList(),
         "formulas of the columns to begin with, whose numbers are fitted",
         link="getting-started.md#a-guess-of-your-own",
         label="Formulas to begin with",
     )
     constraints: Collection[Constraint | Custom] = declared(
         (),
-        Constraints(),
+        ConstraintList(),
         "what else the formulas that the search writes must obey, such as `Count('div', high=1)`",
         link="extending.md#a-new-constraint",
     )

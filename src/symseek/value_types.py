@@ -154,7 +154,7 @@ class Listed(ValueType):
             raise InputError(name, text, wanted=self.wanted)
 
 
-class Operators(Listed):
+class OperatorList(Listed):
     """Operators, numbers and Tokens."""
 
     control = "operators"
@@ -176,7 +176,7 @@ class Operators(Listed):
         return chosen
 
 
-class Formulas(Listed):
+class FormulaList(Listed):
     """Formulas as text."""
 
     separator = "; "
@@ -192,7 +192,7 @@ class Formulas(Listed):
         return tuple(map(str, formulas))
 
 
-class Constraints(Listed):
+class ConstraintList(Listed):
     """Objects that say what a formula may look like."""
 
     is_text = False

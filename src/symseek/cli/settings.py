@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from symseek.cli.options import Parser, names, shell_words, whole
 from symseek.errors import shown
 from symseek.settings import PARAMETERS, Parameter, Settings
-from symseek.value_types import Flag, Formulas, Listed, Number, Operators, ValueType, Whole
+from symseek.value_types import Flag, FormulaList, Listed, Number, OperatorList, ValueType, Whole
 
 if TYPE_CHECKING:
     from symseek.loop import Result
@@ -186,6 +186,6 @@ def _formulas(text: str) -> list[str]:
 _READERS: dict[type[ValueType], Callable[[str], Any]] = {
     Whole: whole,  # before `Number`, which it is as well
     Number: _number,
-    Operators: names,
-    Formulas: _formulas,
+    OperatorList: names,
+    FormulaList: _formulas,
 }

@@ -32,7 +32,7 @@ from symseek.rewards import Reward, reward_named
 from symseek.tokens import Library
 
 if TYPE_CHECKING:
-    from symseek.lab.baselines.trees import Node, Operators, Tree
+    from symseek.lab.baselines.trees import Node, Tree, TreeOperators
 
 _DEEPEST = 10  # a full tree of binary operators has 2,047 nodes then
 _TRIES = 10_000  # trees drawn in a row, all over the limits, before there seem to be none within
@@ -147,7 +147,7 @@ class GeneticProgramming(IterativeSearch):
         data = Data.checked(X, y, library.variables, weights)
         chosen = reward_named(reward)
         self.grader = data_grader(library, data, chosen, self.engine, config.constants)
-        self.operators: Operators = operators()(library, config, self._limits(), seed)
+        self.operators: TreeOperators = operators()(library, config, self._limits(), seed)
         self.state = GPState()
 
     def step(self, state: GPState, context: StepContext) -> GPState:
@@ -213,14 +213,14 @@ class GeneticProgramming(IterativeSearch):
         return self.operators.offspring(state.population, min(self.config.population, left))
 
 
-def operators() -> type[Operators]:
+def operators() -> type[TreeOperators]:
     """The class that needs DEAP, imported when it is needed; without it, one sentence says so."""
     try:
-        from symseek.lab.baselines.trees import Operators
+        from symseek.lab.baselines.trees import TreeOperators
     except ModuleNotFoundError as error:
         if error.name != "deap":
             raise
         raise InputError(
             "genetic programming needs DEAP, which is not installed; run pip install 'symseek[gp]'"
         ) from None
-    return Operators
+    return TreeOperators

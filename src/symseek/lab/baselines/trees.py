@@ -94,12 +94,12 @@ class Tree(list[Node]):
         return slice(begin, end)
 
 
-class Operators:
+class TreeOperators:
     """DEAP's operators over one library, with random numbers of their own.
 
     >>> from symseek.lab.baselines import GPConfig
     >>> library = Library(["add", "sin"], variables=["x"])
-    >>> operators = Operators(library, GPConfig(init_depths=(2, 2)), lambda tree: len(tree) > 9)
+    >>> operators = TreeOperators(library, GPConfig(init_depths=(2, 2)), lambda tree: len(tree) > 9)
     >>> trees = [operators.individual() for _ in range(3)]
     >>> [" ".join(library.names[node] for node in tree) for tree in trees]
     ['sin add x x', 'sin sin x', 'add sin x add x x']

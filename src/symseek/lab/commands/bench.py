@@ -24,7 +24,7 @@ from symseek.lab.commands.stored import add_seeds, exit_code
 from symseek.text import can_redraw, text_table
 
 if TYPE_CHECKING:
-    from symseek.lab.problems import Problem
+    from symseek.lab.problems import BenchmarkProblem
 
 _WIDTH = 80  # of a terminal
 _OPERATOR = re.compile(r"(?<!\*)\*(?!\*)|[-+/]")  # that a formula may be broken before
@@ -139,7 +139,7 @@ def _problems(options: argparse.Namespace) -> int:
     return 0
 
 
-def show_problems(chosen: Sequence[Problem], out: TextIO | None = None) -> None:
+def show_problems(chosen: Sequence[BenchmarkProblem], out: TextIO | None = None) -> None:
     """List problems: by library and within 80 columns in a terminal, else one line each."""
     out = out or sys.stdout
     if can_redraw(out):
@@ -154,7 +154,7 @@ def show_problems(chosen: Sequence[Problem], out: TextIO | None = None) -> None:
         print(line, file=out)
 
 
-def _grouped_problems(chosen: Sequence[Problem]) -> list[str]:
+def _grouped_problems(chosen: Sequence[BenchmarkProblem]) -> list[str]:
     """A heading for what neighbours share: the suite, the library, test points of their own."""
     table = text_table([(e.name, e.expression, str(e.train)) for e in chosen], left=True)
     shown = [[line] for line in table]
@@ -173,7 +173,7 @@ def _grouped_problems(chosen: Sequence[Problem]) -> list[str]:
     return lines
 
 
-def _in_lines(problem: Problem) -> list[str]:
+def _in_lines(problem: BenchmarkProblem) -> list[str]:
     """A problem that is too long for a line: the formula and the points below its name."""
     lines, rest = [problem.name], problem.expression
     while len(rest) > _WIDTH - 6:  # a formula continues in the next line before an operator

@@ -16,11 +16,11 @@ from __future__ import annotations
 from symseek.errors import unknown_name
 from symseek.lab.problems import feynman, strogatz, table
 from symseek.lab.problems.problem import (
+    BenchmarkProblem,
     Box,
     Evenly,
     GradedBy,
     Points,
-    Problem,
     TrainTest,
     Trajectories,
     Uniform,
@@ -28,11 +28,11 @@ from symseek.lab.problems.problem import (
 
 __all__ = [
     "PROBLEMS",
+    "BenchmarkProblem",
     "Box",
     "Evenly",
     "GradedBy",
     "Points",
-    "Problem",
     "TrainTest",
     "Trajectories",
     "Uniform",
@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 #: Every problem there is: the paper's, then those of the other suites.
-PROBLEMS: tuple[Problem, ...] = (*table.PROBLEMS, *feynman.PROBLEMS, *strogatz.PROBLEMS)
+PROBLEMS: tuple[BenchmarkProblem, ...] = (*table.PROBLEMS, *feynman.PROBLEMS, *strogatz.PROBLEMS)
 
 # The straight prime of a keyboard, and those that come with text copied from a page.
 _PRIMES = str.maketrans({"'": "p", "\u2032": "p", "\u2019": "p", "\u2033": "pp"})
@@ -67,7 +67,7 @@ def names() -> list[str]:
     return [problem.name for problem in PROBLEMS]
 
 
-def paper() -> list[Problem]:
+def paper() -> list[BenchmarkProblem]:
     """The problems of the paper's benchmark table.
 
     >>> len(paper()), paper()[-1].name
@@ -85,7 +85,7 @@ def suites() -> list[str]:
     return list(dict.fromkeys(problem.suite for problem in PROBLEMS))
 
 
-def load(name: str) -> Problem:
+def load(name: str) -> BenchmarkProblem:
     """The problem of that name.
 
     >>> load("nguyen-11").expression
@@ -97,7 +97,7 @@ def load(name: str) -> Problem:
     return problem
 
 
-def suite(name: str) -> list[Problem]:
+def suite(name: str) -> list[BenchmarkProblem]:
     """Every problem of a suite.
 
     >>> len(suite("Nguyen"))
@@ -109,14 +109,14 @@ def suite(name: str) -> list[Problem]:
     return found
 
 
-def select(*wanted: str) -> list[Problem]:
+def select(*wanted: str) -> list[BenchmarkProblem]:
     """The problems that a list of problem and suite names stands for, each once.
 
     >>> [problem.name for problem in select("Nguyen-3", "Nguyen-3")]
     ['Nguyen-3']
     """
     known = {name.casefold() for name in suites()}
-    chosen: dict[str, Problem] = {}
+    chosen: dict[str, BenchmarkProblem] = {}
     for name in wanted:
         is_suite = name.casefold() in known
         if not is_suite and _key(name) not in _BY_NAME:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from symseek.lab.problems.problem import Box, Problem
+from symseek.lab.problems.problem import BenchmarkProblem, Box
 
 #: The default operators of a fit, and numbers to fit.
 OPERATORS = ("add", "sub", "mul", "div", "sin", "cos", "exp", "log", "sqrt", "square", "const")
@@ -18,7 +18,7 @@ ROWS = 2000  # to search on, and as many to test on
 BUDGET = 1_000_000  # expressions a search may sample
 
 
-def _law(line: str) -> Problem:
+def _law(line: str) -> BenchmarkProblem:
     """The problem that a line stands for."""
     law, _, ranges = line.partition("|")
     name, expression = law.split(maxsplit=1)
@@ -28,7 +28,7 @@ def _law(line: str) -> Problem:
         low, _, high = between.partition("-")
         box |= dict.fromkeys(variables, (float(low), float(high)))
     points = Box(tuple(box.values()), ROWS)
-    return Problem(
+    return BenchmarkProblem(
         name=f"feynman_{name}",
         suite="Feynman",
         expression=expression.strip(),
@@ -40,7 +40,7 @@ def _law(line: str) -> Problem:
     )
 
 
-PROBLEMS: tuple[Problem, ...] = tuple(
+PROBLEMS: tuple[BenchmarkProblem, ...] = tuple(
     _law(line)
     for line in Path(__file__).with_suffix(".txt").read_text("utf-8").splitlines()
     if not line.startswith("#")

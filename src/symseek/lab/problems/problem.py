@@ -188,7 +188,7 @@ def _no_figures() -> Figures:
 
 
 @dataclass(frozen=True)
-class Problem:
+class BenchmarkProblem:
     """A formula to be found again from points drawn from it.
 
     >>> from symseek.lab import problems

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from symseek.lab.problems.feynman import OPERATORS
-from symseek.lab.problems.problem import Array, Problem, Trajectories
+from symseek.lab.problems.problem import Array, BenchmarkProblem, Trajectories
 
 BUDGET = 1_000_000  # expressions a search may sample
 
@@ -80,10 +80,10 @@ SYSTEMS = (
 )
 
 
-def _problems(system: _System) -> list[Problem]:
+def _problems(system: _System) -> list[BenchmarkProblem]:
     points = Trajectories(system.slopes, system.start, low=system.low)
     return [
-        Problem(
+        BenchmarkProblem(
             name=f"strogatz_{system.name}{number}",
             suite="Strogatz",
             expression=expression,
@@ -97,4 +97,6 @@ def _problems(system: _System) -> list[Problem]:
     ]
 
 
-PROBLEMS: tuple[Problem, ...] = tuple(each for system in SYSTEMS for each in _problems(system))
+PROBLEMS: tuple[BenchmarkProblem, ...] = tuple(
+    each for system in SYSTEMS for each in _problems(system)
+)

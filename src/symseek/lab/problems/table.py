@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from symseek.lab.problems.problem import Array, Evenly, GradedBy, Points, Problem, Uniform
+from symseek.lab.problems.problem import Array, BenchmarkProblem, Evenly, GradedBy, Points, Uniform
 
 #: The methods of the paper that this package has, in the order of its tables.
 METHODS = ("dsr", "pqt", "vpg")
@@ -30,7 +30,7 @@ def _harmonic(X: Array) -> Array:
     return np.asarray(sums[x - 1])
 
 
-def _suite(name: str, section: configparser.SectionProxy) -> Iterator[Problem]:
+def _suite(name: str, section: configparser.SectionProxy) -> Iterator[BenchmarkProblem]:
     """The problems of one suite and library."""
     operators = tuple(section["operators"].split())
     graded_by = cast("GradedBy", section.get("graded by", "recovery"))
@@ -39,7 +39,7 @@ def _suite(name: str, section: configparser.SectionProxy) -> Iterator[Problem]:
         train = _points(points)
         figures = dict(zip(METHODS, map(json.loads, printed.split()), strict=False))
         by_recovery = graded_by == "recovery"
-        yield Problem(
+        yield BenchmarkProblem(
             name=problem,
             suite=name.partition(":")[0],
             expression=HARMONIC if formula == "harmonic" else formula,
@@ -66,6 +66,6 @@ def _points(text: str) -> Points:
 _TABLE = configparser.ConfigParser(interpolation=None)
 _TABLE.read(Path(__file__).with_suffix(".ini"), encoding="utf-8")
 
-PROBLEMS: tuple[Problem, ...] = tuple(
+PROBLEMS: tuple[BenchmarkProblem, ...] = tuple(
     problem for name in _TABLE.sections() for problem in _suite(name, _TABLE[name])
 )

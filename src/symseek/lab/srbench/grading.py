@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from symseek.arrays import Floats
-from symseek.lab.problems import Problem
+from symseek.lab.problems import BenchmarkProblem
 from symseek.lab.srbench.protocol import Split
 from symseek.lab.srbench.symbolic import verdict_of
 from symseek.lab.trials.judge import judged
@@ -41,7 +41,7 @@ class Grades:
     why_solved: str
 
 
-def graded(program: Program, text: str, problem: Problem, rows: Split) -> Grades:
+def graded(program: Program, text: str, problem: BenchmarkProblem, rows: Split) -> Grades:
     """All grades of a formula, which is a program and a printed text.
 
     >>> from symseek.lab import problems
@@ -76,7 +76,7 @@ def r2(program: Program, X: Floats, y: Floats) -> float:
     return 1.0 - relative_error(program, X, y) ** 2
 
 
-def form(program: Program, problem: Problem, rows: Split) -> tuple[bool, str]:
+def form(program: Program, problem: BenchmarkProblem, rows: Split) -> tuple[bool, str]:
     """Whether the form is right, and why.
 
     An error that float64 may have left after the fit is decided by `symseek.recovery`, in many

@@ -15,7 +15,7 @@ from symseek.arguments import refused
 from symseek.arrays import Floats
 from symseek.errors import InputError
 from symseek.lab import problems
-from symseek.lab.problems import Box, Problem
+from symseek.lab.problems import BenchmarkProblem, Box
 
 #: The noise, over the root mean square of the target.
 LEVELS = (0.0, 0.001, 0.01, 0.1)
@@ -67,7 +67,7 @@ def split(name: str, seed: int, noise: float = 0.0) -> Split:
     return Split(X[train], clean + errors, clean, X[test], y[test])
 
 
-def _rows(problem: Problem) -> Floats:
+def _rows(problem: BenchmarkProblem) -> Floats:
     """Every row [N, n] that there is; more of a law's than the plain problem has."""
     points = problem.train
     if isinstance(points, Box):

@@ -62,10 +62,10 @@ _ARGUMENT = {
 _FITTED = 0.75  # of the numbers; the others are fixed ones, as the 2 in 2*x
 
 
-class Formulas:
+class FormulaGrammar:
     """Draws formulas; the same seed draws the same ones.
 
-    >>> formulas = Formulas(seed=9)
+    >>> formulas = FormulaGrammar(seed=9)
     >>> [" ".join(formulas.draw()) for _ in range(2)]
     ['div div variable variable variable', 'add variable const']
     """

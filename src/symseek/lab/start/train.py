@@ -15,7 +15,7 @@ import numpy as np
 
 from symseek.constraints import ConstraintSet, Length
 from symseek.engines.interface import engine_named
-from symseek.lab.start.grammar import Formulas
+from symseek.lab.start.grammar import FormulaGrammar
 from symseek.policy import FORMULAS_HIDDEN, AdamState, PolicyWeights
 from symseek.programs import Programs
 from symseek.start.roles import ROLES, RolePolicy, write
@@ -41,7 +41,7 @@ _SPREAD = 0.1  # of the first weights: the recurrent part of a uniform policy is
 
 def trained(steps: int, formulas: int, seed: int = 0) -> RolePolicy:
     """A policy after so many steps up the likelihood, and the share of each role."""
-    grammar = Formulas(seed)
+    grammar = FormulaGrammar(seed)
     corpus = batch_of([grammar.draw(LONGEST) for _ in range(formulas)])
     rng = np.random.default_rng(seed)
     rules = ConstraintSet(LIBRARY, [Length(1, LONGEST)])

@@ -75,7 +75,7 @@ def execute(spec: Spec) -> Record:
     return record_of(spec, result.front, *(stop.recovered_at or spent), columns, judge)
 
 
-def judge_of(problem: problems.Problem, plan: Plan) -> Judge:
+def judge_of(problem: problems.BenchmarkProblem, plan: Plan) -> Judge:
     """Who says whether the formula was found."""
     clean = training_data(problem, replace(plan, noise=0.0)) if plan.noise else None
     return Judge(problem, clean)
@@ -107,7 +107,7 @@ def _halfway_columns(halfway: Halfway, data: problems.TrainTest) -> dict[str, li
     }
 
 
-def training_data(problem: problems.Problem, plan: Plan) -> problems.TrainTest:
+def training_data(problem: problems.BenchmarkProblem, plan: Plan) -> problems.TrainTest:
     """The problem's points, more of them or with noise where the plan says so.
 
     One draw of the noise serves every seed and every level, as the points do: levels differ only in
@@ -129,7 +129,7 @@ def training_data(problem: problems.Problem, plan: Plan) -> problems.TrainTest:
 
 
 def _set_up(
-    spec: Spec, plan: Plan, problem: problems.Problem, data: problems.TrainTest
+    spec: Spec, plan: Plan, problem: problems.BenchmarkProblem, data: problems.TrainTest
 ) -> tuple[RewardRecorder | None, AnySearch]:
     """The search, and what records its rewards."""
     from symseek.search import Search

@@ -16,7 +16,7 @@ from symseek.errors import InputError
 
 if TYPE_CHECKING:
     from symseek.front import Entry
-    from symseek.lab.problems import Problem, TrainTest
+    from symseek.lab.problems import BenchmarkProblem, TrainTest
     from symseek.loop import Iteration
     from symseek.programs import Program
     from symseek.recovery.equivalence import Recovery
@@ -33,7 +33,7 @@ NEAR_REWARD = 1 - 1e-6
 CONSTANT_TOLERANCE = 1e-4
 
 
-def judged(program: Program, problem: Problem) -> Recovery:
+def judged(program: Program, problem: BenchmarkProblem) -> Recovery:
     """Whether a program is the problem's formula, fitted constants within `CONSTANT_TOLERANCE`.
 
     A fit may leave a term that the formula does not have, with a factor of 1e-14. So a program that
@@ -55,7 +55,7 @@ def judged(program: Program, problem: Problem) -> Recovery:
     return verdict if neat is None else _compared(neat, problem)
 
 
-def _compared(program: Program, problem: Problem) -> Recovery:
+def _compared(program: Program, problem: BenchmarkProblem) -> Recovery:
     from symseek.recovery.equivalence import equivalent  # only a finished formula needs SymPy
 
     return equivalent(
@@ -67,7 +67,7 @@ def _compared(program: Program, problem: Problem) -> Recovery:
     )
 
 
-def _rounded(program: Program, problem: Problem) -> Program | None:
+def _rounded(program: Program, problem: BenchmarkProblem) -> Program | None:
     """The program simplified, with constants rounded where the error stays; None if unchanged."""
     from symseek.algebra.rounding import rounded
     from symseek.algebra.simplify import simplified
@@ -83,7 +83,7 @@ def _rounded(program: Program, problem: Problem) -> Program | None:
     return None if neat == simple else neat
 
 
-def judged_form(program: Program, problem: Problem, clean: TrainTest) -> Recovery:
+def judged_form(program: Program, problem: BenchmarkProblem, clean: TrainTest) -> Recovery:
     """Whether a program is the problem's formula once its constants are fitted to clean rows.
 
     A program is not if a part of it vanishes then: a long formula may have many as special cases.
@@ -115,7 +115,7 @@ class Judge:
     With `clean` rows, of a run on noisy ones, fitted constants count as those of the clean rows.
     """
 
-    def __init__(self, problem: Problem, clean: TrainTest | None = None) -> None:
+    def __init__(self, problem: BenchmarkProblem, clean: TrainTest | None = None) -> None:
         self.problem = problem
         self.seconds = 0.0
         self._clean = clean if problem.constants and problem.closed_form else None

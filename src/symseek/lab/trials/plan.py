@@ -18,7 +18,7 @@ from symseek.jobs.spec import Spec, canonical
 if TYPE_CHECKING:
     from symseek.constraints.forms import Constraint
     from symseek.lab.baselines.gp import GPConfig
-    from symseek.lab.problems import Problem
+    from symseek.lab.problems import BenchmarkProblem
     from symseek.objectives import Objective
     from symseek.search import SearchConfig
     from symseek.tokens import Library
@@ -110,7 +110,7 @@ class Plan:
         """The parts of the algorithm that are removed."""
         return ABLATIONS[self.ablation] if self.ablation else ()
 
-    def library(self, problem: Problem) -> Library:
+    def library(self, problem: BenchmarkProblem) -> Library:
         """The problem's tokens, protected where the plan says so."""
         from symseek.tokens import OPERATORS, Library
 

@@ -185,7 +185,7 @@ import sys, time
 from symseek.studio.app import Studio
 from symseek.command import main
 
-def compute(self):  # a computation of a minute, which nothing can interrupt
+def compute(self, asked):  # a computation of a minute, which nothing can interrupt
     print("computing", file=sys.stderr, flush=True)
     time.sleep(60)
 
@@ -203,18 +203,21 @@ def test_its_end_does_not_wait_for_what_is_computed(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
-        address = process.stdout.readline().split()[2]
-        asking = threading.Thread(target=_ask, args=(f"{address}api/state",))
-        asking.start()
-        assert process.stderr.readline() == "computing\n"
-        began = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        assert process.wait(PATIENCE) == 0
-        assert time.monotonic() - began < 10  # a second, and what a busy machine adds
-        assert process.stderr.read() == ""
-        asking.join()
+        try:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            address = process.stdout.readline().split()[2]
+            asking = threading.Thread(target=_ask, args=(f"{address}api/state",))
+            asking.start()
+            assert process.stderr.readline() == "computing\n"
+            began = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE) == 0
+            assert time.monotonic() - began < 10  # a second, and what a busy machine adds
+            assert process.stderr.read() == ""
+            asking.join()
+        finally:
+            process.kill()
 
 
 def _ask(address: str) -> None:

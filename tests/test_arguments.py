@@ -32,9 +32,9 @@ from symseek.lab.baselines import GeneticProgramming, GPConfig
 from symseek.policy import PolicyConfig
 from symseek.regression.parameters import PARAMETERS
 from symseek.value_types import (
-    Constraints,
+    ConstraintList,
     Flag,
-    Formulas,
+    FormulaList,
     Instance,
     Name,
     Number,
@@ -111,8 +111,8 @@ EMPTY_LISTS = {"[]", "()", "empty array", "set()"}
 BY_TYPE: dict[type[ValueType], set[str]] = {  # the odd values that are none for such a setting
     Flag: FLAGS,
     Name: set(),
-    Formulas: {"[]", "()", "empty array"},
-    Constraints: EMPTY_LISTS,
+    FormulaList: {"[]", "()", "empty array"},
+    ConstraintList: EMPTY_LISTS,
     Instance: {"None"},
 }
 FITTED: dict[str, set[str]] = {

@@ -58,9 +58,8 @@ class ErrorReward:
         """Whether the reward falls with the mean squared error, whatever else changes."""
         return self.losses[0] == SQUARED and self.curve(1.0) is not None
 
-    def of_values(self, values: Floats, data: Data) -> float:
-        """The reward of predictions [N]."""
-        errors = np.abs(values - data.y)
+    def of_errors(self, errors: Floats, data: Data) -> float:
+        """The reward of a program whose values are off by these errors [N]."""
         means = [np.average(each.values(errors), weights=data.weights) for each in self.losses]
         return float(self(*[np.array([float(mean)]) for mean in means], data.spread)[0])
 

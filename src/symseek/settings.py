@@ -281,6 +281,7 @@ class Settings:
         (),
         ConstraintList(),
         "what else the formulas that the search writes must obey, such as `Count('div', high=1)`",
+        more="Guesses, and what linear algebra finds, need not obey them.",
         link="extending.md#a-new-constraint",
     )
     config: SearchConfig | None = declared(

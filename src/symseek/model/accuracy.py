@@ -35,9 +35,10 @@ class Accuracy:
         if not np.isfinite(values).all():
             return cls(0.0, math.inf, -math.inf)
         with np.errstate(over="ignore"):
-            mse = float(np.average((values - data.y) ** 2, weights=data.weights))
+            errors = np.abs(values - data.y)
+            mse = float(np.average(errors**2, weights=data.weights))
             if isinstance(reward, ErrorReward):
-                graded = reward.of_values(values, data)
+                graded = reward.of_errors(errors, data)
             else:
                 graded = float(reward(data, values[None])[0])
         nrmse = math.sqrt(mse) / data.spread if data.spread else math.inf

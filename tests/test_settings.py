@@ -34,7 +34,7 @@ from symseek.regression.regression import Regression
 from symseek.rewards import InverseNRMSE
 from symseek.settings import PARAMETERS, Parameter, Settings
 from symseek.studio.options import options
-from symseek.value_types import Flag, FormulaList, Listed, Name, OperatorList, Whole
+from symseek.value_types import Flag, FormulaList, Listed, Name, OperatorList, PhraseList, Whole
 
 HERE = Path(__file__).parent
 TEXT = {name: each for name, each in PARAMETERS.items() if each.is_text}
@@ -49,7 +49,11 @@ def other_value(parameter: Parameter) -> Any:
         known = [each for each in type.known() if each not in (default, "validation")]
         return known[-1]
     if isinstance(type, Listed):
-        return {OperatorList: ("add", 2.5, "3"), FormulaList: ("x0 + 1", "2*x0")}[type.__class__]
+        return {
+            OperatorList: ("add", 2.5, "3"),
+            FormulaList: ("x0 + 1", "2*x0"),
+            PhraseList: ("x0", "sin"),
+        }[type.__class__]
     if type.none and default is not None:
         return None
     return type.low + 1 if isinstance(type, Whole) else 0.25

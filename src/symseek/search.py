@@ -325,8 +325,11 @@ class Search(IterativeSearch):
         return batch, {"without_proposals": False, "failed": False}
 
     def _joined(self, batch: Graded, proposed: Programs, context: StepContext) -> Graded:
-        """The batch with proposals that the constraints allow; the front looks at all of them."""
-        proposed = proposed[: max(context.left, 0)]
+        """The batch with proposals that the constraints allow.
+
+        The front looks at all that break no `binding` constraint.
+        """
+        proposed = self.rules.bound(proposed[: max(context.left, 0)])
         if not len(proposed):
             return batch
         graded = context.grade(proposed, race=False)
@@ -423,9 +426,11 @@ class Search(IterativeSearch):
     def consider(self, programs: Programs) -> Graded:
         """Grade programs that others propose, which the front keeps if they are good.
 
-        They count against the budget. The constraints, which say what to sample, are not asked, and
-        each is graded on all rows: those who bring programs want to know their rewards.
+        They count against the budget. Only the constraints that are `binding` are asked, the others
+        say what to sample, and each is graded on all rows: those who bring programs want to know
+        their rewards.
         """
+        programs = self.rules.bound(programs)
         context = self.context(Clock(self.state))
         graded = context.grade(programs, race=False)
         self.state = replace(self.state, front=context.front, expressions=context.expressions)

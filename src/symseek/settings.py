@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from symseek import presets
-from symseek.constraints import Constraint, Custom
+from symseek.constraints import Constraint, Custom, phrases
 from symseek.data import FEWEST_ROWS
 from symseek.engines.choice import AUTO
 from symseek.engines.interface import ENGINES
@@ -30,6 +30,7 @@ from symseek.value_types import (
     Name,
     Number,
     OperatorList,
+    PhraseList,
     ValueType,
     Whole,
 )
@@ -283,6 +284,20 @@ class Settings:
         "what else the formulas that the search writes must obey, such as `Count('div', high=1)`",
         more="Guesses, and what linear algebra finds, need not obey them.",
         link="extending.md#a-new-constraint",
+    )
+    require: Collection[str] = declared(
+        (),
+        PhraseList(words=phrases.REQUIRED),
+        "columns and operators that every formula has, or how often, such as `at most 2 sin`",
+        link="what-you-know.md#limits",
+        label="Required",
+    )
+    forbid: Collection[str] = declared(
+        (),
+        PhraseList(words=phrases.FORBIDDEN),
+        "columns, operators and nestings that no formula has, such as `sin inside exp`",
+        link="what-you-know.md#limits",
+        label="Forbidden",
     )
     config: SearchConfig | None = declared(
         None,

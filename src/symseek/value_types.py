@@ -192,6 +192,18 @@ class FormulaList(Listed):
         return tuple(map(str, formulas))
 
 
+@dataclass(frozen=True, kw_only=True)
+class PhraseList(Listed):
+    """Phrases such as "sin inside exp"; what they name is known with the columns."""
+
+    def _checked(self, name: Setting, value: Any) -> tuple[str, ...]:
+        listed = super()._checked(name, value)
+        for each in listed:
+            if not isinstance(each, str) or not each.strip():
+                raise refused(name, value, self.wanted)
+        return tuple(each.strip() for each in listed)
+
+
 class ConstraintList(Listed):
     """Objects that say what a formula may look like."""
 

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any
 from symseek.cli.options import Parser, names, shell_words, whole
 from symseek.errors import shown
 from symseek.settings import PARAMETERS, Parameter, Settings
-from symseek.value_types import Flag, FormulaList, Listed, Number, OperatorList, ValueType, Whole
+from symseek.value_types import (
+    Flag,
+    FormulaList,
+    Listed,
+    Number,
+    OperatorList,
+    PhraseList,
+    ValueType,
+    Whole,
+)
 
 if TYPE_CHECKING:
     from symseek.loop import Result
@@ -187,5 +196,6 @@ _READERS: dict[type[ValueType], Callable[[str], Any]] = {
     Whole: whole,  # before `Number`, which it is as well
     Number: _number,
     OperatorList: names,
+    PhraseList: names,
     FormulaList: _formulas,
 }

@@ -25,7 +25,7 @@ from symseek.constraints.forms import (
 )
 from symseek.constraints.tables import CountTable, RuleTables, Tables
 from symseek.errors import InputError, shown
-from symseek.programs import Program
+from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
 
@@ -57,6 +57,8 @@ class ConstraintSet:
                 )
         self.built_in = [each for each in self.constraints if isinstance(each, Constraint)]
         self.custom = [each for each in self.constraints if not isinstance(each, Constraint)]
+        # What no formula may break, wherever it comes from; the others bind what is written here.
+        self.binding = [each for each in self.built_in if getattr(each, "binding", False)]
         narrowed = self._narrowed(self.built_in)
         if not narrowed.max_length:
             raise InputError("the constraints set no maximum length; add Length(low, high)")
@@ -77,6 +79,13 @@ class ConstraintSet:
     def violations(self, program: Program) -> list[str]:
         """Which constraints the finished program breaks (custom ones cannot tell)."""
         return [_label(each) for each in self.built_in if each.violated_by(program)]
+
+    def bound(self, programs: Programs) -> Programs:
+        """The programs that break no constraint that is `binding`."""
+        if not self.binding:
+            return programs
+        obey = [not any(rule.violated_by(each) for rule in self.binding) for each in programs]
+        return programs[np.flatnonzero(obey)]
 
     def ask(
         self,

@@ -35,6 +35,8 @@ class Formula:
     exact: bool = False  # it meets every digit of the target, and by no chance
     seeds: tuple[int, int] | None = None  # how many searches came to it, of how many, if several
     constants: tuple[Constant, ...] = ()  # the numbers of the program, in its order
+    limits: tuple[str, ...] = ()  # those it keeps to, and how that is known
+    style: str = "best"  # "factored" where the easiest way to read it would break a limit
 
     def __post_init__(self) -> None:
         if tuple(each.value for each in self.constants) != self.program.constants:
@@ -51,21 +53,22 @@ class Formula:
         """The sum of the tokens' complexities, of the shortest way to write it."""
         return self.program.complexity
 
-    def form(self, style: str = "best") -> Program:
+    def form(self, style: str | None = None) -> Program:
         """The program as it is written for people, with all digits: what is exported.
 
         Args:
             style: "best" as it is easiest to read, "factored" as the program has it, with the
-                fewest tokens, or "expanded" with brackets multiplied out.
+                fewest tokens, "expanded" with brackets multiplied out, or None for the usual one,
+                which is the best that keeps to all limits.
 
         >>> from symseek.model import full_library
         >>> law = Program.parse("x*(1.5 + 0.25*y)", full_library(["x", "y"]))
         >>> print(Formula(law, "", reward=1.0, nrmse=0.0, r2=1.0).form("expanded"))
         1.5*x + 0.25*x*y
         """
-        return forms.styled(self.program, style)
+        return forms.styled(self.program, self.style if style is None else style)
 
-    def written(self, style: str = "best") -> str:
+    def written(self, style: str | None = None) -> str:
         """The text: neat numbers by their names, six digits of others; styles as of `form`.
 
         >>> from symseek.model import full_library

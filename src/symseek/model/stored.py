@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from symseek.algebra.agreement import agree
-from symseek.algebra.forms import styled
+from symseek.algebra.forms import STYLES, styled
 from symseek.columns import Layout
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.schema import Label, Most, Real, Text, Within, Word, read
@@ -49,6 +49,8 @@ def record_of(model: Model) -> dict[str, Any]:
                 "r2": each.r2,
                 "exact": each.exact,
                 **({"seeds": list(each.seeds)} if each.seeds is not None else {}),
+                **({"limits": list(each.limits)} if each.limits else {}),
+                **({"style": each.style} if each.style != "best" else {}),
                 # JSON has no infinity, which is the R2 of a formula undefined on some row.
                 "validation_r2": _finite_or_none(each.validation_r2),
                 "expression": each.text,
@@ -108,6 +110,8 @@ class _StoredFormula:
     rmse: Real | None = None  # as the NRMSE and the spread have it
     exact: bool = False
     seeds: tuple[_Count, _Count] | None = None
+    limits: Annotated[tuple[Text, ...], Most(1000)] = ()
+    style: Word = "best"
 
     def formula(self, library: Library, row: int) -> Formula:
         if self.row not in (None, row):
@@ -138,6 +142,8 @@ class _StoredFormula:
             self.validation_r2,
             self.exact,
             self.seeds,
+            limits=self.limits,
+            style=self.style if self.style in STYLES else "best",
         )
 
 

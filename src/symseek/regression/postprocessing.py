@@ -17,9 +17,12 @@ from functools import cache, partial
 from symseek.algebra.simplify import rescaled, simplified
 from symseek.engines.choice import NATIVE
 from symseek.engines.interface import Engine
+from symseek.errors import InputError
+from symseek.limits import Limits
 from symseek.model import Accuracy, Formula
 from symseek.programs import Program
 from symseek.regression.all_rows import AllRows
+from symseek.regression.keeping import KeptTo
 from symseek.regression.neat_numbers import NeatNumbers
 from symseek.regression.refitting import Refitting
 from symseek.regression.rows import Rows
@@ -43,30 +46,39 @@ class Postprocessing:
         settings: Settings,
         longest: int,
         engine: str | Engine,
+        limits: Limits | None = None,
     ) -> None:
         self.full, self.rows, self.measure = full, rows, measure
+        self.kept_to = KeptTo(limits or Limits(), full, rows.scales)
         self.constants, self.threads = settings.constants, settings.threads
         self.longest = longest
         # A sample of a large table is too small for a device to pay.
         self.engine = engine if rows.whole else NATIVE
         self.scaled = rows.judged.scaled(rows.scales)
-        self.refit = Refitting(full, measure, self.constants, self.engine, self.threads)
+        self.refit = Refitting(
+            full, measure, self.constants, self.engine, self.threads, self.kept_to
+        )
         self.neat = NeatNumbers(full, measure, self.constants)
         given = rows.train, rows.validation, measure.reward, engine, self.threads
         self.all_rows = None if rows.whole else AllRows(*given)
         # A search that is watched is asked about the same programs again and again.
         units = rows.scales.inputs.tolist(), rows.scales.target
-        self.simplified = cache(partial(simplified, library=full, X=self.scaled.X))
-        self.in_units = cache(
-            partial(rescaled, library=full, X=rows.judged.X, inputs=units[0], output=units[1])
+        shorter = partial(simplified, library=full, X=self.scaled.X)
+        in_units = partial(
+            rescaled, library=full, X=rows.judged.X, inputs=units[0], output=units[1]
         )
+        self.simplified = cache(self.kept_to.simplifying(shorter))
+        self.in_units = cache(self.kept_to.translating(in_units))
         self._formulas: dict[Program, Formula] = {}
 
     def preview(self, found: Sequence[Program]) -> list[Formula]:
         """The front while a search continues, its numbers as they are."""
         programs = [self.simplified(each) for each in found]
         programs = self._with_number(self._short_enough(programs))
-        return self.front([self.formula(self.in_units(each)) for each in programs])
+        programs = [self.in_units(each) for each in programs]
+        # Before anything keeps to the limits, the number stands for it.
+        obey = [each for each in programs if self.kept_to.allow(each)] or programs[:1]
+        return self.front([self.formula(each) for each in obey])
 
     def formulas(self, found: Sequence[Program], proposed: Sequence[Program]) -> list[Formula]:
         """The front of a search that has ended, and of what was proposed to it."""
@@ -75,9 +87,16 @@ class Postprocessing:
         if programs:
             programs = self._short_enough(self._refitted(programs, proposed))
         if programs:
+            programs = self.kept_to.those(programs)
             graded = [Formula.graded(each, self.scaled, self.measure.reward) for each in programs]
             programs = contenders(graded, proposed, self.measure)
-        programs = [self.neat(self.in_units(each)) for each in self._with_number(programs)]
+        programs = [self.in_units(each) for each in self._with_number(programs)]
+        programs = [self.kept_to.better(self.neat(each), each) for each in programs]
+        programs = [each for each in programs if self.kept_to.allow(each)]
+        if not programs:
+            raise InputError(
+                "no formula that was found keeps to all limits; search longer or ask for less"
+            )
         formulas = self.front([self.formula(each) for each in programs])
         return self.front([self.on_all_rows(each) for each in formulas])
 
@@ -116,6 +135,7 @@ class Postprocessing:
             validated = None
             if rows.held_out is not None:
                 validated = Accuracy.of(program, rows.held_out, reward).r2
+            found = self.kept_to.written(found)
             self._formulas[program] = replace(
                 found,
                 text=found.written(),
@@ -132,11 +152,14 @@ class Postprocessing:
         every = self.all_rows
         if every is None:
             return formula
-        program = formula.program if formula.exact else every.fitted(formula.program)
+        program = formula.program
+        if not formula.exact:
+            program = self.kept_to.better(every.fitted(program), program)
         found, validated = every.accuracy(program)
         formula = replace(
             formula, program=program, reward=found.reward, nrmse=found.nrmse, r2=found.r2
         )
+        formula = self.kept_to.written(formula)
         return replace(
             formula,
             text=formula.written(),

@@ -14,6 +14,7 @@ from symseek.engines.interface import Engine
 from symseek.evaluation import fit_constants
 from symseek.model import Formula
 from symseek.programs import Program, Programs
+from symseek.regression.keeping import KeptTo
 from symseek.selection.measure import Measure
 from symseek.selection.ranking import ranked
 from symseek.tokens import Library
@@ -32,6 +33,7 @@ class Refitting:
     constants: bool  # whether numbers are fitted
     engine: str | Engine
     threads: int
+    kept_to: KeptTo  # limits
 
     def __call__(self, programs: Sequence[Program], data: Data) -> list[Program]:
         """The programs with their constants fitted; those undefined on some row go.
@@ -53,7 +55,8 @@ class Refitting:
             threads=self.threads,
             engine=self.engine,
         )
-        return list(fitted.programs[np.flatnonzero(fitted.ok)])
+        pairs = zip(fitted.programs, programs, fitted.ok, strict=True)
+        return [self.kept_to.better_scaled(new, old) for new, old, ok in pairs if ok]
 
     def tightened(self, programs: Sequence[Program], data: Data) -> list[Program]:
         """The programs and shorter ones: an addend that hardly matters is left out.
@@ -62,7 +65,7 @@ class Refitting:
         """
         known, rows = dict.fromkeys(programs), data.sampled(_ENOUGH, seed=0)
         for _ in range(_ROUNDS):
-            fitted = self(list(known), rows)
+            fitted = self.kept_to.those(self(list(known), rows))
             graded = [Formula.graded(each, rows, self.measure.reward) for each in fitted]
             kept = [each.program for each in ranked(graded, self.measure)]
             shorter = [

@@ -70,7 +70,13 @@ class Regression:
         self.guesses = plan.guessed(settings.guesses)
         self.measure = Measure(self.rows.judged, plan.problem.reward, self.library)
         self.postprocessing = Postprocessing(
-            self.full, self.rows, self.measure, settings, self.plan.longest, self.plan.engine
+            self.full,
+            self.rows,
+            self.measure,
+            settings,
+            self.plan.longest,
+            self.plan.engine,
+            self.plan.limits,
         )
         with faults_reported():
             self.searches = [

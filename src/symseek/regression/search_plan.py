@@ -13,6 +13,7 @@ from symseek.constraints.constraint_set import suits
 from symseek.data import Data
 from symseek.engines.choice import NATIVE, RACED, chosen, fixed
 from symseek.engines.interface import Engine, engine_named
+from symseek.limits import Limits
 from symseek.model import full_library
 from symseek.problem import Problem
 from symseek.programs import Program, Programs
@@ -42,6 +43,7 @@ class SearchPlan:
     full: Library  # every operator
     library: Library  # what the search writes with
     engine: str | Engine  # one device for all
+    limits: Limits  # that every formula keeps to
 
     @classmethod
     def of(
@@ -58,13 +60,14 @@ class SearchPlan:
         full = full_library(names, settings.operators)
         reward = reward_named(settings.reward)
         problem = Problem.of(X, y, features, target, reward, weights, settings.constraints)
-        rows = Rows.of(problem, settings)
-        problem = problem.scaled(rows.scales)
         numbers = ["const"] if settings.constants else []
         library = Library([*settings.operators, *numbers], full.variables)
+        limits = Limits.of(settings, library, full)
+        rows = Rows.of(problem, replace(settings, scale=False) if limits.unscaled else settings)
+        problem = problem.scaled(rows.scales)
         name = chosen(settings.engine, *_work(problem, settings, rows))
         engine = name if name == NATIVE else engine_named(name, settings.threads)
-        return cls(problem, settings, rows, full, library, engine)
+        return cls(problem, settings, rows, full, library, engine, limits)
 
     def check(self) -> None:
         """Refuse constraints that no formula obeys, as a search does when it begins."""
@@ -146,7 +149,8 @@ class SearchPlan:
             constants=min(self.settings.search_config().max_constants, len(data.y) - 1),
         )
         asked = self.problem.constraints
-        return [*usual, *(each for each in asked if own or suits(each, library))]
+        rules = self.limits.rules if own else ()
+        return [*usual, *(each for each in asked if own or suits(each, library)), *rules]
 
     def _proposals(self, seed: int) -> Proposals | None:
         """What the structure of the data proposes, if it is asked for and the reward allows it."""

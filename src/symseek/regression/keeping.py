@@ -1,0 +1,73 @@
+"""Formulas kept to limits while they are simplified, refitted and made neat.
+
+The shortest way to write a formula may break a limit that another way keeps to: 3/exp(t/2) has no
+negative number, 3*exp(-t/2) has one. So each step that would break a limit leaves a formula as it
+was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+
+from symseek.algebra.forms import styled
+from symseek.algebra.writing import Writer
+from symseek.data import Scales
+from symseek.limits import Limits
+from symseek.model import Formula
+from symseek.programs import Program
+from symseek.tokens import Library
+
+_Step = Callable[[Program], Program]
+
+
+class KeptTo:
+    """The limits of a fit, asked of formulas in the user's units and in those of the search."""
+
+    def __init__(self, limits: Limits, full: Library, scales: Scales) -> None:
+        self.limits = limits
+        self.writer, self.units = Writer(full), (scales.inputs.tolist(), scales.target)
+        self.allow = cache(limits.allow) if limits else lambda _: True
+
+    def translated(self, program: Program) -> Program:
+        """A program in units of the search, token by token in those of the user."""
+        return self.writer.translated(program, *self.units)
+
+    def allow_scaled(self, program: Program) -> bool:
+        """Whether a program in units of the search keeps to the limits."""
+        return not self.limits or self.allow(self.translated(program))
+
+    def those(self, programs: Sequence[Program]) -> list[Program]:
+        """The programs, in units of the search, that keep to the limits."""
+        return [each for each in programs if self.allow_scaled(each)]
+
+    def better(self, new: Program, old: Program) -> Program:
+        """The new program, unless that breaks a limit which the old one keeps to."""
+        return old if not self.allow(new) and self.allow(old) else new
+
+    def better_scaled(self, new: Program, old: Program) -> Program:
+        """The same for programs in units of the search."""
+        return old if not self.allow_scaled(new) and self.allow_scaled(old) else new
+
+    def written(self, formula: Formula) -> Formula:
+        """The formula, written in a way that keeps to the limits, with what is said of them."""
+        if not self.limits:
+            return formula
+        kept = self.allow(styled(formula.program)) or not self.allow(formula.program)
+        said = self.limits.said(formula.program)
+        return replace(formula, style="best" if kept else "factored", limits=said)
+
+    def simplifying(self, simplified: _Step) -> _Step:
+        """A step that simplifies, in units of the search."""
+        if not self.limits:
+            return simplified
+        return lambda program: self.better_scaled(
+            simplified(program), self.writer.translated(program)
+        )
+
+    def translating(self, in_units: _Step) -> _Step:
+        """A step that simplifies a program while it comes into the user's units."""
+        if not self.limits:
+            return in_units
+        return lambda program: self.better(in_units(program), self.translated(program))

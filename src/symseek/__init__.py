@@ -26,6 +26,7 @@ from symseek import presets
 from symseek.algebra.rounding import Rounding, rounded
 from symseek.constants import FitConfig, FitStatus
 from symseek.constraints.constraint_set import ConstraintSet
+from symseek.constraints.dimensions import Dimensions
 from symseek.constraints.forms import (
     CloseUnfinished,
     Count,
@@ -42,6 +43,7 @@ from symseek.constraints.forms import (
     UniformArity,
     paper_constraints,
 )
+from symseek.dimensions import Dimension
 from symseek.errors import InputError
 from symseek.evaluation import Graded, fit_constants
 from symseek.evolution import Evolution
@@ -94,6 +96,8 @@ __all__ = [
     "CloseUnfinished",
     "ConstraintSet",
     "Count",
+    "Dimension",
+    "Dimensions",
     "Entry",
     "Evolution",
     "FitConfig",

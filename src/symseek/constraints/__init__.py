@@ -1,11 +1,13 @@
 """What a program may look like: constraints, priors, and their tables for the engines.
 
 - `forms`: the constraints and priors themselves; to add one, write a class there
+- `dimensions`: the one that formulas agree with physical dimensions
 - `constraint_set`: several of them composed for one library
 - `tables`, `sizes`: what they come to at each open position of a program
 """
 
 from symseek.constraints.constraint_set import ConstraintSet
+from symseek.constraints.dimensions import Dimensions
 from symseek.constraints.forms import (
     CloseUnfinished,
     Constraint,
@@ -31,6 +33,7 @@ __all__ = [
     "ConstraintSet",
     "Count",
     "Custom",
+    "Dimensions",
     "Forbid",
     "Length",
     "MaxConstants",

@@ -25,6 +25,21 @@ ARGUMENTS = "abcdefgh"
 
 MAX_ARITY = len(ARGUMENTS)
 
+DIMENSION_RULES = {
+    "none": "neither the arguments nor the value have a dimension",
+    "same": "the arguments have the same dimension, which is the value's",
+    "ratio": "the arguments have the same dimension, the value has none",
+    "sign": "the arguments have any dimensions, the value has none",
+    "product": "the arguments have any dimensions, which multiply",
+    "quotient": "the arguments have any dimensions, which divide",
+    "power": "none, or any for the first argument where the second is a number in the formula",
+}
+"""What the record of an operator may say of physical dimensions.
+
+A power, such as `sqrt`, says it by its exponent, and a protected operator does as the one that it
+protects. An operator that says nothing takes and gives plain numbers.
+"""
+
 OPERATORS: dict[str, Token] = {}
 """The operators by name; `symseek.operators.table` fills it."""
 
@@ -91,6 +106,7 @@ class Token:
     forms: Forms = Forms()
     parity: Literal["odd", "even"] | None = None  # f(-a) is -f(a), or f(a)
     exponent: float | None = None  # of an operator that is a power
+    dimensions: str | None = None  # what it does with them, a word of DIMENSION_RULES
     domain: str | None = None  # the condition on a under which there is a value
     spelling: str | None = None  # infix text that means the same, for libraries without it
     aliases: tuple[str, ...] = ()  # other names for it
@@ -111,6 +127,12 @@ class Token:
                 f"token {shown(self.name)} has the formula {shown(self.formula)}; it must be text",
                 field="formula",
                 value=self.formula,
+            )
+        if self.dimensions not in (None, *DIMENSION_RULES):
+            raise refused(
+                f"what the dimensions {token} come to",
+                self.dimensions,
+                f"one of {', '.join(DIMENSION_RULES)}",
             )
         if not isinstance(self.kind, TokenKind):
             raise refused(f"the kind {token}", self.kind, "a TokenKind")

@@ -25,6 +25,7 @@ namespace {
 
 constexpr size_t MOST_CACHED = size_t(1) << 26;  // about 3 GB
 constexpr int MOST_TRIES = 1 << 20;              // of restarts, steps and rivals: more would seem to hang
+constexpr int MOST_OWN = 1 << 10;                // numbers of the groups' own that a library may have
 
 nb::object entry(const nb::dict& tables, const char* name) {
   if (!tables.contains(name)) refuse("there is no table `" + std::string(name) + "`");
@@ -211,6 +212,7 @@ NB_MODULE(_native, m) {
   m.def("fit_methods", [] { return FIT_METHODS; }, "The ways to fit constants, by name.");
   m.attr("FIT_SAMPLE") = FIT_SAMPLE;
   m.attr("EXACT_SHARE") = EXACT_SHARE;
+  m.attr("DOUBLE_LANES") = DOUBLE_LANES;
   m.def("losses", [] { return LOSSES; }, "What a row may count by its residual, by name.");
   m.def("fit_statuses", [] { return FIT_STATUSES; }, "How a fit can end: the name of each status code.");
   m.def(
@@ -405,12 +407,13 @@ NB_MODULE(_native, m) {
           [](Evaluator* self, const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
              const std::vector<int>& arity, In<double> columns, In<double> target, In<double> weight,
              const std::vector<std::pair<std::string, double>>& losses, std::shared_ptr<Pool> pool, size_t cache,
-             bool underflow_invalid) {
+             bool underflow_invalid, std::vector<int64_t> begins, int own) {
             const bool graded = target.size() > 0;
             const int variables = axis(columns, "columns", 0);
             const size_t rows = columns.shape(1);
             TokenCode tokens = read_code(code, arity);
-            check_code(tokens, variables);
+            check_number("own", own, 0, begins.empty() ? 0 : MOST_OWN);
+            check_code(tokens, variables + own);
             if (rows == 0) refuse("there are no rows to evaluate programs on");
             if (cache > MOST_CACHED) refuse("`cache` is more entries than memory can hold");
             shaped(columns, "columns", {columns.shape(0), rows});
@@ -418,12 +421,14 @@ NB_MODULE(_native, m) {
               shaped(target, "target", {rows});
               shaped(weight, "weight", {rows});
             }
+            if (!begins.empty()) check_begins(begins, static_cast<int64_t>(rows));
             new (self) Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
                                  graded ? target.data() : nullptr, graded ? weight.data() : nullptr,
-                                 read_losses(losses), std::move(pool), cache, underflow_invalid);
+                                 read_losses(losses), std::move(pool), cache, underflow_invalid, std::move(begins), own);
           },
           "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "losses"_a, "pool"_a, "cache"_a,
-          "underflow_invalid"_a = false)
+          "underflow_invalid"_a = false, "begins"_a = std::vector<int64_t>(), "own"_a = 0)
+      .def_prop_ro("rows", &Evaluator::rows)
       .def(
           "errors",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> sums,
@@ -442,7 +447,7 @@ NB_MODULE(_native, m) {
           "fit",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, const std::string& method,
              int restarts, int max_steps, bool rescue, double scale, double power, Out<double> fitted,
-             Out<uint8_t> status, Out<double> sums, Out<bool> ok) {
+             Out<uint8_t> status, Out<double> sums, Out<bool> ok, const std::optional<Out<double>>& own) {
             const Batch batch = read_batch(tokens, lengths, constants, self.alphabet());
             const size_t count = tokens.shape(0);
             shaped(fitted, "fitted", {count, constants.shape(1)});
@@ -450,16 +455,21 @@ NB_MODULE(_native, m) {
             shaped(sums, "sums", {self.losses(), count});
             shaped(ok, "ok", {count});
             check_apart({fitted, status, sums, ok}, {tokens, lengths, constants});
+            if (own) {
+              shaped(*own, "own", {count, static_cast<size_t>(self.own()), static_cast<size_t>(self.groups())});
+              check_apart({*own}, {tokens, lengths, constants, fitted, status, sums, ok});
+            }
             check_number("restarts", restarts, 0, MOST_TRIES);
             check_number("max_steps", max_steps, 1, MOST_TRIES);
             const FitOptions options{read_method(method), restarts, max_steps, rescue, scale, power};
+            double* own_data = own ? own->data() : nullptr;
             nb::gil_scoped_release unlock;
-            return self.fit(batch, options, fitted.data(), reinterpret_cast<FitStatus*>(status.data()), sums.data(),
-                            ok.data(), check_signals);
+            return self.fit(batch, options, fitted.data(), own_data, reinterpret_cast<FitStatus*>(status.data()),
+                            sums.data(), ok.data(), check_signals);
           },
           "tokens"_a, "lengths"_a, "constants"_a, "method"_a, "restarts"_a, "max_steps"_a, "rescue"_a, "scale"_a,
           "power"_a, "fitted"_a.noconvert(), "status"_a.noconvert(), "sums"_a.noconvert(), "ok"_a.noconvert(),
-          "Fits the constants, then fills what `errors` does; returns how many programs are distinct.")
+          "own"_a.noconvert().none() = nb::none(), "Fits the constants, then fills what `errors` does; returns how many programs are distinct.")
       .def(
           "derivatives",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> loss,

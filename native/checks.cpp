@@ -148,6 +148,13 @@ void check_rules(const Rules& rules) {
   check_room(rules, rules.exact_sets ? size_t(1) << std::min<size_t>(descendants, 16) : 2);
 }
 
+void check_begins(const std::vector<int64_t>& begins, int64_t rows) {
+  bool good = begins.size() > 1 && begins.front() == 0 && begins.back() == rows;
+  for (size_t g = 0; good && g < begins.size(); ++g)
+    good = begins[g] % DOUBLE_LANES == 0 && (g == 0 || begins[g] >= begins[g - 1]);
+  if (!good) refuse("`begins` must rise from 0 to the number of rows in multiples of " + std::to_string(DOUBLE_LANES));
+}
+
 void check_code(const TokenCode& code, int variables) {
   check_number("tokens", static_cast<double>(code.code.size()), 1, MOST_TOKENS);
   if (code.arity.size() != code.code.size()) refuse("there must be an arity for the code of each token");

@@ -164,7 +164,7 @@ def test_only_engines_import_native_code() -> None:
 def test_engines_lie_below_the_search() -> None:
     """They know arrays, operators, programs and rules; what searches, fits or shows uses them."""
     known = {"arguments", "arrays", "constants", "constraints", "engines", "errors", "operators"}
-    known |= {"dimensions", "losses", "notation", "policy", "programs", "tokens"}
+    known |= {"dimensions", "groups", "losses", "notation", "policy", "programs", "tokens"}
     below = {"symseek", *(f"symseek.{name}" for name in known)}
     reached: set[str] = set()
     ahead = ["symseek.engines"]

@@ -1,6 +1,7 @@
 #include "evaluation/evaluator.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 namespace symseek {
@@ -8,6 +9,7 @@ namespace symseek {
 namespace {
 
 constexpr int64_t STRIPES_BETWEEN_CHECKS = 16;  // some tens of milliseconds of a usual batch
+constexpr int64_t GROUP_SAMPLE = 16;            // rows of a group at least, where starts are sought on some
 
 Doubles padded_copy(const double* values, int64_t rows, int64_t padded_rows, double fill) {
   Doubles out(padded_rows, fill);
@@ -19,10 +21,13 @@ Doubles padded_copy(const double* values, int64_t rows, int64_t padded_rows, dou
 
 Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
                      const double* weight, std::vector<Loss> losses, std::shared_ptr<Pool> pool, size_t cache_entries,
-                     bool underflow_invalid)
+                     bool underflow_invalid, std::vector<int64_t> begins, int own)
     : code_(std::move(code)),
       rows_(rows),
       padded_rows_((rows + DOUBLE_LANES - 1) / DOUBLE_LANES * DOUBLE_LANES),
+      begins_(std::move(begins)),
+      own_(own),
+      unknown_(own > 0 ? padded_rows_ : 0, std::numeric_limits<double>::quiet_NaN()),
       losses_(std::move(losses)),
       underflow_invalid_(underflow_invalid),
       pool_(std::move(pool)),
@@ -47,7 +52,10 @@ Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64
   for (Scratch& scratch : scratch_) {
     scratch.stack.resize(size_t(MAX_STACK) * ROW_BLOCK);
     scratch.predictions.resize(STRIPE);
-    scratch.columns.resize(columns_.size() + 1);
+    scratch.columns.resize(columns_.size() + own_ + 1);
+    scratch.own.resize(own_);
+    forget_own(scratch);
+    for (Doubles& each : scratch.own) each.resize(padded_rows_);
   }
 }
 
@@ -57,6 +65,34 @@ int Evaluator::constants_in(const Batch& batch, int program) const {
   const TokenId* tokens = batch.tokens + size_t(program) * batch.width;
   for (int i = 0; i < batch.lengths[program]; ++i) count += alphabet_.constant[tokens[i]];
   return count;
+}
+
+bool Evaluator::has_own(const Batch& batch, int program) const {
+  if (own_ == 0) return false;
+  const int variables = static_cast<int>(columns_.size());
+  const TokenId* tokens = batch.tokens + size_t(program) * batch.width;
+  return std::any_of(tokens, tokens + batch.lengths[program], [&](TokenId token) {
+    const Instruction& step = code_.code[token][0];
+    return step.opcode == Opcode::variable && step.index >= variables;
+  });
+}
+
+void Evaluator::forget_own(Scratch& scratch) const {
+  scratch.own_columns.assign(own_, unknown_.data());
+}
+
+// Makes columns of the groups' own numbers of the program that was fitted last, and keeps them in own [J, G] if asked.
+void Evaluator::spread_own(Scratch& scratch, double* own) const {
+  const auto& numbers = scratch.fitter.own_numbers();
+  for (size_t at = 0; at < numbers.size(); ++at) {
+    const int j = numbers[at];
+    for (int g = 0; g < groups(); ++g) {
+      const double value = scratch.fitter.own_value(static_cast<int>(at), g);
+      std::fill(scratch.own[j].begin() + begins_[g], scratch.own[j].begin() + begins_[g + 1], value);
+      if (own) own[size_t(j) * groups() + g] = value;
+    }
+    scratch.own_columns[j] = scratch.own[j].data();
+  }
 }
 
 void Evaluator::lower(const Batch& batch, int program, Scratch& scratch) const {
@@ -75,6 +111,7 @@ void Evaluator::lower(const Batch& batch, int program, Scratch& scratch) const {
 bool Evaluator::run(const double* constants, int64_t first, int rows, Scratch& scratch, double* predictions,
                     Errors& out) const {
   for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data() + first;
+  for (int j = 0; j < own_; ++j) scratch.columns[columns_.size() + j] = scratch.own_columns[j] + first;
   Evaluation task{};
   task.code = scratch.code.data();
   task.instructions = static_cast<int>(scratch.code.size());
@@ -118,7 +155,7 @@ void Evaluator::grade(const Batch& batch, const std::vector<int>& programs, cons
 
 // Finds the distinct programs of the batch. Those that the cache knows have their results; the others are left in
 // distinct_. In order, so that what is found does not depend on the threads.
-int Evaluator::recognise(const Batch& batch, uint64_t purpose, double* fitted) {
+int Evaluator::recognise(const Batch& batch, uint64_t purpose, double* fitted, bool anew) {
   const int count = batch.programs;
   size_t table = 16;
   while (table < size_t(count) * 2) table *= 2;
@@ -148,7 +185,7 @@ int Evaluator::recognise(const Batch& batch, uint64_t purpose, double* fitted) {
     for (int at = begin; at < end; ++at) {
       const int i = distinct_[at];
       double* constants = fitted ? fitted + size_t(i) * batch.constant_width : nullptr;
-      const Errors* found = cache_.find(keys_[i], constants, fitted ? constants_in(batch, i) : 0);
+      const Errors* found = anew ? nullptr : cache_.find(keys_[i], constants, fitted ? constants_in(batch, i) : 0);
       known_[i] = found != nullptr;
       if (found) results_[i] = *found;
     }
@@ -183,25 +220,29 @@ int Evaluator::errors(const Batch& batch, double* sums, bool* ok, const std::fun
   return distinct;
 }
 
-int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* sums,
-                   bool* ok, const std::function<void()>& check) {
+int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted, double* own, FitStatus* status,
+                   double* sums, bool* ok, const std::function<void()>& check) {
   require_target();
   const size_t width = batch.constant_width;
   cache_.widen(std::min(batch.constant_width, batch.width));  // no program has more placeholders than tokens
   std::copy_n(batch.constants, batch.programs * width, fitted);
-  const int distinct = recognise(batch, options.purpose(), fitted);
+  const size_t numbers = size_t(own_) * groups();
+  if (own) std::fill_n(own, batch.programs * numbers, std::numeric_limits<double>::quiet_NaN());
+  const int distinct = recognise(batch, options.purpose(), fitted, own != nullptr);
   fixed_.clear();
   fittable_.clear();
-  for (int i : distinct_) (constants_in(batch, i) > 0 ? fittable_ : fixed_).push_back(i);
+  for (int i : distinct_) (constants_in(batch, i) > 0 || has_own(batch, i) ? fittable_ : fixed_).push_back(i);
   grade(batch, fixed_, check);
-  fit_all(batch, options, fitted, check);
+  fit_all(batch, options, fitted, own, check);
   for (int i : fixed_)
     results_[i].status = static_cast<uint8_t>(results_[i].ok ? FitStatus::converged : FitStatus::invalid);
   remember(batch, fitted);
   report(batch.programs, sums, ok);
   for (int i = 0; i < batch.programs; ++i) {
     status[i] = static_cast<FitStatus>(results_[first_[i]].status);
-    if (first_[i] != i) std::copy_n(fitted + first_[i] * width, width, fitted + i * width);
+    if (first_[i] == i) continue;
+    std::copy_n(fitted + first_[i] * width, width, fitted + i * width);
+    if (own) std::copy_n(own + first_[i] * numbers, numbers, own + i * numbers);
   }
   return distinct;
 }
@@ -212,15 +253,30 @@ void Evaluator::require_target() const {
 
 ProgramFitter::Table Evaluator::table(Scratch& scratch) const {
   for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data();
-  return {scratch.columns.data(), target_.data(), weight_.data(), padded_rows_, exact_, 1.0, losses_[0]};
+  return {scratch.columns.data(), target_.data(),  weight_.data(),
+          padded_rows_,           exact_,          1.0,
+          losses_[0],             static_cast<int>(columns_.size()), begins_.data(), groups()};
 }
 
-// Rows at even distances; none when there are too few for that to pay.
+// Rows at even distances, of each group enough to fit its own numbers; none when there are too few for that to pay.
 void Evaluator::draw_sample() {
   if (rows_ < 4 * FIT_SAMPLE) return;
-  const auto some = [this](const Doubles& all) {
-    Doubles out(FIT_SAMPLE);
-    for (int64_t i = 0; i < FIT_SAMPLE; ++i) out[i] = all[i * rows_ / FIT_SAMPLE];
+  std::vector<int64_t> chosen;
+  if (begins_.empty())
+    for (int64_t i = 0; i < FIT_SAMPLE; ++i) chosen.push_back(i * rows_ / FIT_SAMPLE);
+  for (int g = 0; g < groups(); ++g) {
+    const int64_t begin = begins_[g], size = begins_[g + 1] - begin;
+    const int64_t share = (size * FIT_SAMPLE / rows_ + DOUBLE_LANES - 1) / DOUBLE_LANES * DOUBLE_LANES;
+    const int64_t count = std::min(size, std::max<int64_t>(share, GROUP_SAMPLE));
+    sample_begins_.push_back(static_cast<int64_t>(chosen.size()));
+    for (int64_t i = 0; i < count; ++i) chosen.push_back(begin + i * size / count);
+  }
+  if (!begins_.empty()) sample_begins_.push_back(static_cast<int64_t>(chosen.size()));
+  const int64_t rows = static_cast<int64_t>(chosen.size());
+  if (2 * rows > rows_) return;
+  const auto some = [&](const Doubles& all) {
+    Doubles out(rows);
+    for (int64_t i = 0; i < rows; ++i) out[i] = all[chosen[i]];
     return out;
   };
   for (const auto& column : columns_) sample_columns_.push_back(some(column));
@@ -229,7 +285,7 @@ void Evaluator::draw_sample() {
   sample_weight_ = some(weight_);
   double all = 0.0, here = 0.0, exact = 0.0;
   for (double weight : weight_) all += weight;
-  for (int64_t i = 0; i < FIT_SAMPLE; ++i) {
+  for (int64_t i = 0; i < rows; ++i) {
     here += sample_weight_[i];
     exact += EXACT_SHARE * sample_weight_[i] * sample_target_[i] * sample_target_[i];
   }
@@ -237,14 +293,17 @@ void Evaluator::draw_sample() {
     sample_ = {sample_pointers_.data(),
                sample_target_.data(),
                sample_weight_.data(),
-               FIT_SAMPLE,
+               rows,
                exact,
                here / all,
-               losses_[0]};
+               losses_[0],
+               static_cast<int>(columns_.size()),
+               sample_begins_.data(),
+               groups()};
 }
 
 // A program is fitted by one thread, on all rows.
-void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* fitted,
+void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* fitted, double* own,
                         const std::function<void()>& check) {
   const int count = static_cast<int>(fittable_.size());
   // Between two checks as many programs as take some tens of milliseconds, but enough to keep every thread busy.
@@ -263,6 +322,7 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
         // unless the starts are chosen on a sample of the rows.
         const Key seed = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i], constants, 0, 0);
         const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), sample_, options, seed, constants);
+        spread_own(scratch, own ? own + size_t(i) * own_ * groups() : nullptr);
         Errors& total = results_[i];
         total = {{}, status != FitStatus::invalid, static_cast<uint8_t>(status)};
         for (int64_t first = 0; first < padded_rows_ && total.ok; first += STRIPE) {
@@ -270,6 +330,7 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
           run(constants, first, static_cast<int>(std::min(STRIPE, padded_rows_ - first)), scratch, nullptr, part);
           total.add(part);
         }
+        forget_own(scratch);
         if (!total.ok) total.status = static_cast<uint8_t>(FitStatus::invalid);
       }
     });

@@ -54,9 +54,13 @@ class Evaluator {
   // columns [n, rows]; target and weight [rows], or null to predict only; what rows count by their residuals: constants
   // are fitted by the first loss. A program may be invalid by underflow too;
   // a fit then looks at its last constants only.
+  //
+  // `begins` has where each group of rows begins, and the end, all multiples of DOUBLE_LANES; none where there are no
+  // groups. Variables with an index from `variables` on, `own` of them, are numbers that each group has of its own: a
+  // fit finds them, and everywhere else they are not known, so that programs with them are invalid.
   Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
             const double* weight, std::vector<Loss> losses, std::shared_ptr<Pool> pool, size_t cache_entries,
-            bool underflow_invalid);
+            bool underflow_invalid, std::vector<int64_t> begins = {}, int own = 0);
 
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
@@ -65,9 +69,10 @@ class Evaluator {
   // called now and then on the calling thread; it may throw to end the work.
   int errors(const Batch& batch, double* sums, bool* ok, const std::function<void()>& check);
   // Fits the constants first, starting from those of the batch: fills fitted [B, K] and status [B] too. A program
-  // that cannot be fitted, being invalid wherever it was tried, keeps its own.
-  int fit(const Batch& batch, const FitOptions& options, double* fitted, FitStatus* status, double* sums, bool* ok,
-          const std::function<void()>& check);
+  // that cannot be fitted, being invalid wherever it was tried, keeps its own. The groups' own numbers are written to
+  // own [B, J, G] unless it is null, NaN for those that a program does not have; they are not remembered.
+  int fit(const Batch& batch, const FitOptions& options, double* fitted, double* own, FitStatus* status, double* sums,
+          bool* ok, const std::function<void()>& check);
   // The first loss [B] where the constants stand, half its gradient downhill [B, K] and the normal matrix [B, K, K]:
   // the sums that fitting goes by, for whoever wants to look at them.
   void derivatives(const Batch& batch, double* loss, double* gradient, double* normal, bool* ok);
@@ -77,6 +82,8 @@ class Evaluator {
   const Alphabet& alphabet() const { return alphabet_; }
   int64_t rows() const { return rows_; }
   size_t losses() const { return losses_.size(); }
+  int own() const { return own_; }
+  int groups() const { return begins_.empty() ? 0 : static_cast<int>(begins_.size()) - 1; }
 
  private:
   struct Scratch {
@@ -84,19 +91,25 @@ class Evaluator {
     Doubles stack;        // [MAX_STACK, ROW_BLOCK]
     Doubles predictions;  // [STRIPE]
     std::vector<const double*> columns;
+    std::vector<Doubles> own;                // [J, rows] the groups' own numbers of the program that is at hand
+    std::vector<const double*> own_columns;  // [J] these, or nothing known
     ProgramFitter fitter;
   };
   void lower(const Batch& batch, int program, Scratch& scratch) const;
   int constants_in(const Batch& batch, int program) const;
+  bool has_own(const Batch& batch, int program) const;
+  void spread_own(Scratch& scratch, double* own) const;
   ProgramFitter::Table table(Scratch& scratch) const;
   void draw_sample();
   void require_target() const;
-  int recognise(const Batch& batch, uint64_t purpose, double* fitted);
+  int recognise(const Batch& batch, uint64_t purpose, double* fitted, bool anew = false);
   void remember(const Batch& batch, const double* fitted);
   void report(int programs, double* sums, bool* ok) const;
   bool run(const double* constants, int64_t first, int rows, Scratch& scratch, double* predictions, Errors& out) const;
+  void forget_own(Scratch& scratch) const;
   void grade(const Batch& batch, const std::vector<int>& programs, const std::function<void()>& check);
-  void fit_all(const Batch& batch, const FitOptions& options, double* fitted, const std::function<void()>& check);
+  void fit_all(const Batch& batch, const FitOptions& options, double* fitted, double* own,
+               const std::function<void()>& check);
 
   TokenCode code_;
   Alphabet alphabet_;
@@ -104,6 +117,9 @@ class Evaluator {
   int64_t rows_, padded_rows_;
   std::vector<Doubles> columns_;
   Doubles target_, weight_;
+  std::vector<int64_t> begins_, sample_begins_;  // [G + 1] of the groups of rows
+  int own_;                                      // J
+  Doubles unknown_;                              // [rows] NaN: numbers of the groups' own that were not fitted
   double exact_ = 0.0;                   // a squared error that is none, as far as float64 can tell
   std::vector<Doubles> sample_columns_;  // some of the rows
   std::vector<const double*> sample_pointers_;

@@ -4,13 +4,15 @@
 
 namespace symseek {
 
-void Tape::read(const std::vector<Instruction>& code) {
+void Tape::read(const std::vector<Instruction>& code, int variables) {
   nodes.clear();
   stack_.clear();
   // Instructions run right to left, so constants come last to first.
   int constant = static_cast<int>(
       std::count_if(code.begin(), code.end(), [](const Instruction& step) { return step.opcode == Opcode::constant; }));
-  constant_nodes.resize(constant);
+  const int placeholders = constant;
+  constant_nodes.resize(placeholders);
+  own.clear();
   for (const Instruction& step : code) {
     if (step.opcode == Opcode::argument) {  // nothing to copy: the operand is a node
       stack_.push_back(stack_[stack_.size() - 1 - step.index]);
@@ -22,9 +24,22 @@ void Tape::read(const std::vector<Instruction>& code) {
       stack_.back() = result;
       continue;
     }
-    Term node{step.opcode};
+    const bool is_own = step.opcode == Opcode::variable && step.index >= variables;
+    const int number = step.index - variables;
+    const auto known = std::find(own.begin(), own.end(), number) - own.begin();
+    if (is_own && known < static_cast<std::ptrdiff_t>(own.size())) {  // one number, wherever it stands
+      stack_.push_back(constant_nodes[placeholders + known]);
+      continue;
+    }
+    Term node{is_own ? Opcode::constant : step.opcode};
     node.index = step.index;
     node.value = step.value;
+    if (is_own) {
+      node.moves = true;
+      node.index = placeholders + static_cast<int>(own.size());
+      own.push_back(number);
+      constant_nodes.push_back(static_cast<int>(nodes.size()));
+    }
     if (step.opcode == Opcode::constant) {
       node.moves = true;
       node.index = --constant;

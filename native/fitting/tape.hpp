@@ -25,12 +25,15 @@ struct Tape {
   std::vector<Term> nodes;
   int root = 0;
   std::vector<int> fixed, moving;   // nodes to compute once, and whenever a constant changes; in order
-  std::vector<int> constant_nodes;  // [K] where each constant is, pre-order
+  // [K] where each constant is, pre-order; then, where rows are in groups, each number of the groups' own that is used.
+  std::vector<int> constant_nodes;
+  std::vector<int> own;  // which of the groups' own numbers those are
   // [K] constants in which the program is linear, all of them together; the others are held when these are solved for.
   std::vector<char> linear;
 
-  // Reads the instructions of the evaluator's stack machine. Memory is kept from program to program.
-  void read(const std::vector<Instruction>& code);
+  // Reads the instructions of the evaluator's stack machine; variables from `variables` on are numbers of the groups'
+  // own. Memory is kept from program to program.
+  void read(const std::vector<Instruction>& code, int variables);
 
  private:
   void mark_linear();

@@ -13,6 +13,7 @@ def fit_methods() -> list[str]: ...
 
 FIT_SAMPLE: int
 EXACT_SHARE: float
+DOUBLE_LANES: int
 
 def losses() -> list[str]: ...
 def fit_statuses() -> list[str]: ...
@@ -115,7 +116,11 @@ class Evaluator:
         pool: Pool,
         cache: int,
         underflow_invalid: bool = False,
+        begins: list[int] = ...,
+        own: int = 0,
     ) -> None: ...
+    @property
+    def rows(self) -> int: ...
     def errors(
         self,
         tokens: NDArray[np.int16],
@@ -139,6 +144,7 @@ class Evaluator:
         status: NDArray[np.uint8],
         sums: NDArray[np.float64],
         ok: NDArray[np.bool_],
+        own: NDArray[np.float64] | None = None,
     ) -> int: ...
     def derivatives(
         self,

@@ -108,7 +108,7 @@ def with_fixed(programs: Programs, fixed: NDArray[np.bool_]) -> Programs:
             names.append(name)
         rows.append((names, free))
     others = [token for token in library if token.kind is not TokenKind.VARIABLE]
-    wider = Library([*others, *numbers.values()], library.variables)
+    wider = Library([*others, *numbers.values()], library.variables, library.grouping)
     return Programs.from_list(
         [Program(wider, tuple(map(wider.index, names)), tuple(free)) for names, free in rows],
         wider,

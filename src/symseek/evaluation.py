@@ -22,7 +22,7 @@ from symseek.data import Data
 from symseek.engines.interface import Engine, Errors, Evaluator, engine_named
 from symseek.errors import InputError, Setting
 from symseek.mapping import Mapping, check_evaluable, mapped
-from symseek.programs import Programs
+from symseek.programs import Program, Programs
 from symseek.rewards import (
     Curve,
     ErrorReward,
@@ -49,11 +49,23 @@ class Graded:
     distinct: int
     status: NDArray[np.uint8] | None = None  # [B] FitStatus codes, where constants were fitted
     final: NDArray[np.bool_] | None = None  # [B] seen on all rows; None: all are (see `racing`)
+    own: Floats | None = None  # [B, J, G] the groups' own numbers, of `fit_constants`
 
     @property
     def messages(self) -> list[str]:
         """How the fit of each program ended, in words; empty where nothing was fitted."""
         return [] if self.status is None else [FitStatus(code).message for code in self.status]
+
+    def valid(self) -> list[Program]:
+        """The valid programs one by one, with the groups' own numbers where they have such."""
+        rows = np.flatnonzero(self.ok)
+        programs, own = list(self.programs[rows]), self.own
+        if own is None:
+            return programs
+        return [
+            replace(each, own=tuple(map(tuple, own[row].tolist()))) if each.own_used else each
+            for each, row in zip(programs, rows, strict=True)
+        ]
 
     @property
     def final_rewards(self) -> Floats:
@@ -97,12 +109,18 @@ def data_grader(
     check_evaluable(graded)
     if spread is None and isinstance(reward, ErrorReward) and reward.needs_spread:
         data.refuse_constant_target("the normalised error")
-    if library.constant_id is None:
+    if library.constant_id is None and library.grouping is None:
         constants = None
     spread = data.spread if spread is None else spread
     losses = reward.losses if isinstance(reward, ErrorReward) else ErrorReward.losses
     given = (data.X, data.y, data.weights, cache, underflow_invalid, losses)
     evaluator = mapped(engine.evaluator(graded, *given), mapping)
+    fits = isinstance(reward, ErrorReward) and reward.curve(spread or 1.0) is not None
+    if library.grouping is not None and not (fits and constants is not None):
+        raise InputError(
+            "numbers of the groups' own are fitted by a loss that falls with the error of each row;"
+            " choose another reward, such as inverse_nrmse, and leave constants on"
+        )
     grader: _ErrorGrader | _PredictionGrader
     if isinstance(reward, ErrorReward):
         grader = _ErrorGrader(evaluator, data, reward, spread)
@@ -169,17 +187,20 @@ def fit_constants(
     if not isinstance(programs, Programs):
         raise refused(Setting("programs"), programs, "of the type Programs")
     library = programs.library
-    if library.constant_id is None:
+    if library.constant_id is None and library.grouping is None:
         raise InputError("the library has no 'const' token, so there are no constants to fit")
     if not isinstance(config, FitConfig | None):
         raise refused(Setting("config"), config, "of the type FitConfig")
-    data = Data.checked(X, y, library.variables, weights)
+    data = Data.checked(X, y, library.columns, weights)
     made = engine_named(engine, threads)
     fixed = np.zeros(programs.constants.shape, dtype=bool) if fixed is None else fixed
     if getattr(fixed, "shape", None) != programs.constants.shape or fixed.dtype != bool:
         raise refused(Setting("fixed"), fixed, "an array of flags, like the constants")
     free = with_fixed(programs, fixed) if fixed.any() else programs
-    grader = data_grader(free.library, data, reward_named(reward), made, config or FitConfig())
+    # No results are kept: with them the groups' own numbers would be lost.
+    kept = None if library.grouping is None else 0
+    given = free.library, data, reward_named(reward), made, config or FitConfig()
+    grader = data_grader(*given, cache=kept)
     graded = grader(free)
     if free is programs:
         return graded
@@ -228,7 +249,8 @@ class _LeastSquaresGrader:
         fitted = self.grader.evaluator.fit(programs, self.config, scale, self.curve.power)
         errors = fitted.errors
         rewards = self.grader.rewards(errors)
-        return Graded(fitted.programs, rewards, errors.ok, errors.distinct, fitted.status)
+        how = errors.ok, errors.distinct, fitted.status
+        return Graded(fitted.programs, rewards, *how, own=fitted.own)
 
 
 @dataclass

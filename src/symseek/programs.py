@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.arguments import items, real_array, refused
+from symseek.arrays import Floats
 from symseek.errors import InputError, Setting, printable
 from symseek.notation import parse, printing, sympy_forms
 from symseek.operators.record import ARGUMENTS, read_formulas_with
@@ -47,6 +48,7 @@ class Program:
     library: Library
     tokens: tuple[int, ...]
     constants: tuple[float, ...] = ()
+    own: tuple[tuple[float, ...], ...] = ()  # of the numbers that groups have of their own [J, G]
 
     def __post_init__(self) -> None:
         _checked_library(self.library)
@@ -65,11 +67,15 @@ class Program:
 
     @classmethod
     def _trusted(
-        cls, library: Library, tokens: tuple[int, ...], constants: tuple[float, ...]
+        cls,
+        library: Library,
+        tokens: tuple[int, ...],
+        constants: tuple[float, ...],
+        own: tuple[tuple[float, ...], ...] = (),
     ) -> Program:
         """Build without checking: for tokens that an engine or this package wrote."""
         program = object.__new__(cls)
-        program.__dict__.update(library=library, tokens=tokens, constants=constants)
+        program.__dict__.update(library=library, tokens=tokens, constants=constants, own=own)
         return program
 
     @classmethod
@@ -121,7 +127,7 @@ class Program:
 
     def over(self, library: Library) -> Program:
         """The same tokens, by their names, over another library."""
-        return Program(library, tuple(map(library.index, self.names)), self.constants)
+        return Program(library, tuple(map(library.index, self.names)), self.constants, self.own)
 
     @cached_property
     def parents(self) -> tuple[tuple[int, int], ...]:
@@ -157,7 +163,8 @@ class Program:
         """
         end = self._end(at)
         first, last = self._constants_before(at), self._constants_before(end)
-        return self._trusted(self.library, self.tokens[at:end], self.constants[first:last])
+        constants = self.constants[first:last]
+        return self._trusted(self.library, self.tokens[at:end], constants, self.own)
 
     def replaced(self, at: int, part: Program) -> Program:
         """The program with another part, over the same library, for the one that begins at a token.
@@ -170,7 +177,7 @@ class Program:
         first, last = self._constants_before(at), self._constants_before(end)
         tokens = (*self.tokens[:at], *part.tokens, *self.tokens[end:])
         constants = (*self.constants[:first], *part.constants, *self.constants[last:])
-        return self._trusted(self.library, tokens, constants)
+        return self._trusted(self.library, tokens, constants, self.own)
 
     @property
     def arguments(self) -> list[Program]:
@@ -253,15 +260,39 @@ class Program:
 
     def evaluate(self, X: ArrayLike) -> NDArray[np.float64]:
         """The values [N] on the rows of X [N, n]; what is undefined comes out as nan or inf."""
-        rows = real_array(X, "X")
-        wanted = len(self.library.variables)
-        if rows.ndim != 2 or rows.shape[1] != wanted:
+        rows = self.widened(real_array(X, "X"))
+        if rows.ndim != 2 or rows.shape[1] != len(self.library.variables):
+            columns = self.library.columns
             raise InputError(
-                f"X has shape {rows.shape}; this program needs rows of {wanted} columns, "
-                f"{', '.join(self.library.variables)}"
+                f"X has shape {rows.shape}; this program needs rows of {len(columns)} columns, "
+                f"{', '.join(columns)}"
             )
         values: NDArray[np.float64] = np.asarray(self.apply(*rows.T), dtype=np.float64)
         return values if values.ndim else np.full(len(rows), values)
+
+    def widened(self, X: Floats) -> Floats:
+        """Rows of a table with the groups' own numbers beside the columns, if there are groups.
+
+        >>> from dataclasses import replace
+        >>> from symseek.groups import Grouping
+        >>> groups = Grouping("group", ("A", "B"), ("a",))
+        >>> library = Library(["mul"], ["x", "group", "a"], groups)
+        >>> law = Program.parse("a*x", library)
+        >>> replace(law, own=((2.0, 3.0),)).evaluate([[1.0, 0.0], [5.0, 1.0]])
+        array([ 2., 15.])
+        """
+        grouping, columns = self.library.grouping, self.library.columns
+        if grouping is None or X.ndim != 2 or X.shape[1] != len(columns):
+            return X
+        codes = X[:, columns.index(grouping.column)]
+        return np.column_stack([X, grouping.columns(codes, self.own)])
+
+    @cached_property
+    def own_used(self) -> tuple[int, ...]:
+        """Which of the numbers that groups have of their own the program has."""
+        own = range(len(self.library.columns), len(self.library.variables))
+        ids = self.library.variable_ids
+        return tuple(at for at, each in enumerate(own) if ids[each] in self.tokens)
 
     def infix(self) -> str:
         """Readable text that `parse` reads back to this very program."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from symseek.arguments import items
 from symseek.errors import InputError, Setting, shown, unknown_name
+from symseek.groups import OWN_COMPLEXITY, Grouping
 from symseek.operators.record import ARGUMENTS, MAX_ARITY, OPERATORS, Forms, Token, TokenKind
 from symseek.operators.table import ALIASES, RESERVED
 
@@ -94,12 +95,22 @@ class Library:
     tokens: tuple[Token, ...]
     names: tuple[str, ...]
     variables: tuple[str, ...]
+    grouping: Grouping | None  # whose own numbers are the last of the variables
 
-    def __init__(self, names: Iterable[str | float | Token], variables: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        names: Iterable[str | float | Token],
+        variables: Sequence[str] = (),
+        grouping: Grouping | None = None,
+    ) -> None:
         names = items("the library", names, "a list of names, numbers and Tokens")
         variables = items(Setting("variables"), variables, "a list of names")
         chosen = [_token(name) for name in names]
-        columns = [_variable_token(name, i) for i, name in enumerate(variables)]
+        own = () if grouping is None else grouping.own
+        columns = [
+            _variable_token(name, i, OWN_COMPLEXITY if name in own else 1)
+            for i, name in enumerate(variables)
+        ]
         groups = {kind: [token for token in chosen if token.kind is kind] for kind in TokenKind}
         operators, numbers, constants = (
             groups[kind] for kind in (TokenKind.OPERATOR, TokenKind.NUMBER, TokenKind.CONSTANT)
@@ -112,14 +123,17 @@ class Library:
                 field=Setting("variables"),
                 value=name,
             )
-        self._set_tokens((*operators, *columns, *numbers, *constants))
+        self._set_tokens((*operators, *columns, *numbers, *constants), grouping)
 
-    def _set_tokens(self, tokens: tuple[Token, ...]) -> None:
+    def _set_tokens(self, tokens: tuple[Token, ...], grouping: Grouping | None = None) -> None:
         self.tokens = tokens
+        self.grouping = grouping
         self.names = tuple(token.name for token in tokens)
         self._index = {name: i for i, name in enumerate(self.names)}
         self._check()
         self.variables = tuple(t.name for t in tokens if t.kind is TokenKind.VARIABLE)
+        own = () if grouping is None else grouping.own
+        self.columns = self.variables[: len(self.variables) - len(own)]  # of a table
         self.arities: tuple[int, ...] = tuple(t.arity for t in tokens)
         self.arity: NDArray[np.int8] = _frozen(self.arities, np.int8)  # [L]
         costs = [t.complexity for t in tokens]
@@ -200,22 +214,26 @@ class Library:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Library):
             return NotImplemented
-        return self is other or (self._hash == other._hash and self.tokens == other.tokens)
+        return self is other or (
+            self._hash == other._hash
+            and self.tokens == other.tokens
+            and self.grouping == other.grouping
+        )
 
     def __hash__(self) -> int:
         return self._hash
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore_library, (self.tokens,)
+        return _restore_library, (self.tokens, self.grouping)
 
     def __repr__(self) -> str:
         others = [t.name for t in self.tokens if t.kind is not TokenKind.VARIABLE]
         return f"Library({others}, variables={list(self.variables)})"
 
 
-def _restore_library(tokens: tuple[Token, ...]) -> Library:
+def _restore_library(tokens: tuple[Token, ...], grouping: Grouping | None = None) -> Library:
     library = Library.__new__(Library)
-    library._set_tokens(tokens)
+    library._set_tokens(tokens, grouping)
     return library
 
 
@@ -251,14 +269,14 @@ def _token(name: str | float | Token) -> Token:
     return number_token(value)
 
 
-def _variable_token(name: str, index: int) -> Token:
+def _variable_token(name: str, index: int, complexity: int = 1) -> Token:
     if not isinstance(name, str) or not name:
         raise InputError(
             f"a variable's name must be a non-empty string, not {shown(name)}",
             field=Setting("variables"),
             value=name,
         )
-    return Token(name, 0, kind=TokenKind.VARIABLE, index=index)
+    return Token(name, 0, complexity, kind=TokenKind.VARIABLE, index=index)
 
 
 def _redefines(token: Token) -> bool:
@@ -275,7 +293,9 @@ def _redefines(token: Token) -> bool:
     return (token.arity, token.numpy) != (builtin.arity, builtin.numpy)
 
 
-def every_operator(variables: Sequence[str], own: Iterable[Token] = ()) -> Library:
+def every_operator(
+    variables: Sequence[str], own: Iterable[Token] = (), grouping: Grouping | None = None
+) -> Library:
     """The library with every operator, variables of these names, and `const`.
 
     An operator that a variable is named like is left out. Those of the caller's own come last,
@@ -287,4 +307,4 @@ def every_operator(variables: Sequence[str], own: Iterable[Token] = ()) -> Libra
     others = set(variables) - RESERVED
     chosen = {name: token for name, token in OPERATORS.items() if name not in others}
     tokens = {**chosen, **{token.name: token for token in own}}
-    return Library([*tokens.values(), CONST], variables)
+    return Library([*tokens.values(), CONST], variables, grouping)

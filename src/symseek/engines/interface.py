@@ -69,6 +69,8 @@ class Fitted:
     programs: Programs
     errors: Errors
     status: NDArray[np.uint8]  # [B] FitStatus codes
+    # [B, J, G] the groups' own numbers, where the library has such and no results are kept
+    own: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,9 @@ class Engine(Protocol):
         With `underflow_invalid` a program is also invalid where a product, quotient, power or
         exponential that is not 0 falls below the smallest normal float, 2.2e-308. A fit is judged
         by its last constants.
+
+        Where the library has numbers of the groups' own, X has no columns for these: a fit finds
+        them, and programs with them are invalid elsewhere.
         """
 
     def breeder(self, rules: ConstraintSet) -> Breeder:

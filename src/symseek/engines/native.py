@@ -40,6 +40,7 @@ from symseek.engines.interface import (
 )
 from symseek.engines.packing import instructions, operations, packed_rules
 from symseek.errors import InputError, shown
+from symseek.groups import by_group
 from symseek.losses import ABSOLUTE, LOSSES, SQUARED, Loss
 from symseek.policy import AdamState
 from symseek.programs import Programs
@@ -336,6 +337,18 @@ class NativeEvaluator:
         target = np.empty(0) if y is None else np.ascontiguousarray(y, dtype=np.float64)
         if weights is None:
             weights = np.ones(len(target))
+        grouping, begins, own = library.grouping, list[int](), 0
+        self._own: tuple[int, ...] | None = None  # [J, G] what a fit is asked for of each program
+        self._places: NDArray[np.intp] | None = None  # [N] of the rows, group by group
+        if grouping is not None:
+            codes = X[:, library.columns.index(grouping.column)]
+            order, real, begins = by_group(codes, len(grouping.labels), _native.DOUBLE_LANES)
+            X, target = X[order], target[order] if len(target) else target
+            weights = np.where(real, weights[order], 0.0) if len(target) else weights
+            self._places = np.empty(self.rows, dtype=np.intp)
+            self._places[order[real]] = np.flatnonzero(real)
+            own = len(grouping.own)
+            self._own = (own, len(grouping.labels)) if cache == 0 else None
         self._core = _native.Evaluator(
             code=[instructions(token) for token in library],
             arity=library.arity.tolist(),
@@ -346,6 +359,8 @@ class NativeEvaluator:
             pool=pool,
             cache=CACHE_ENTRIES if cache is None else cache,
             underflow_invalid=underflow_invalid,
+            begins=begins,
+            own=own,
         )
 
     def _batch(self, programs: Programs) -> dict[str, NDArray[Any]]:
@@ -369,6 +384,7 @@ class NativeEvaluator:
         fitted = np.empty_like(batch["constants"])
         status = np.empty(count, dtype=np.uint8)
         sums, ok = np.empty((self._losses, count)), np.empty(count, dtype=bool)
+        own = None if self._own is None else np.empty((count, *self._own))
         with _as_input_errors():
             distinct = self._core.fit(
                 **batch,
@@ -382,9 +398,10 @@ class NativeEvaluator:
                 status=status,
                 sums=sums,
                 ok=ok,
+                own=own,
             )
         best = Programs._trusted(self.library, programs.tokens, programs.lengths, fitted)
-        return Fitted(best, Errors(sums, ok, distinct), status)
+        return Fitted(best, Errors(sums, ok, distinct), status, own)
 
     def derivatives(self, programs: Programs) -> Derivatives:
         """The first loss at the present constants, and how it changes with them."""
@@ -399,11 +416,12 @@ class NativeEvaluator:
     def predict(self, programs: Programs) -> Predictions:
         """Values at every row, and whether every node was finite on every row."""
         batch = self._batch(programs)
-        values = np.empty((len(programs), self.rows))
+        places = self._places
+        values = np.empty((len(programs), self.rows if places is None else self._core.rows))
         ok = np.empty(len(programs), dtype=bool)
         with _as_input_errors():
             self._core.predict(**batch, predictions=values, ok=ok)
-        return Predictions(values, ok)
+        return Predictions(values if places is None else values[:, places], ok)
 
 
 @dataclass(frozen=True)

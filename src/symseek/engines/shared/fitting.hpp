@@ -8,7 +8,14 @@
 //   look_at(x, loss)   the same where derivatives may be wanted
 //   see_slopes()       next_gradient (sum of w r df/dc) and next_normal (sum of w df/dc df/dc') of the last such look
 //   take()             makes those the present ones: gradient and normal
-// `Solution` is room for a system of equations. The loops UP_TO and DOWN_FROM run over constants.
+//   entry(i, j)        where the normal matrix and its factor keep that element, j <= i
+//   first(i)           the first column of row i that is not 0 by itself
+//   alike(x)           makes numbers that a random start must not tell apart the same
+// `Solution` is room for a system of equations. The loops UP_TO, FROM_TO, DOWN_FROM and LINKED_BELOW run over constants.
+//
+// Numbers that groups of rows have of their own are constants too, one for each group. They come first, group by group,
+// and those that all rows share come last: so the matrix is a border around a diagonal of blocks, which Cholesky's
+// method keeps when it works on the columns from the first of each row on. That eliminates each group's block alone.
 #pragma once
 
 #include "shared/fits.hpp"
@@ -121,6 +128,7 @@ struct Fitter : Looks {
       const double u = uniform(one), amount = 1.0 + 9.0 * u * u;
       x[i] = (other & 1 ? -1.0 : 1.0) * (other & 2 ? amount : 1.0 / amount);
     }
+    alike(x);
   }
 
   // The best of some random places, constants that enter linearly being solved for at each; false when the program is
@@ -187,7 +195,7 @@ struct Fitter : Looks {
       if (solve(now.damping, system, projects(), false)) {
         now.predicted = 0.0;
         UP_TO (i, size) {
-          const double pull = damped(i, system) ? now.damping * normal[triangle(i, i)] * step[i] : 0.0;
+          const double pull = damped(i, system) ? now.damping * normal[entry(i, i)] * step[i] : 0.0;
           now.predicted += step[i] * (gradient[i] + pull);
           trial[i] = x[i] + step[i];
         }
@@ -248,7 +256,7 @@ struct Fitter : Looks {
   SHARED bool flat(double loss) const {
     bool all = true;
     UP_TO (i, size)
-      if (fabs(gradient[i]) > SMALL_COSINE * sqrt(normal[triangle(i, i)] * loss)) all = false;
+      if (fabs(gradient[i]) > SMALL_COSINE * sqrt(normal[entry(i, i)] * loss)) all = false;
     return all;
   }
 
@@ -266,30 +274,29 @@ struct Fitter : Looks {
     auto& found = solution.found;
     bool regular = true;
     UP_TO (i, size) {
-      const double diagonal = normal[triangle(i, i)];
+      const double diagonal = normal[entry(i, i)];
       const double added = damped(i, system) ? damping : 0.0;
       const bool held = (linear_only && !is_linear(i)) || !(diagonal > 0.0);
-      UP_TO (j, i + 1) {
-        const bool apart = held || (linear_only && !is_linear(j)) || !(normal[triangle(j, j)] > 0.0);
-        double sum = i == j ? (held ? 1.0 : diagonal * (1.0 + added)) : apart ? 0.0 : normal[triangle(i, j)];
-        UP_TO (k, j) sum -= factor[triangle(i, k)] * factor[triangle(j, k)];
+      FROM_TO (j, first(i), i + 1) {
+        const bool apart = held || (linear_only && !is_linear(j)) || !(normal[entry(j, j)] > 0.0);
+        double sum = i == j ? (held ? 1.0 : diagonal * (1.0 + added)) : apart ? 0.0 : normal[entry(i, j)];
+        FROM_TO (k, larger_of(first(i), first(j)), j) sum -= factor[entry(i, k)] * factor[entry(j, k)];
         if (i == j) {
           const bool spare = !(sum > 1e-14 * (held ? 1.0 : diagonal));
           if (spare && !(spares && is_linear(i))) regular = false;
-          factor[triangle(i, i)] = spare ? infinity() : sqrt(sum);  // divided by it, all that is linked to it is 0
+          factor[entry(i, i)] = spare ? infinity() : sqrt(sum);  // divided by it, all that is linked to it is 0
         } else {
-          factor[triangle(i, j)] = sum / factor[triangle(j, j)];
+          factor[entry(i, j)] = sum / factor[entry(j, j)];
         }
       }
       double sum = held ? 0.0 : gradient[i];
-      UP_TO (k, i) sum -= factor[triangle(i, k)] * found[k];
-      found[i] = sum / factor[triangle(i, i)];
+      FROM_TO (k, first(i), i) sum -= factor[entry(i, k)] * found[k];
+      found[i] = sum / factor[entry(i, i)];
     }
     if (!regular) return false;
     DOWN_FROM (i, size) {
-      UP_TO (k, size)
-        if (k > i) found[i] -= factor[triangle(k, i)] * found[k];
-      found[i] /= factor[triangle(i, i)];
+      LINKED_BELOW (k, i) found[i] -= factor[entry(k, i)] * found[k];
+      found[i] /= factor[entry(i, i)];
       if (!isfinite(found[i])) regular = false;
     }
     UP_TO (i, size) step[i] = found[i];

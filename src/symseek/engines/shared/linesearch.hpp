@@ -7,6 +7,7 @@
 namespace symseek {
 
 SHARED int triangle(int row, int column) { return row * (row + 1) / 2 + column; }
+SHARED int larger_of(int a, int b) { return a > b ? a : b; }
 SHARED double larger(double a, double b) { return a < b ? b : a; }
 template <class N>
 SHARED N smaller(N a, N b) {

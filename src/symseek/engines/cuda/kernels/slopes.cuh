@@ -6,6 +6,8 @@ constexpr int PAIRS = MAX_K * (MAX_K + 1) / 2;
 // rows are worth it for more of them (SUM_UP_TO) than what is done once for all rows.
 constexpr int UNROLLED = MAX_K <= 3 ? MAX_K : 1;
 #define UP_TO(i, end) _Pragma("unroll UNROLLED") for (int i = 0; i < MAX_K; ++i) if (i < (end))
+#define FROM_TO(i, begin, end) UP_TO (i, end)
+#define LINKED_BELOW(k, i) UP_TO (k, size) if (k > (i))
 #define DOWN_FROM(i, end) _Pragma("unroll UNROLLED") for (int i = MAX_K - 1; i >= 0; --i) if (i < (end))
 
 // The steps of the tape of this group.

@@ -82,12 +82,16 @@ def evolution(**changes: Any) -> SearchConfig:
 
 
 def _settings(objective: Objective, learning_rate: float) -> dict[str, Any]:
-    """What the three have in common: the entropy weight, and constants fitted by BFGS from 1."""
+    """What these have in common: the entropy weight, constants fitted by BFGS from 1, validity.
+
+    The authors' code takes any floating-point warning as invalid, an underflow too.
+    """
     return {
         "objective": objective,
         "learning_rate": learning_rate,
         "entropy_weight": 0.005,
         "constants": FitConfig.paper(),
+        "underflow_invalid": True,
     }
 
 

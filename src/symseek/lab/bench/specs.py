@@ -8,7 +8,7 @@ from typing import Any
 from symseek.errors import InputError
 from symseek.jobs.spec import Spec
 from symseek.lab import problems
-from symseek.lab.trials.plan import check, on_engine
+from symseek.lab.trials.plan import check, on_engine, settings_of
 
 
 def bench_specs(
@@ -39,7 +39,10 @@ def bench_specs(
     seeds = list(seeds)
     specs = [
         Spec(
-            each, problem.name, seed, {"max_expressions": max_expressions or problem.budget} | more
+            each,
+            problem.name,
+            seed,
+            settings_of(each, max_expressions=max_expressions or problem.budget, **more),
         )
         for problem in problems.select(*wanted)
         for seed in seeds

@@ -15,6 +15,7 @@ from symseek.jobs.record import Record
 from symseek.jobs.spec import Spec
 from symseek.lab import problems
 from symseek.lab.reports.tables import ResultTable
+from symseek.lab.trials.plan import settings_of
 
 QUICK_BUDGET = 4_000  # expressions: a fraction of a second for a run
 
@@ -70,7 +71,12 @@ def specs_for(
     """
     methods = list(methods)
     return [
-        Spec(method, name, seed, {"max_expressions": budget(name, quick), **settings})
+        Spec(
+            method,
+            name,
+            seed,
+            settings_of(method, **{"max_expressions": budget(name, quick), **settings}),
+        )
         for name in names
         for seed in seeds
         for method in methods

@@ -1,6 +1,7 @@
 """The settings of a spec, read and checked: how a run differs from the paper's tuned method.
 
-Every setting has the paper's value as its default, so a spec names only what differs. Unknown
+Every setting has the paper's value as its default, so a spec names only what differs; but whether
+an underflow makes a program invalid, as in the authors' code, is named where it does. Unknown
 settings are refused by name, as are hyper-parameters of another method.
 """
 
@@ -75,7 +76,7 @@ class Plan:
     distribution: bool = False  # keep the distributions of the rewards, now and then
     front_recovery: bool = False  # the formula counts anywhere on the front
     halfway: bool = False  # keep, too, what was best after half of the budget
-    underflow_invalid: bool = False  # as in the authors' code
+    underflow_invalid: bool = False  # named in a spec wherever it holds: see `settings_of`
     protected: bool = False  # operators that are defined everywhere, as some programs have them
     threads: int = 1  # they change the speed, never the result
     engine: str = "native"  # or "cuda": the same distributions, not the same bits
@@ -155,6 +156,24 @@ def check(specs: Iterable[Spec], with_libraries: bool = True) -> None:
         engine_named(name, threads=1)
 
 
+def settings_of(method: str, **settings: Any) -> dict[str, Any]:
+    """The settings of a spec, with what its method's preset does where a value underflows.
+
+    A spec that does not name it is a run where an underflow is valid, so that stores keep the two
+    kinds of runs apart.
+
+    >>> settings_of("dsr", max_expressions=4000)
+    {'underflow_invalid': True, 'max_expressions': 4000}
+    >>> settings_of("dsr", underflow_invalid=False), settings_of("hybrid"), settings_of("gp")
+    ({}, {}, {})
+    """
+    from symseek.presets import METHODS
+
+    own = {"underflow_invalid": method in METHODS and METHODS[method]().underflow_invalid}
+    own |= settings
+    return own if own["underflow_invalid"] else {k: own[k] for k in own if k != "underflow_invalid"}
+
+
 def on_engine(specs: Iterable[Spec], engine: str) -> list[Spec]:
     """The same runs on another engine; genetic programming has none.
 
@@ -186,8 +205,7 @@ def search_config(method: str, plan: Plan) -> SearchConfig:
         changes["objective"] = objective
     if "entropy" in plan.without:
         changes["entropy_weight"] = 0.0
-    if plan.underflow_invalid:
-        changes["underflow_invalid"] = True
+    changes["underflow_invalid"] = plan.underflow_invalid
     return presets.method(method, max_expressions=plan.max_expressions, **changes)
 
 

@@ -28,13 +28,14 @@ from symseek.lab.trials.judge import (
     judged,
     judged_form,
 )
+from symseek.lab.trials.plan import settings_of
 from symseek.lab.trials.refit import superfluous
 from symseek.model import full_library
 
 
 def spec(problem: str = "Nguyen-1", method: str = "dsr", seed: int = 0, budget: int = 0) -> Spec:
     budget = budget or problems.load(problem).budget
-    return Spec(method, problem, seed, {"max_expressions": budget})
+    return Spec(method, problem, seed, settings_of(method, max_expressions=budget))
 
 
 RECORD = Record(

@@ -14,7 +14,14 @@ from symseek.constraints import CloseUnfinished
 from symseek.jobs.perform import perform
 from symseek.lab import Spec, problems
 from symseek.lab.trials.execute import execute, training_data
-from symseek.lab.trials.plan import ABLATIONS, HYPERPARAMETERS, Plan, gp_config, search_config
+from symseek.lab.trials.plan import (
+    ABLATIONS,
+    HYPERPARAMETERS,
+    Plan,
+    gp_config,
+    search_config,
+    settings_of,
+)
 from symseek.lab.trials.training_curve import (
     DISTRIBUTIONS,
     POINTS,
@@ -43,7 +50,9 @@ def plan(method: str = "dsr", **settings: Any) -> Plan:
 
 @pytest.mark.parametrize("name", ["dsr", "pqt", "vpg", "hybrid", "evolution"])
 def test_without_settings_the_method_is_the_preset(name: str) -> None:
-    assert search_config(name, plan(name)) == method(name, max_expressions=4_000)
+    named = plan(name, **settings_of(name))
+    assert search_config(name, named) == method(name, max_expressions=4_000)
+    assert not search_config(name, plan(name)).underflow_invalid  # as in runs that do not name it
 
 
 @pytest.mark.parametrize(

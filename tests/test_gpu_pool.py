@@ -226,18 +226,18 @@ def test_ctrl_c_in_a_run_of_the_host_is_no_failure(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("symseek.lab.trials.execute.execute", interrupted)
     with Store() as store:
-        outcome = drive([spec(0, halfway=True)], store, pool, Listener())
+        outcome = drive([spec(0, distribution=True)], store, pool, Listener())
         assert outcome.interrupted
         assert outcome.counts == Counts(missing=1)
 
 
 @pytest.mark.parametrize(
-    "halfway", mostly_slow([False, True], True)
+    "distribution", mostly_slow([False, True], True)
 )  # such a run is not wholly on the device
 def test_a_lost_device_ends_the_runs_and_keeps_those_that_finished(
-    halfway: bool, monkeypatch: pytest.MonkeyPatch
+    distribution: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    long = spec(1, "Nguyen-1", max_expressions=20_000, halfway=halfway)
+    long = spec(1, "Nguyen-1", max_expressions=20_000, distribution=distribution)
     specs = [spec(0, max_expressions=100), long]
     device = FailingDevice(after=60)
     use_device(monkeypatch, device)

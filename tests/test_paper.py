@@ -141,6 +141,16 @@ def test_every_setting_of_every_experiment_is_known(name: str) -> None:
     assert len(wanted.specs(SEEDS, False)) == 2 * len(specs)
 
 
+def test_runs_where_an_underflow_is_valid_are_other_runs() -> None:
+    """So a run that was stored before the presets took it as invalid is not taken for a new one."""
+    usual, valid = (Request("table1", [0], underflow_valid=each) for each in (False, True))
+    assert valid.command == f"{usual.command} --underflow-valid"
+    new, before = (selected(EXPERIMENTS["table1"], each) for each in (usual, valid))
+    assert {spec.method for spec in new if spec in before} == {"gp", "hybrid"}
+    assert Spec("dsr", "Nguyen-1", 0, {"curve": True, "max_expressions": 2_000_000}) in before
+    assert not any(Plan.of(spec).underflow_invalid for spec in before)
+
+
 def test_the_protocols_are_the_papers() -> None:
     sizes = {
         name: each.seeds * len(each.specs(range(1), False)) for name, each in EXPERIMENTS.items()
@@ -220,13 +230,13 @@ def test_a_table_of_runs_is_a_store_that_can_be_read_back(
 ) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     here.mkdir(), there.mkdir()
-    assert ask(there, "constants", "--problems", "Jin-5", "--seeds", "1") == 0
-    table = next(there.rglob("constants-runs.csv.gz"))
-    assert ask(here, "constants", "--report", "--seeds", "1", "--take", str(table)) == 0
-    assert capsys.readouterr().err.count("4 runs were new") == 1
-    again = next(here.rglob("constants-runs.csv.gz"))
-    assert inflated(again) == inflated(table)  # with what was best half-way
-    written = [next(each.rglob("constants-jin.csv")).read_text() for each in (here, there)]
+    assert ask(there, "settings", "--problems", "Jin-5", "--seeds", "1") == 0
+    table = next(there.rglob("settings-runs.csv.gz"))
+    assert ask(here, "settings", "--report", "--seeds", "1", "--take", str(table)) == 0
+    assert capsys.readouterr().err.count("18 runs were new") == 1
+    again = next(here.rglob("settings-runs.csv.gz"))
+    assert inflated(again) == inflated(table)
+    written = [next(each.rglob("settings-jin.csv")).read_text() for each in (here, there)]
     assert written[0] == written[1]
 
 

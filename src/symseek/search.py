@@ -52,7 +52,11 @@ PERFECT = 1 - 1e-12  # a reward that only rounding keeps from 1
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """How to search. The defaults are the paper's settings for deep symbolic regression."""
+    """How to search.
+
+    The defaults are the paper's settings for deep symbolic regression, but that an underflow is
+    valid; `presets.dsr` takes it as invalid, as the authors' code did.
+    """
 
     batch_size: int = 1000  # N: programs sampled in each iteration
     # The budget: every program graded counts, copies too. None: no limit.

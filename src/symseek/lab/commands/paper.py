@@ -54,6 +54,11 @@ def add_paper(commands: Commands) -> None:
         metavar="N",
         help="budget of every run in graded expressions, for a smaller protocol than the paper's",
     )
+    add(
+        "--underflow-valid",
+        action="store_true",
+        help="let an underflow be valid, which the paper's methods take as invalid",
+    )
     add("--quick", action="store_true", help="tiny budgets and few problems, to try it out")
     add_store(paper, out=Path("results"), names_like="Jin-2,Nguyen-c")
     paper.set_defaults(command=_paper)
@@ -84,6 +89,7 @@ def _paper(options: argparse.Namespace) -> int:
         tuple(options.problems),
         options.max_expressions,
         options.engine,
+        options.underflow_valid,
     )
     return run_experiment(wanted, request, options, check=check)
 

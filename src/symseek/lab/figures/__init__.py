@@ -4,7 +4,7 @@
 long a run takes, `ablations` what each part of the method contributes, `noise` and `reward_noise`
 recovery against noise on the data and on the rewards, `curves` the best reward and the recovery as
 a search continues, `distributions` how the rewards of a batch change (`density` is one curve of
-it), `grid` recovery against each setting, `variants` errors and recovery of variants of a method,
+it), `grid` recovery against each setting, `steps` errors and recovery against learning steps,
 `srbench` solved problems against noise beside published rates, and `save` writes any of them as SVG
 and PNG.
 """
@@ -19,8 +19,8 @@ from symseek.lab.figures.recovery import table1
 from symseek.lab.figures.settings import grid
 from symseek.lab.figures.shared import save
 from symseek.lab.figures.srbench import srbench
+from symseek.lab.figures.steps import steps
 from symseek.lab.figures.time import runtimes
-from symseek.lab.figures.variants import variants
 
 __all__ = [
     "ablations",
@@ -34,6 +34,6 @@ __all__ = [
     "runtimes",
     "save",
     "srbench",
+    "steps",
     "table1",
-    "variants",
 ]

@@ -40,7 +40,7 @@ def shape_of(spec: Spec) -> RunShape | None:
 def _shape(method: str, problem_name: str, settings_text: str) -> RunShape | None:
     spec = Spec(method, problem_name, 0, json.loads(settings_text))
     plan = Plan.of(spec)
-    if spec.method not in _METHODS or plan.distribution or plan.halfway:
+    if spec.method not in _METHODS or plan.distribution:
         return None
     problem, config = problems.load(spec.problem), search_config(spec.method, plan)
     library = plan.library(problem)

@@ -5,20 +5,19 @@ To add an experiment, add it to the `EXPERIMENTS` of its module; a new module is
 
 from __future__ import annotations
 
-from symseek.errors import unknown_name
+from symseek.errors import InputError, unknown_name
 from symseek.lab.paper import (
-    constants,
-    details,
     grids,
     literature,
     recovery_tables,
     runtimes,
+    settings,
     studies,
     training,
 )
 from symseek.lab.reports.experiment import Experiment
 
-MODULES = (recovery_tables, literature, constants, details, runtimes, studies, training, grids)
+MODULES = (recovery_tables, literature, settings, runtimes, studies, training, grids)
 
 EXPERIMENTS: dict[str, Experiment] = {
     each.name: each for module in MODULES for each in module.EXPERIMENTS
@@ -31,6 +30,8 @@ def experiment(name: str) -> Experiment:
     >>> experiment("table1").seeds
     100
     """
+    if name in ("constants", "details"):
+        raise InputError(f"{name} is a part of another experiment now: symseek paper settings")
     if name not in EXPERIMENTS:
         raise unknown_name("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]

@@ -22,7 +22,7 @@ from symseek.lab import problems
 from symseek.lab.reports.experiment import Drawing, Experiment, Report
 from symseek.lab.reports.tables import to_csv, to_latex, to_markdown
 from symseek.lab.trials.csv_file import runs_csv
-from symseek.lab.trials.plan import on_engine
+from symseek.lab.trials.plan import on_engine, settings_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,7 @@ class Request:
     problems: tuple[str, ...] = ()  # problems or suites; all if none is named
     max_expressions: int | None = None  # another budget for every run
     engine: str = "native"
+    underflow_valid: bool = False  # for all runs, whatever their methods' presets say
 
     @property
     def command(self) -> str:
@@ -51,6 +52,7 @@ class Request:
         words += ["--problems", ",".join(self.problems)] if self.problems else []
         words += ["--max-expressions", str(self.max_expressions)] if self.max_expressions else []
         words += ["--engine", self.engine] if self.engine != "native" else []
+        words += ["--underflow-valid"] if self.underflow_valid else []
         return shlex.join(words)
 
     def asks_for(self, spec: Spec) -> bool:
@@ -86,6 +88,11 @@ def selected(experiment: Experiment, request: Request) -> list[Spec]:
     They come seed by seed, so that an experiment that is stopped early has some runs of everything.
     """
     specs = on_engine(experiment.specs(request.seeds, request.quick), request.engine)
+    if request.underflow_valid:
+        off = {"underflow_invalid": False}
+        valid = [settings_of(spec.method, **{**spec.settings, **off}) for spec in specs]
+        pairs = zip(specs, valid, strict=True)
+        specs = list(dict.fromkeys(replace(spec, settings=own) for spec, own in pairs))
     methods = list(dict.fromkeys(spec.method for spec in specs))
     for name in request.only:
         if name not in methods:

@@ -20,7 +20,7 @@ from symseek.jobs.spec import Spec
 from symseek.lab import problems
 from symseek.lab.trials.judge import Judge, StopAtRecovery, errors_on_test, readable
 from symseek.lab.trials.plan import LENGTH, Plan, gp_config, search_config
-from symseek.lab.trials.training_curve import Halfway, NoisyRewards, RewardRecorder, TrainingCurve
+from symseek.lab.trials.training_curve import NoisyRewards, RewardRecorder, TrainingCurve
 
 if TYPE_CHECKING:
     from symseek.front import Entry, Front
@@ -58,12 +58,10 @@ def execute(spec: Spec) -> Record:
     judge = judge_of(problem, plan)
     stop = StopAtRecovery(judge)
     curve = TrainingCurve(plan.max_expressions, plan.curve, recorder)
-    halfway = Halfway(plan.max_expressions)
     reporter = Reporter(spec, judge)
 
     def callback(now: Iteration) -> bool:
         curve(now)
-        halfway(now)
         reporter(now)
         return plan.early_stop and stop(now)
 
@@ -71,8 +69,7 @@ def execute(spec: Spec) -> Record:
     if result.stopped is Stopped.INTERRUPTED:
         raise KeyboardInterrupt
     spent = result.expressions, result.seconds - judge.seconds
-    columns = curve.finish() | (_halfway_columns(halfway, data) if plan.halfway else {})
-    return record_of(spec, result.front, *(stop.recovered_at or spent), columns, judge)
+    return record_of(spec, result.front, *(stop.recovered_at or spent), curve.finish(), judge)
 
 
 def judge_of(problem: problems.BenchmarkProblem, plan: Plan) -> Judge:
@@ -95,16 +92,6 @@ def record_of(
     rows = [(each.complexity, each.reward, str(each.program)) for each in front]
     record = Record(spec, evaluations=evaluations, seconds=seconds, front=rows, curve=curve)
     return _judged(record, front, judge, training_data(problem, plan), plan)
-
-
-def _halfway_columns(halfway: Halfway, data: problems.TrainTest) -> dict[str, list[Any]]:
-    """The best expression after half of the budget, as columns of one row."""
-    best = halfway.best
-    return {
-        "halfway_expressions": [halfway.expressions],
-        "halfway_formula": ["" if best is None else str(best.program)],
-        "halfway_rmse": [None if best is None else errors_on_test(best.program, data)[0]],
-    }
 
 
 def training_data(problem: problems.BenchmarkProblem, plan: Plan) -> problems.TrainTest:

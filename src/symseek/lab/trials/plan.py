@@ -75,7 +75,6 @@ class Plan:
     curve: bool = False  # keep the training curve
     distribution: bool = False  # keep the distributions of the rewards, now and then
     front_recovery: bool = False  # the formula counts anywhere on the front
-    halfway: bool = False  # keep, too, what was best after half of the budget
     underflow_invalid: bool = False  # named in a spec wherever it holds: see `settings_of`
     protected: bool = False  # operators that are defined everywhere, as some programs have them
     threads: int = 1  # they change the speed, never the result

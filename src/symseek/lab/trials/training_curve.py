@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from symseek.arrays import Floats
-from symseek.front import Entry
 from symseek.loop import Iteration
 from symseek.objectives import Objective, RiskSeeking, Selection
 from symseek.programs import Programs
@@ -117,16 +116,3 @@ class TrainingCurve:
         rewards = np.quantile(recorder.rewards, levels)
         self.columns["looks"].append(now.iteration)
         self.columns["batches"].append(rewards.round(DIGITS).tolist())
-
-
-class Halfway:
-    """What was best when half of the budget was spent."""
-
-    def __init__(self, budget: int) -> None:
-        self._half = budget // 2
-        self.best: Entry | None = None
-        self.expressions = 0
-
-    def __call__(self, now: Iteration) -> None:
-        if now.expressions <= self._half:
-            self.expressions, self.best = now.expressions, now.best

@@ -39,7 +39,10 @@ MEASURED = [ROOT / "results" / "README.md", ROOT / "results" / "speed.md"]
 
 # On these pages the blocks are one session: they share a folder and Python's names. Elsewhere every
 # block is complete in itself.
-SESSIONS = ("getting-started.md", "results.md", "questions.md", "circuits.md", "many-files.md")
+SESSIONS = (
+    *("getting-started.md", "results.md", "questions.md", "circuits.md", "many-files.md"),
+    "what-you-know.md",
+)
 
 # Public names that need no example: values, and what a search hands out and nobody makes.
 WITHOUT_EXAMPLE = {

@@ -159,9 +159,9 @@ def test_lines_in_quotation_marks_are_no_comments() -> None:
 @pytest.mark.parametrize("cell", ["#N/A", "NA", "", "nan", "<NA>"])
 def test_a_row_without_a_value_is_not_a_comment(cell: str) -> None:
     path = write(f"x,y\n1,2\n{cell},4\n5,6\n7,9\n", "data.csv")
-    table = read_table(path, "y", drop_missing=True)
+    table = read_table(path, "y", missing="rows")
     assert table.X[:, 0].tolist() == [1, 5, 7]
-    assert table.notes == ("left out one row with missing values, the first in line 3",)
+    assert table.notes == ("left out one row with missing values, the first in line 3: 1 in x",)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_text_beside_numbers_is_no_row_of_units() -> None:
     path = write("name,colour,x,y\nAnn,red,1,2\nBob,blue,3,4\nCy,red,5,7\n", "data.csv")
     assert read_table(path, "y", ["x"]).X[:, 0].tolist() == [1, 3, 5]
     path = write("name,x,y\nAnn,,2\nBob,3,4\nCy,5,7\nDi,6,8\n", "data.csv")
-    assert read_table(path, "y", ["x"], drop_missing=True).X[:, 0].tolist() == [3, 5, 6]
+    assert read_table(path, "y", ["x"], missing="rows").X[:, 0].tolist() == [3, 5, 6]
 
 
 # --- missing values
@@ -194,31 +194,33 @@ GAPS = "day,a,y,w\nMo,1,2,1\nTu,,3,1\nWe,4,nan,1\nTh,5,6,1\n,7,8,\nSa,9,1,1\n"
 
 def test_rows_with_missing_values_are_dropped_on_request() -> None:
     path = write(GAPS, "data.csv")
-    with pytest.raises(InputError, match="drop such rows with `drop_missing`, or fill them in"):
+    with pytest.raises(InputError, match="fill them in, or set `missing` to rows, or column"):
         read_table(path, "y", ["a"])
-    table = read_table(path, "y", ["a"], drop_missing=True)
+    table = read_table(path, "y", ["a"], missing="rows")
     assert table.X[:, 0].tolist() == [1, 5, 7, 9]
-    assert table.notes == ("left out 2 of 6 rows with missing values, the first in line 3",)
-    weighted = read_table(path, "y", ["a"], weights="w", drop_missing=True)
+    assert table.notes == (
+        "left out 2 of 6 rows with missing values, the first in line 3: 1 in a, 1 in y",
+    )
+    weighted = read_table(path, "y", ["a"], weights="w", missing="rows")
     assert weighted.X[:, 0].tolist() == [1, 5, 9]
     with pytest.raises(InputError, match="has a missing value in every row; add some"):
-        read_table(write("a,y\n1,\n,2\n3,\n", "data.csv"), "y", drop_missing=True)
+        read_table(write("a,y\n1,\n,2\n3,\n", "data.csv"), "y", missing="rows")
     with pytest.raises(InputError, match="has only 2 rows"):
-        read_table(write("a,y\n1,2\n,2\n3,4\n", "data.csv"), "y", drop_missing=True)
+        read_table(write("a,y\n1,2\n,2\n3,4\n", "data.csv"), "y", missing="rows")
 
 
 def test_errors_after_dropped_rows_name_the_right_line() -> None:
     path = write("a,y,w\n,2,1\n1,2,1\n2,3,1\n3,4,1\n1e200,5,-1\n", "data.csv")
     with pytest.raises(InputError, match="has 1e\\+200 in line 6"):
-        read_table(path, "y", ["a"], drop_missing=True)
+        read_table(path, "y", ["a"], missing="rows")
     path = write("a,y,w\n,2,1\n1,2,1\n2,3,1\n3,4,1\n4,5,-1\n", "data.csv")
     with pytest.raises(InputError, match="has the weight -1 in line 6"):
-        read_table(path, "y", ["a"], "w", drop_missing=True)
+        read_table(path, "y", ["a"], "w", missing="rows")
 
 
 def test_an_index_is_recognised_beside_dropped_rows() -> None:
     path = write(",a,y\n0,1,2\n1,,3\n2,4,5\n3,5,7\n", "data.csv")
-    table = read_table(path, "y", drop_missing=True)
+    table = read_table(path, "y", missing="rows")
     assert table.X[:, 0].tolist() == [1, 4, 5]
 
 
@@ -230,13 +232,13 @@ def test_from_a_lab_file_to_predictions(capsys: pytest.CaptureFixture[str]) -> N
     command = ("fit", "data.dat", "--target", "height", "--features", "t", "--quiet")
     said = answer(capsys, *command)
     assert said.code == 2
-    assert "drop such rows with --drop-missing, or fill them in" in said.err
+    assert "fill them in, or set --missing to rows, or column, to leave those out" in said.err
     said = answer(capsys, *command, "--drop-missing", "--max-expressions", 2000)
     assert said.code == 0
     assert "took line 3 for units: t in s, height in m" in said.err
     assert "left out one row with missing values, the first in line 8" in said.err
-    assert RunFolder.open(Path("data-run-1")).request.drop_missing
-    assert "--drop-missing" in _repeated(Path("data-run-1"))
+    assert RunFolder.open(Path("data-run-1")).request.settings.missing == "rows"
+    assert "--missing rows" in _repeated(Path("data-run-1"))
     assert answer(capsys, "resume", "data-run-1", "--max-expressions", 3000, "--quiet").code in (
         0,
         2,
@@ -317,9 +319,9 @@ ADVICE: list[tuple[Callable[[], Any], str, Callable[[], Any]]] = [
         lambda: read(GOOD),
     ),
     (
-        lambda: read("a,y\n1,\n2,\n3,\n", drop_missing=True),
+        lambda: read("a,y\n1,\n2,\n3,\n", missing="rows"),
         "a missing value in every row; add some",
-        lambda: read("a,y\n1,\n2,\n3,\n4,5\n5,6\n6,8\n", drop_missing=True),
+        lambda: read("a,y\n1,\n2,\n3,\n4,5\n5,6\n6,8\n", missing="rows"),
     ),
     (lambda: read("a,y\n1,2\n"), "a search needs at least 3, so add some", lambda: read(GOOD)),
     (lambda: read("y\n1\n2\n3\n"), "to predict it from; add one", lambda: read(GOOD)),
@@ -396,13 +398,18 @@ ADVICE: list[tuple[Callable[[], Any], str, Callable[[], Any]]] = [
     ),
     (
         lambda: read(cell("")),
-        "drop such rows with `drop_missing`, or fill them in",
-        lambda: read(cell("") + "8,9,11\n", drop_missing=True),
+        "fill them in, or set `missing` to rows, or column, to leave those out",
+        lambda: read(cell("") + "8,9,11\n", missing="rows"),
     ),
     (
         lambda: read(cell("inf")),
-        "replace infinite values, or leave their cells empty and set `drop_missing`",
-        lambda: read(cell("") + "8,9,11\n", drop_missing=True),
+        "replace infinite values, or leave their cells empty and set `missing` to rows",
+        lambda: read(cell("") + "8,9,11\n", missing="rows"),
+    ),
+    (
+        lambda: read("a,y\n1,2\n,3\n3,4\n4,6\n", missing="column"),
+        "leave out rows instead, with `missing` 'rows'",
+        lambda: read("a,y\n1,2\n,3\n3,4\n4,6\n", missing="rows"),
     ),
     (lambda: read(cell("1e200")), "rescale the column", lambda: read(cell("1e100"))),
     (
@@ -516,6 +523,7 @@ ABOUT_THE_MACHINE = (
     "check the link",
     "whole Parquet file",
     "is for text tables",
+    "when the formula was searched for",
 )
 
 

@@ -234,7 +234,7 @@ def test_a_group_is_read_as_the_file_it_might_have_been(tmp_path: Path) -> None:
     assert [each.name for each in split.tables] == ["N", "../S"]
     assert [each.folder for each in split.tables] == ["N", "S"]
     assert split.notes == ("read commas in numbers as decimal signs",)
-    north = read_table(tmp_path / split.tables[0].data, "y", drop_missing=True)
+    north = read_table(tmp_path / split.tables[0].data, "y", missing="rows")
     assert north.features == ("t",)
     assert north.X[:, 0].tolist() == [0.1, 2.0, 3.0]
     assert north.y.tolist() == [1.5e-3, 7.0, 8.0]
@@ -260,7 +260,7 @@ def test_a_long_table_is_split_some_rows_at_a_time(
     ("by", "text", "message"),
     [
         ("sit", "site,t,y\nN,1,2\n", "has no column 'sit' for `by`; did you mean 'site'"),
-        ("site", "site,t,y\nN,1,2\n,1,2\n", "has no value in line 3; drop such rows"),
+        ("site", "site,t,y\nN,1,2\n,1,2\n", "has no value in line 3; fill it in"),
         ("t", "t,y\n1,1\n2,2\n3,3\n4,4\n", "more than 3 groups; choose a column with fewer"),
     ],
 )

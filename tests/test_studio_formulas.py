@@ -114,10 +114,10 @@ def test_a_dropped_file_is_predicted(studio: Served) -> None:
 
 def test_missing_values_in_a_dropped_file(studio: Served) -> None:
     rows = b"a,b\n1,2\n,3\n"
-    assert "--drop-missing" in studio.refused("api/runs/run/predict?name=n.csv", rows)[1]
+    assert "--missing to rows" in studio.refused("api/runs/run/predict?name=n.csv", rows)[1]
     found = studio.post("api/runs/run/predict?name=n.csv&drop_missing=1", rows)
     assert found["rows"] == 1
-    assert found["notes"] == ["left out one row with missing values, the first in line 3"]
+    assert found["notes"] == ["left out one row with missing values, the first in line 3: 1 in a"]
 
 
 def test_a_report_runs_no_script_and_leads_nowhere_else(studio: Served, tmp_path: Path) -> None:

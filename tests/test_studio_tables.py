@@ -213,7 +213,7 @@ def test_names_that_are_markup_are_names(studio: Served) -> None:
     [
         ({}, ["column:gaps", "column:big"]),
         ({"features": ["a"]}, []),
-        ({"features": ["a", "gaps"], "drop_missing": True}, []),
+        ({"features": ["a", "gaps"], "settings": {"missing": "rows"}}, []),
         ({"features": ["a"], "target": None}, ["target"]),
         ({"features": ["a"], "target": "same"}, ["target"]),
         ({"features": ["a"], "target": "text"}, ["target"]),

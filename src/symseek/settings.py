@@ -271,6 +271,14 @@ class Settings:
         label="Engine",
         while_paused=True,
     )
+    missing: str = declared(
+        "refuse",
+        Name(of="missing", known=lambda: ("refuse", "rows", "column")),
+        "what to do about missing values: refuse the table, or leave out rows, or columns",
+        more="A row is left out if it has no value of the target, whichever of the two is chosen.",
+        link="what-you-know.md#missing-values",
+        label="Missing values",
+    )
     guesses: Collection[str] = declared(
         (),
         FormulaList(),

@@ -15,6 +15,7 @@ from symseek.cli.options import (
     INTERRUPTED,
     Commands,
     Parser,
+    add_drop_missing,
     add_max_table_size,
     ended_by_signals,
     names,
@@ -94,7 +95,6 @@ def add_fit(commands: Commands) -> None:
     add("--by", metavar="COLUMN", help="fit the rows of each value of this column on their own")
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
-    add("--drop-missing", action="store_true", help="leave out rows with missing values")
     add_max_table_size(fit)
     add(
         "--out",
@@ -109,6 +109,7 @@ def add_fit(commands: Commands) -> None:
     add_no_report(fit)
     add_ended(fit)
     add_settings(fit)
+    add_drop_missing(fit)
     fit.set_defaults(command=_fit)
 
 
@@ -129,7 +130,6 @@ def _fit(options: argparse.Namespace) -> int:
         *columns,
         options.delimiter,
         settings,
-        drop_missing=options.drop_missing,
         all_columns=options.all_columns,
         max_table_size=options.max_table_size,
     )

@@ -154,7 +154,7 @@ def _prepared(
     # The files of the groups have commas between their columns, whatever the table has.
     request = replace(request, delimiter=None)
     folder = ManyFolder.begin(parent, request, "group", options.by, options.overwrite)
-    given = options.delimiter, options.drop_missing, options.max_table_size
+    given = options.delimiter, request.settings.missing == "rows", options.max_table_size
     split = split_file(files[0], options.by, parent, folder.known, *given)
     for note in split.notes:
         say(note)

@@ -238,6 +238,18 @@ def add_max_table_size(parser: Parser) -> None:
     )
 
 
+def add_drop_missing(parser: Parser) -> None:
+    """The short option that leaves out rows with missing values."""
+    parser.add_argument(
+        "--drop-missing",
+        dest="missing",
+        action="store_const",
+        const="rows",
+        default=argparse.SUPPRESS,
+        help="leave out rows with missing values, as by --missing rows",
+    )
+
+
 def size(text: str) -> int:
     """A number of bytes, such as 4GB.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from symseek.cli.options import (
     Commands,
+    add_drop_missing,
     add_max_table_size,
     add_out,
     add_run,
@@ -34,7 +35,14 @@ def add_predict(commands: Commands) -> None:
     add_out(predict)
     add("--keep", action="store_true", help="write all columns of the table, as they are")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
-    add("--drop-missing", action="store_true", help="leave out rows with missing values")
+    add(
+        "--missing",
+        choices=("refuse", "rows"),
+        default="refuse",
+        help="what to do about rows with missing values: refuse the table (the default), or leave"
+        " out these rows",
+    )
+    add_drop_missing(predict)
     add_max_table_size(predict)
     predict.set_defaults(command=_predict)
 
@@ -49,7 +57,7 @@ def _predict(options: argparse.Namespace) -> int:
         options.row,
         options.data,
         options.delimiter,
-        options.drop_missing,
+        options.missing,
         options.keep,
         options.max_table_size,
     )

@@ -100,7 +100,6 @@ def fit_words(request: FitRequest) -> list[str]:
         words += _option("features", ",".join(map(quoted_name, request.features)))
     for name, value in (("weights", request.weights), ("delimiter", request.delimiter)):
         words += _option(name, value) if value is not None else []
-    words += ["--drop-missing"] * request.drop_missing
     words += ["--all-columns"] * request.all_columns
     if request.max_table_size != MOST_TABLE:
         words += _option("max-table-size", str(request.max_table_size))

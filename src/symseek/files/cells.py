@@ -5,9 +5,13 @@ from __future__ import annotations
 import math
 import re
 
-MISSING = frozenset(
+BLANK = frozenset(
     ["", "NA", "N/A", "n/a", "NaN", "nan", "NAN", "null", "NULL", "None", "#N/A", "#NA", "<NA>"]
 )
+"""Cells without a value, whatever the column has."""
+
+MISSING = BLANK | {"-", "--", ".", "..", "?", "na", "Null", "none"}
+"""Cells without a value where numbers are expected."""
 
 # pandas reads a column of nothing but these as ones and zeros, although numbers were asked for.
 BOOLEANS = ("True", "TRUE", "true", "False", "FALSE", "false")
@@ -56,4 +60,6 @@ def is_unit(cell: str) -> bool:
     >>> [is_unit(cell) for cell in ("m/s", "[kg]", "1/s", "-", "12 kg", "2024-05-01", "true", "")]
     [True, True, True, True, False, False, False, False]
     """
+    if cell == "-":  # says that there is none
+        return True
     return cell not in BOOLEANS and cell not in MISSING and _UNIT.fullmatch(cell) is not None

@@ -79,9 +79,9 @@ def refuse_non_finite(
         raise of_column(
             source,
             name,
-            f" has {many} in {source.where(int(gone.argmax()))}; drop such rows with ",
-            Setting("drop_missing"),
-            ", or fill them in",
+            f" has {many} in {source.where(int(gone.argmax()))}; fill them in, or set ",
+            Setting("missing"),
+            " to rows, or column, to leave those out",
             row=int(gone.argmax()),
         )
     large = np.abs(column) > LARGEST
@@ -93,7 +93,8 @@ def refuse_non_finite(
     what = f" has {value:g} in {where}"
     if np.isinf(value):
         advice = "; replace infinite values, or leave their cells empty and set "
-        raise of_column(source, name, what + advice, Setting("drop_missing"), value=value, row=row)
+        parts = what + advice, Setting("missing"), " to rows"
+        raise of_column(source, name, *parts, value=value, row=row)
     advice = f", and squares overflow beyond {LARGEST:g}; rescale the column"
     raise of_column(source, name, what + advice, value=value, row=row)
 

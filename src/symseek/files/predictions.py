@@ -33,7 +33,7 @@ def predictions(
     row: int | None,
     path: Path,
     delimiter: str | None = None,
-    drop_missing: bool = False,
+    missing: str = "refuse",
     keep: bool = False,
     max_table_size: int = MOST_TABLE,
 ) -> PredictedTable:
@@ -41,11 +41,12 @@ def predictions(
     import pandas
 
     formula = model.formula(row)
-    inputs = read_inputs(path, model.features, delimiter, drop_missing, max_table_size)
+    inputs = read_inputs(path, model.features, delimiter, missing, max_table_size, model.kinds)
     values = formula.program.evaluate(inputs.X)
     undefined = ~np.isfinite(values)
-    if keep:
+    if keep or model.kinds:  # dates as they are in the file
         frame = read_all(path, delimiter, max_table_size).iloc[inputs.rows]
+        frame = frame if keep else frame[list(model.features)]
     else:
         frame = pandas.DataFrame(inputs.X, columns=list(model.features))
     predicted = np.where(undefined, np.nan, values)

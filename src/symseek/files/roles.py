@@ -26,6 +26,7 @@ _SURPRISE = 4.5  # standard deviations
 _RANKED = 2000  # rows, and
 _BESIDE = 50  # columns beside, that tell whether a target follows a column
 _WEAK = {Hint.GROUP, Hint.THING, Hint.COUNTED, Hint.RUN, Hint.COUNTER}
+_NO_NUMBERS = "text", "dates"  # how reasons begin
 _LARGEST = 2.0**53  # float64 has every whole number up to here
 
 
@@ -92,9 +93,26 @@ def left_out_note(left_out: Mapping[str, str]) -> tuple[Message, ...]:
     named = [name for name in left_out if name]
     them = "it" if len(named) == 1 else "them"
     advice = Message(f"; take {them} with ", Setting("features"), " or ", Setting("all_columns"))
-    if set(left_out.values()) <= {"text", "dates"}:
+    if all(why.startswith(_NO_NUMBERS) for why in left_out.values()):
         advice = Message(f"; turn {them} into numbers to use {them}")
     return (Message(f"left out: {with_reasons(left_out)}", *([advice] if named else [])),)
+
+
+def group_note(names: Sequence[str]) -> tuple[Message, ...]:
+    """The sentence about columns that may tell groups of rows apart, if there are any.
+
+    >>> print(*group_note(["strain", "Subject"]))
+    strain or Subject may tell groups apart: try `group` strain, or `by` strain for a fit of each
+    """
+    if not names:
+        return ()
+    first = name_shown(names[0])
+    return (
+        Message(
+            f"{' or '.join(map(name_shown, names[:_LISTED]))} may tell groups apart: try ",
+            *(Setting("group"), f" {first}, or ", Setting("by"), f" {first} for a fit of each"),
+        ),
+    )
 
 
 def with_followed(

@@ -27,6 +27,7 @@ from symseek.errors import (
     Setting,
     name_shown,
     nearest,
+    shown,
     suggestion,
 )
 from symseek.files.checks import (
@@ -40,12 +41,13 @@ from symseek.files.checks import (
 )
 from symseek.files.delimited import Delimited
 from symseek.files.heading import as_delimiter, tidy, unit_in
+from symseek.files.kinds import FLAG, offers_groups, unit_of
 from symseek.files.limits import MOST_TABLE
 from symseek.files.lines import COMPRESSED
 from symseek.files.naming import names_identifier
 from symseek.files.parquet import Parquet
-from symseek.files.roles import left_out_note, roles, with_followed
-from symseek.files.source import Numbers, TableSource, TextCell
+from symseek.files.roles import group_note, left_out_note, roles, with_followed
+from symseek.files.source import LOOKED_AT, Numbers, TableSource, TextCell
 from symseek.files.texts import text_columns
 from symseek.tokens import RESERVED
 
@@ -55,6 +57,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 500  # features; a search among more finds nothing in any reasonable time
 
 _LISTED = 10  # names in a sentence
+_GROUPING = ("text", "an identifier", "group numbers")  # columns that may tell groups apart
 
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".asc", ".prn")
 TABBED = (".tsv", ".tab")
@@ -108,17 +111,17 @@ def read_table(
     features: Sequence[str] | None = None,
     weights: str | None = None,
     delimiter: str | None = None,
-    drop_missing: bool = False,
+    missing: str = "refuse",
     left_out: Mapping[str, str] | None = None,
     max_table_size: int = MOST_TABLE,
 ) -> TrainingTable:
     """Read a target and its features: all other quantities, unless some columns are chosen.
 
     Row numbers, identifiers, constants, copies and text are no quantities, and left out; `left_out`
-    names others to leave out instead, and {} none. The delimiter of a text table is guessed
-    unless it is given, as are decimal commas. Rows with a missing value in one of these columns are
-    refused, or left out by `drop_missing`. A compressed table, or Parquet, may take
-    `max_table_size` bytes when it is read.
+    names others to leave out instead, and {} none. Dates become the time since the first row. The
+    delimiter of a text table is guessed unless it is given, as are decimal commas. Where values are
+    `missing`, the table is refused, or the rows are left out, or the columns. A compressed table,
+    or Parquet, may take `max_table_size` bytes when it is read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +134,7 @@ def read_table(
     ('read commas in numbers as decimal signs',)
     """
     source = open_table(Path(path), delimiter, max_table_size)
-    return training_table(source, target, features, weights, drop_missing, left_out)
+    return training_table(source, target, features, weights, missing, left_out)
 
 
 def training_table(
@@ -139,7 +142,7 @@ def training_table(
     target: str,
     features: Sequence[str] | None = None,
     weights: str | None = None,
-    drop_missing: bool = False,
+    missing: str = "refuse",
     left_out: Mapping[str, str] | None = None,
 ) -> TrainingTable:
     """The target and its features of a table that has been opened, as `read_table` has them."""
@@ -148,11 +151,16 @@ def training_table(
     beside = [target] if weights is None else [target, weights]
     decided = left_out is not None or features is not None
     if features is None:
-        names, values, left_out, remarks = _quantities(source, beside, left_out)
+        names, numbers, left_out, remarks = _quantities(source, beside, left_out)
     else:
         names, left_out, remarks = _feature_names(source, beside, features), {}, {}
-        values = _values(source, [*names, *beside])
-    rows, dropped = _whole_rows(source, [*names, *beside], values, drop_missing)
+        numbers = _numbers(source, [*names, *beside])
+    values, read = numbers.values, [*names, *beside]
+    kinds = {read[at]: kind for at, kind in numbers.kinds.items()}
+    if missing == "column":
+        names, values, gaps = _without_gaps(source, names, beside, values)
+        left_out, remarks = {**left_out, **gaps}, {**remarks, **gaps}
+    rows, dropped = _whole_rows(source, [*names, *beside], values, missing != "refuse")
     values = _taken(values, rows)
     if dropped and not decided:  # in the rows that are left, other columns may be constant
         more = {names[at]: why for at, why in roles(values.T[: len(names)]).items()}
@@ -170,10 +178,16 @@ def training_table(
         values[:, : len(names)],  # no copy: a large table is in memory once
         y,
         row_weights,
-        _with_roles(source, names, target, weights, left_out),
+        _with_roles(source, names, target, weights, left_out, kinds),
         source.path,
         Layout(tuple(map(source.names.index, names)), source.first_row),
-        (*source.notes, *left_out_note({**left_out, **remarks}), *dropped),
+        (
+            *source.notes,
+            *_read_notes({name: kinds[name] for name in (*names, *beside) if name in kinds}),
+            *left_out_note({**left_out, **remarks}),
+            *group_note(_possible_groups(source, left_out)),
+            *dropped,
+        ),
     )
 
 
@@ -183,19 +197,65 @@ def _with_roles(
     target: str,
     weights: str | None,
     left_out: Mapping[str, str],
+    kinds: Mapping[str, str],
 ) -> tuple[Column, ...]:
-    """The columns of a table with what they are for, and their units."""
-    named: list[tuple[str, Role, str]] = [(name, "input", "quantity") for name in inputs]
-    named.append((target, "target", "quantity"))
-    named += [] if weights is None else [(weights, "weights", "quantity")]
-    named += [(name, "left out", why) for name, why in left_out.items()]
-    units = {name: source.units.get(name) or unit_in(name) for name, *_ in named}
-    return tuple(Column(name, role, kind, units[name]) for name, role, kind in named)
+    """The columns of a table with what they are for, what they hold, and their units."""
+    named: list[tuple[str, Role]] = [(name, "input") for name in inputs]
+    named.append((target, "target"))
+    named += [] if weights is None else [(weights, "weights")]
+    found = [(name, role, kinds.get(name, "quantity")) for name, role in named]
+    found += [(name, "left out", why) for name, why in left_out.items()]
+    units = {
+        name: unit_of(kind) or source.units.get(name) or unit_in(name) for name, _, kind in found
+    }
+    return tuple(Column(name, role, kind, units[name]) for name, role, kind in found)
+
+
+def _read_notes(kinds: Mapping[str, str]) -> list[str]:
+    """A sentence about each column that had no numbers."""
+    return [
+        f"read {name_shown(name)} as {'0 and 1' if kind == FLAG else kind}"
+        for name, kind in kinds.items()
+    ]
+
+
+def _possible_groups(source: TableSource, left_out: Mapping[str, str]) -> list[str]:
+    """The columns left out that tell groups of rows apart."""
+    names = [name for name, why in left_out.items() if name and why in _GROUPING]
+    if not names:
+        return []
+    head = source.head(LOOKED_AT)
+    return [name for name in names if offers_groups([r[source.names.index(name)] for r in head])]
+
+
+def _without_gaps(
+    source: TableSource, names: Sequence[str], beside: Sequence[str], values: Floats
+) -> tuple[tuple[str, ...], Floats, dict[str, str]]:
+    """The features without missing values, the numbers of these and the columns beside, and why."""
+    counts = [int(np.isnan(values[:, at]).sum()) for at in range(len(names))]
+    kept = [at for at, count in enumerate(counts) if not count]
+    gaps = {names[at]: _missing_values(count) for at, count in enumerate(counts) if count}
+    if gaps and not kept:
+        raise InputError(
+            source.path,
+            " has missing values in every column that may be used; leave out rows instead, with ",
+            Setting("missing"),
+            " 'rows'",
+            field=Setting("missing"),
+            value="column",
+        )
+    if gaps:
+        values = values[:, [*kept, *range(len(names), values.shape[1])]]
+    return tuple(names[at] for at in kept), values, gaps
+
+
+def _missing_values(count: int) -> str:
+    return "a missing value" if count == 1 else f"{count:,} missing values"
 
 
 def _quantities(
     source: TableSource, beside: Sequence[str], left_out: Mapping[str, str] | None
-) -> tuple[tuple[str, ...], Floats, dict[str, str], dict[str, str]]:
+) -> tuple[tuple[str, ...], Numbers, dict[str, str], dict[str, str]]:
     """The quantities beside the target, the numbers of all of these, and what is left out and why.
 
     What is to be left out may be known already, from when a run began. The reasons come twice, at
@@ -209,9 +269,10 @@ def _quantities(
     _refuse_number(source, names[1:] if unnamed else names, beside)
     if "" in names[unnamed:]:
         _refuse_name(source, "")
-    values, texts = _without_text(source, names, beside, left_out is not None)
+    numbers, texts = _without_text(source, names, beside, left_out is not None)
     found |= texts
     names = [name for name in names if name not in texts]
+    values = numbers.values
     columns, target = values.T[: len(names)], values[:, len(names)]
     others: dict[int, str] = {}
     if left_out is None or "" in names:
@@ -220,21 +281,21 @@ def _quantities(
         others = {at: why for at, why in others.items() if not names[at]}
     if texts and len(others) == len(names):
         text = [name for name in texts if not names_identifier(name)]
-        _values(source, text, optional=text)  # says what is wrong with them
+        _numbers(source, text, optional=text)  # says what is wrong with them
     kept = [at for at in range(len(names)) if at not in others]
     for at in kept:
         _refuse_name(source, names[at])
     found |= {names[at]: why for at, why in others.items()}
     remarks = with_followed(others, columns, names, target, beside[0])
     if others:
-        values = values[:, [*kept, *range(len(names), values.shape[1])]]
+        numbers = numbers.of([*kept, *range(len(names), values.shape[1])])
     ordered = {name: found[name] for name in source.names if name in found}
-    return tuple(names[at] for at in kept), values, ordered, remarks
+    return tuple(names[at] for at in kept), numbers, ordered, remarks
 
 
 def _without_text(
     source: TableSource, names: Sequence[str], beside: Sequence[str], known: bool
-) -> tuple[Floats, dict[str, str]]:
+) -> tuple[Numbers, dict[str, str]]:
     """The numbers of the columns that are no text, and why the others are left out.
 
     Where it is `known` what to leave out, only a column without a name, which is never used, is.
@@ -244,13 +305,16 @@ def _without_text(
         every = [*left, *beside]
         numbers = source.numbers(_columns(source, every))
         if not numbers.texts:
-            return _some_rows(source, numbers), texts
+            _refuse_no_rows(source, numbers)
+            return numbers, texts
         for at in numbers.with_text():
             name, found = every[at], dict[str, str]()
             if name in texts:
                 continue
             if name in left and not (known and name):
                 found = text_columns(source, [name] if known else left, [name])
+                if name in found and (reason := numbers.texts[at].reason):
+                    found[name] = reason
             if name not in found or not set(left) - set(found):
                 raise _text_error(source, name, numbers.texts[at], left)
             texts |= found
@@ -267,6 +331,8 @@ def columns_left_out(source: TableSource, beside: Collection[str]) -> dict[str, 
     numbers = [at for at in others if at not in every.texts]
     names = [source.names[at] for at in numbers]
     why = text_columns(source, texts, texts) if texts else {}
+    for name in why:
+        why[name] = every.texts[source.names.index(name)].reason or why[name]
     alone = all(names_identifier(name) for name in why)
     found = roles([every.values[:, at] for at in numbers], names, alone)
     if len(found) == len(names):
@@ -279,10 +345,13 @@ def read_inputs(
     path: str | os.PathLike[str],
     features: Sequence[str],
     delimiter: str | None = None,
-    drop_missing: bool = False,
+    missing: str = "refuse",
     max_table_size: int = MOST_TABLE,
+    kinds: Mapping[str, str] | None = None,
 ) -> InputTable:
     """Read some columns by name, whatever their order in the file.
+
+    Of columns that had no numbers, `kinds` has what they were when a formula was searched for.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -294,8 +363,13 @@ def read_inputs(
     """
     source = open_table(Path(path), delimiter, max_table_size)
     names = _checked_features(source, features)
-    X = _values(source, names)
-    rows, dropped = _whole_rows(source, names, X, drop_missing)
+    numbers = _numbers(source, names, known=kinds or {})
+    X = numbers.values
+    for at, kind in numbers.kinds.items():
+        if kind != FLAG and kind != (kinds or {}).get(names[at]):
+            text = f" has {kind}, unlike when the formula was searched for; write it as then"
+            raise of_column(source, names[at], text)
+    rows, dropped = _whole_rows(source, names, X, missing != "refuse")
     ignored = tuple(name for name in source.names if name not in names)
     return InputTable(_taken(X, rows), names, ignored, rows, source.path, (*source.notes, *dropped))
 
@@ -316,12 +390,13 @@ def read_all(
     return open_table(Path(path), delimiter, max_table_size).frame()
 
 
-def column_error(source: TableSource, at: int, drop_missing: bool = False) -> InputError | None:
+def column_error(source: TableSource, at: int, missing: str = "refuse") -> InputError | None:
     """What is wrong with one column, if a search is to use it."""
     name = source.names[at]
     try:
         _refuse_name(source, name)
-        _whole_rows(source, [name], _values(source, [name], optional=[name]), drop_missing)
+        values = _numbers(source, [name], optional=[name]).values
+        _whole_rows(source, [name], values, missing != "refuse")
     except InputError as error:
         return error
     return None
@@ -522,18 +597,24 @@ def _in_a_list(name: str) -> str:
     return f"`{name}`" if "," in name else name
 
 
-def _values(source: TableSource, names: Sequence[str], optional: Sequence[str] = ()) -> Floats:
+def _numbers(
+    source: TableSource,
+    names: Sequence[str],
+    optional: Sequence[str] = (),
+    known: Mapping[str, str] | None = None,
+) -> Numbers:
     """The numbers [N, k] of some columns, nan where missing; an optional one could be left out."""
-    numbers = source.numbers(_columns(source, names))
+    places = {at: known[name] for at, name in enumerate(names) if name in known} if known else {}
+    numbers = source.numbers(_columns(source, names), places)
     for at in numbers.with_text():
         raise _text_error(source, names[at], numbers.texts[at], optional)
-    return _some_rows(source, numbers)
+    _refuse_no_rows(source, numbers)
+    return numbers
 
 
-def _some_rows(source: TableSource, numbers: Numbers) -> Floats:
+def _refuse_no_rows(source: TableSource, numbers: Numbers) -> None:
     if not len(numbers.values):
         raise no_rows(source)
-    return numbers.values
 
 
 def _text_error(
@@ -543,6 +624,8 @@ def _text_error(
     if not name:
         return nameless(source, source.names.index(name))
     wrong, advice = not_a_number(cell.where, cell.value)
+    if cell.advice:
+        wrong, advice = f"{shown(cell.value)} in {cell.where}", cell.advice
     parts: list[Part] = [f" has {wrong}; {advice}"]
     if name in optional:
         parts += [", or leave the column out with ", Setting("features")]
@@ -566,7 +649,11 @@ def _whole_rows(
         return rows, ()
     many = "one row" if gone.sum() == 1 else f"{gone.sum():,} of {len(values):,} rows"
     where = source.where(int(gone.argmax()))
-    return rows, (f"left out {many} with missing values, the first in {where}",)
+    counts = {name: int(np.isnan(values[:, at]).sum()) for at, name in enumerate(names)}
+    found = [f"{count:,} in {name_shown(name)}" for name, count in counts.items() if count]
+    more = [f"and in {len(found) - _LISTED} more columns"] if len(found) > _LISTED else []
+    listed = ", ".join(found[:_LISTED] + more)
+    return rows, (f"left out {many} with missing values, the first in {where}: {listed}",)
 
 
 def _taken(values: Floats, rows: NDArray[np.intp]) -> Floats:

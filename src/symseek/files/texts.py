@@ -7,17 +7,16 @@ from collections.abc import Sequence
 
 from symseek.files.cells import BOOLEANS, MISSING, is_number
 from symseek.files.checks import is_date
+from symseek.files.kinds import Reading, reading
 from symseek.files.naming import Hint, hint, names_identifier
-from symseek.files.source import TableSource
-
-_ROWS = 1000  # that are looked at
+from symseek.files.source import LOOKED_AT, TableSource
 
 # A number with a unit, a sign or separators, which is a number for whoever wrote it.
 _MISTYPED = re.compile(r"\s*\W*[\d.,'_ ]*\d[\d.,'_ ]*\s*([^\W\d_]{0,3}|\W)\s*", re.ASCII)
 
 
 def text_columns(source: TableSource, names: Sequence[str], sure: Sequence[str]) -> dict[str, str]:
-    """Which of some columns are no numbers, by the first rows, and why.
+    """Which of some columns are no numbers and become none, by the first rows, and why.
 
     Where identifiers or groups are named, one cell that is no number is enough; it is `sure` that
     there is one.
@@ -27,14 +26,16 @@ def text_columns(source: TableSource, names: Sequence[str], sure: Sequence[str])
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "new.csv")
-    ...     _ = path.write_text("day,sex,ID,x\\n2024-05-01,F,A-1,1\\n2024-05-02,M,A-2,5 kg\\n")
+    ...     _ = path.write_text("day,sex,ID,x\\n1/2/24,F,A-1,1\\n1/2/25,M,A-2,5 kg\\n")
     ...     text_columns(Delimited.open(path), ["day", "sex", "ID", "x"], ["day"])
     {'day': 'dates', 'sex': 'text', 'ID': 'an identifier'}
     """
-    rows = source.head(_ROWS)
+    rows, some = source.head(LOOKED_AT), source.sample()
     found = {}
     for name in names:
         at = source.names.index(name)
+        if name not in sure and isinstance(reading([row[at] for row in some]), Reading):
+            continue
         cells = [row[at] for row in rows if row[at] not in MISSING]
         texts = [cell for cell in cells if not _is_meant_as_number(cell)]
         dates = sum(is_date(cell) for cell in texts)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from symseek.errors import InputError, Setting, name_shown, suggestion
-from symseek.files.cells import MISSING, is_number, value_of
+from symseek.files.cells import BLANK, is_number, value_of
 from symseek.files.heading import tidy
 from symseek.files.limits import MOST_TABLE
 from symseek.files.regular import write_regular
@@ -107,13 +107,13 @@ def _grouped(
     for where, record in source.rows():
         value = record[at]
         group = "" if value is None else str(value).strip()
-        if group in MISSING:
+        if group in BLANK:
             if not drop_missing:
                 raise InputError(
-                    f"column {source.names[at]!r} of {source.path} has no value in {where}; drop"
-                    " such rows with ",
-                    Setting("drop_missing"),
-                    ", or fill them in",
+                    f"column {source.names[at]!r} of {source.path} has no value in {where}; fill"
+                    " it in, or set ",
+                    Setting("missing"),
+                    " to rows to leave out such rows",
                     field=Setting("by"),
                     value=source.names[at],
                 )

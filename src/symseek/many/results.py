@@ -196,6 +196,8 @@ def fit_many(
     columns = None
     if features is not None:
         columns = tuple(map(str, items(Setting("features"), features, "a list of names")))
+    if drop_missing:
+        settings = {**settings, "missing": "rows"}
     chosen = _settings(settings, random_state)
     WorkerPlan.chosen(1, jobs, cluster, n_jobs)
     in_memory, read = _read(tables)
@@ -204,13 +206,13 @@ def fit_many(
     elif target is None:
         raise InputError(Setting("target"), " names no column; name the one to find formulas for")
     given = None if in_memory or by is not None else delimiter
-    request = FitRequest(Path(), target, columns, weights, given, chosen, drop_missing)
+    request = FitRequest(Path(), target, columns, weights, given, chosen)
     request = replace(request, max_table_size=max_table_size)
     noun = "table" if in_memory else "file" if by is None else "group"
     with_report = folder is not None if report is None else report
     with _place(folder) as (path, keep), nothing_left(path):
         many = ManyFolder.begin(path, request, noun, by, overwrite)
-        many = many.of(_listed(read, many, by, delimiter, drop_missing))
+        many = many.of(_listed(read, many, by, delimiter))
         workers = WorkerPlan.chosen(len(many.tables), jobs, cluster, n_jobs)
         _, lines = many.fit(workers, with_report, show=verbose)
         if with_report:
@@ -296,11 +298,10 @@ def _pair(name: object, given: Any) -> tuple[Any, Any]:
     return given
 
 
-def _listed(
-    read: Any, many: ManyFolder, by: str | None, delimiter: str | None, drop_missing: bool
-) -> list[Table]:
+def _listed(read: Any, many: ManyFolder, by: str | None, delimiter: str | None) -> list[Table]:
     """The tables as files."""
     request = many.request
+    drop_missing = request.settings.missing == "rows"
     if many.noun == "table":
         if by is not None:
             raise InputError(Setting("by"), " is for one long table; leave it out")
@@ -342,7 +343,9 @@ def _groups_of(frame: Any, by: str, many: ManyFolder, drop_missing: bool) -> lis
         )
     if frame[by].isna().any() and not drop_missing:
         raise InputError(
-            f"column {by!r} has missing values; set ", Setting("drop_missing"), ", or fill them in"
+            f"column {by!r} has missing values; set ",
+            Setting("missing"),
+            " to rows, or fill them in",
         )
     _refuse_text(frame[names], many.request)
 

@@ -50,8 +50,14 @@ class Model:
     layout: Layout | None = None  # of the file that the features came from, if it was one
     spread: float | None = None  # the standard deviation of the target on the training rows
     picked_because: str = ""  # where a test overruled the description length, why
-    # The features and the target with their units, which the JSON does not have.
+    # The features and the target; of these the JSON has the kinds only.
     quantities: tuple[Column, ...] = field(default=(), compare=False)
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What the features were that are no numbers in the table, such as dates, by name."""
+        named = [each for each in self.quantities if each.name in self.features]
+        return {each.name: each.kind for each in named if each.kind != "quantity"}
 
     @property
     def best(self) -> Formula:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from symseek.algebra.agreement import agree
 from symseek.algebra.forms import STYLES, styled
-from symseek.columns import Layout
+from symseek.columns import Column, Layout
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.schema import Label, Most, Real, Text, Within, Word, read
 from symseek.model.formula import Formula
@@ -39,6 +39,7 @@ def record_of(model: Model) -> dict[str, Any]:
         "layout": None if model.layout is None else model.layout.to_dict(),
         "spread": model.spread,
         "picked_because": model.picked_because,
+        **({"kinds": model.kinds} if model.kinds else {}),
         "formulas": [
             {
                 "row": row,
@@ -169,6 +170,7 @@ class _StoredModel:
     layout: _StoredLayout | None = None
     spread: Real | None = None
     picked_because: Text = ""
+    kinds: Annotated[Mapping[Label, Label], Most(100_000)] = field(default_factory=dict)
 
     def fields(self) -> dict[str, Any]:
         """The fields of the model, checked against each other."""
@@ -188,7 +190,9 @@ class _StoredModel:
             raise InputError(f"its spread is {self.spread}")
         names = ("target", "picked", "rule", "spread", "picked_because")
         same = {name: getattr(self, name) for name in names}
-        return {**same, "features": library.variables, "formulas": formulas, "layout": layout}
+        quantities = tuple(Column(name, kind=kind) for name, kind in self.kinds.items())
+        made = {"formulas": formulas, "layout": layout, "quantities": quantities}
+        return {**same, "features": library.variables, **made}
 
 
 def _written_size(program: Program) -> float:

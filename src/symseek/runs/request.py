@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +28,6 @@ class FitRequest:
     weights: Label | None
     delimiter: Label | None
     settings: Settings
-    drop_missing: bool = False
     all_columns: bool = False  # quantities or not
     left_out: Annotated[Mapping[Label, Label], Most(100_000)] | None = None  # and why, if known
     max_table_size: int = MOST_TABLE  # not kept in the file, which anyone may have written
@@ -39,7 +38,7 @@ class FitRequest:
             self.data,
             *columns,
             self.delimiter,
-            self.drop_missing,
+            self.settings.missing,
             left_out={} if self.all_columns else self.left_out,
             max_table_size=self.max_table_size,
         )
@@ -60,8 +59,10 @@ class FitRequest:
         if "max_table_size" in record:
             raise InputError("the run has a limit for tables of its own")
         given = {name: each for name, each in record.items() if name not in ("format", "symseek")}
+        dropped = given.pop("drop_missing", False)  # of runs from before there was a choice
         if "settings" in record:
-            given["settings"] = Settings.from_dict(record["settings"], threads)
+            settings = Settings.from_dict(record["settings"], threads)
+            given["settings"] = replace(settings, missing="rows") if dropped is True else settings
         if record.get("features") is None and "left_out" not in record:
             given["all_columns"] = True  # as of runs from before columns were left out
         request: FitRequest = read(given, cls, "the run")

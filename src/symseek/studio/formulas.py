@@ -84,7 +84,7 @@ class RunFormulas:
         request = self.runs.readable(run)
         source = self.read(request.data, request.delimiter)
         return training_table(
-            source, request.target, model.features, request.weights, request.drop_missing
+            source, request.target, model.features, request.weights, request.settings.missing
         )
 
     # --- one formula
@@ -138,7 +138,11 @@ class RunFormulas:
             try:
                 most = self.max_table_size
                 found = predictions(
-                    model, row, path, drop_missing=drop_missing, max_table_size=most
+                    model,
+                    row,
+                    path,
+                    missing="rows" if drop_missing else "refuse",
+                    max_table_size=most,
                 )
             except InputError as error:
                 raise error.renamed({str(path): name}) from None

@@ -40,7 +40,6 @@ class Question:
     target: Label | None
     features: Annotated[tuple[Label, ...], Most(10_000)] | None = None
     weights: Label | None = None
-    drop_missing: bool = False
     delimiter: Label | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)  # other than by default
 
@@ -85,7 +84,7 @@ def consider(
         field = error.field if error.kind == "setting" else None
         problems.append(_problem(field, error, folder))
     else:
-        wrong = _column_problems(question, source, folder)
+        wrong = _column_problems(question, source, folder, settings.missing)
         problems += wrong
         try:
             if not wrong:
@@ -122,7 +121,6 @@ def _request(question: Question, path: Path, settings: Settings) -> FitRequest:
         question.weights,
         question.delimiter,
         settings,
-        question.drop_missing,
     )
 
 
@@ -161,7 +159,9 @@ def read_settings(given: Mapping[str, Any], folder: Path) -> tuple[Settings, Pro
 # --- columns
 
 
-def _column_problems(question: Question, table: TableSource, folder: Path) -> Problems:
+def _column_problems(
+    question: Question, table: TableSource, folder: Path, missing: str
+) -> Problems:
     """What is wrong with single columns among those that are to be used."""
     problems: Problems = []
     if question.target is None:
@@ -175,7 +175,7 @@ def _column_problems(question: Question, table: TableSource, folder: Path) -> Pr
             continue
         if name in left_out or (name == "" and at == 0 and question.features is None):
             continue  # a first one without a name is looked at with the whole table
-        error = column_error(table, at, question.drop_missing)
+        error = column_error(table, at, missing)
         if error is not None:
             problems.append(_problem(role or f"column:{name}", error, folder))
     return [each for at, each in enumerate(problems) if each not in problems[:at]]
@@ -190,7 +190,7 @@ def _searched(
     """
     assert question.target is not None
     columns, given = (question.target, question.features, question.weights), question.features
-    table = training_table(source, *columns, question.drop_missing)
+    table = training_table(source, *columns, settings.missing)
     if given is not None and read_names(",".join(map(quoted_name, given))) != list(given):
         raise InputError(Setting("features"), " has a name with a backquote; rename that column")
     plan = SearchPlan.of(

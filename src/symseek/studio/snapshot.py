@@ -164,7 +164,6 @@ class RunViews:
             "target": target,
             "features": self._features(request, model),
             "weights": None if request is None else request.weights,
-            "drop_missing": request is not None and request.drop_missing,
             "delimiter": None if request is None else request.delimiter,
             "command": None if request is None else self._command(request),
             "picked": None if model is None else model.picked,

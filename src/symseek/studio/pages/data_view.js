@@ -103,11 +103,11 @@ export class DataView {
   missingBox() {
     if (!this.preview.columns.some((each) => each.missing)) return null;
     const change = () => {
-      this.draft.drop_missing = check.checked;
+      this.draft.set("missing", check.checked ? "rows" : "refuse", "refuse");
       this.changed();
     };
     const check = el("input", { type: "checkbox", id: "drop-missing", onchange: change });
-    check.checked = this.draft.drop_missing;
+    check.checked = this.draft.settings.missing === "rows";
     const label = el("label", { for: "drop-missing" }, "Leave out rows with missing values");
     return box("field flag", box("line", check, label));
   }

@@ -5,7 +5,7 @@ import { remember, remembered } from "./routes.js";
 
 export class Draft {
   constructor(record) {
-    // table, target, features (a list), weights, drop_missing, delimiter, settings
+    // table, target, features (a list), weights, delimiter, settings
     Object.assign(this, record);
   }
 
@@ -39,7 +39,6 @@ export class Draft {
       target: preview.suggested_target,
       features: usable.map((each) => each.name),
       weights: null,
-      drop_missing: false,
       delimiter: null,
       settings: {},
     };
@@ -67,14 +66,14 @@ export class Draft {
 
   /** What the server is asked. */
   question() {
-    const { table, target, weights, drop_missing, delimiter, settings } = this;
+    const { table, target, weights, delimiter, settings } = this;
     const others = this.columns.filter((name) => name !== target && name !== weights);
     const features = others.filter((name) => this.features.includes(name));
     // What is left out unless asked for may depend on the target.
     const known = target === this.suggested || this.leftOut.length === 0;
     const usual = others.filter((name) => !this.leftOut.includes(name));
     const asUsual = known && usual.join("\n") === features.join("\n");
-    const asked = { table, target, weights, drop_missing, delimiter, settings };
+    const asked = { table, target, weights, delimiter, settings };
     return { ...asked, features: asUsual ? null : features };
   }
 }

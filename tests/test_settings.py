@@ -34,7 +34,16 @@ from symseek.regression.regression import Regression
 from symseek.rewards import InverseNRMSE
 from symseek.settings import PARAMETERS, Parameter, Settings
 from symseek.studio.options import options
-from symseek.value_types import Flag, FormulaList, Listed, Name, OperatorList, PhraseList, Whole
+from symseek.value_types import (
+    Flag,
+    FormType,
+    FormulaList,
+    Listed,
+    Name,
+    OperatorList,
+    PhraseList,
+    Whole,
+)
 
 HERE = Path(__file__).parent
 TEXT = {name: each for name, each in PARAMETERS.items() if each.is_text}
@@ -54,6 +63,8 @@ def other_value(parameter: Parameter) -> Any:
             FormulaList: ("x0 + 1", "2*x0"),
             PhraseList: ("x0", "sin"),
         }[type.__class__]
+    if isinstance(type, FormType):
+        return "y = f(x0); f: length 5"
     if type.none and default is not None:
         return None
     return type.low + 1 if isinstance(type, Whole) else 0.25

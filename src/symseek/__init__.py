@@ -47,6 +47,7 @@ from symseek.dimensions import Dimension
 from symseek.errors import InputError
 from symseek.evaluation import Graded, fit_constants
 from symseek.evolution import Evolution
+from symseek.form import Form
 from symseek.front import Entry, Front
 from symseek.loop import Iteration, Result, Stopped
 from symseek.objectives import (
@@ -104,6 +105,7 @@ __all__ = [
     "FitStatus",
     "Fits",
     "Forbid",
+    "Form",
     "Front",
     "Graded",
     "InputError",

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from symseek.columns import Column, Role
 from symseek.constraints import Constraint, Custom
 from symseek.data import Data, Scales
+from symseek.form import GivenForm
 from symseek.rewards import Reward
 from symseek.target import Target
 
@@ -33,6 +34,7 @@ class Problem:
     reward: Reward  # what is maximised
     constraints: tuple[Constraint | Custom, ...] = ()  # beside those of every search
     target: Target = field(default_factory=Target)  # what the values of a formula are to meet
+    form: GivenForm | None = None  # what every formula looks like
 
     @classmethod
     def of(
@@ -49,6 +51,13 @@ class Problem:
         columns = *(_column(each, "input") for each in inputs), _column(target, "target")
         data = Data.checked(X, y, [each.name for each in columns[:-1]], weights)
         return cls(columns, data, reward, tuple(constraints))
+
+    def formed(self, text: str) -> Problem:
+        """The problem with a given form, of its left side in the place of the target."""
+        *inputs, output = (each.name for each in self.columns)
+        form = GivenForm.of(text, inputs, output)
+        data = replace(self.data, y=form.values(self.data.X, self.data.y))
+        return replace(self, data=data, form=form)
 
     @property
     def output(self) -> Column:

@@ -253,7 +253,7 @@ class Program:
                     f"token {token.name!r} has no formula to evaluate; give it one, or a numpy"
                     " function"
                 )
-            return token.numpy(*arguments)
+            return token.numpy(*arguments, *columns[: token.columns])
 
         with np.errstate(all="ignore"):
             return self.worked(columns.__getitem__, np.float64, operator)
@@ -595,10 +595,11 @@ def _stack(arrays: Sequence[NDArray[Any]], fill: float) -> NDArray[Any]:
 
 
 @lru_cache(maxsize=1024)
-def _expansion(name: str, arity: int, formula: str) -> Program:
-    """The formula of an operator, in its arguments as variables."""
+def _expansion(name: str, arity: int, formula: str, columns: int) -> Program:
+    """The formula of an operator, in its arguments as variables, and columns after them."""
+    names = *ARGUMENTS[:arity], *(f"x{at + 1}" for at in range(columns))
     try:
-        return Program.parse(formula, every_operator(tuple(ARGUMENTS[:arity])))
+        return Program.parse(formula, every_operator(names))
     except InputError as error:
         raise InputError(f"the formula of operator {name!r}: {error}") from None
 

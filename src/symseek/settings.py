@@ -18,6 +18,7 @@ from symseek.data import FEWEST_ROWS
 from symseek.engines.choice import AUTO
 from symseek.engines.interface import ENGINES
 from symseek.errors import InputError, Setting, shown, unknown_name
+from symseek.form import Form
 from symseek.rewards import REWARDS, Reward
 from symseek.search import SearchConfig
 from symseek.selection import rules
@@ -25,6 +26,7 @@ from symseek.tokens import Token
 from symseek.value_types import (
     ConstraintList,
     Flag,
+    FormType,
     FormulaList,
     Instance,
     Name,
@@ -285,6 +287,17 @@ class Settings:
         "formulas of the columns to begin with, whose numbers are fitted",
         link="getting-started.md#a-guess-of-your-own",
         label="Formulas to begin with",
+    )
+    form: str | Form | None = declared(
+        None,
+        FormType(none="any formula"),
+        "the form of the formula, with unknown functions and named numbers, such as"
+        " 'y = f(x)*exp(-k*t) + g(z)'",
+        more="After semicolons it may say what a function is made of: 'f: operators add,mul length"
+        " 10'. In Python also a `Form`.",
+        link="what-you-know.md#a-given-form",
+        label="Form",
+        is_usual=True,
     )
     constraints: Collection[Constraint | Custom] = declared(
         (),

@@ -12,6 +12,7 @@ import numpy as np
 from symseek.arguments import flag, number, refused, shown, whole
 from symseek.constraints import Constraint
 from symseek.errors import InputError, Setting, unknown_name
+from symseek.form import Form
 from symseek.rewards import reward_named
 from symseek.tokens import Library
 
@@ -202,6 +203,21 @@ class PhraseList(Listed):
             if not isinstance(each, str) or not each.strip():
                 raise refused(name, value, self.wanted)
         return tuple(each.strip() for each in listed)
+
+
+class FormType(ValueType):
+    """A given form, as text."""
+
+    most_characters: ClassVar[int] = 2_000
+    usual_words = "an equation with an unknown function, such as 'y = f(x)*exp(-k*t)'"
+
+    def _checked(self, name: Setting, value: Any) -> str:
+        if not isinstance(value, str | Form):
+            raise refused(name, value, self.wanted)
+        if len(str(value)) > self.most_characters:
+            text = f" has {len(str(value)):,} characters; give at most {self.most_characters:,}"
+            raise InputError(name, text, field=name, wanted=self.wanted)
+        return str(Form.read(value) if isinstance(value, str) else value)
 
 
 class ConstraintList(Listed):

@@ -3,9 +3,11 @@
 - `forms`: the constraints and priors themselves; to add one, write a class there
 - `dimensions`: the one that formulas agree with physical dimensions
 - `constraint_set`: several of them composed for one library
+- `arguments`: what each argument of a given form may be made of
 - `tables`, `sizes`: what they come to at each open position of a program
 """
 
+from symseek.constraints.arguments import Arguments
 from symseek.constraints.constraint_set import ConstraintSet
 from symseek.constraints.dimensions import Dimensions
 from symseek.constraints.forms import (
@@ -28,6 +30,7 @@ from symseek.constraints.forms import (
 )
 
 __all__ = [
+    "Arguments",
     "CloseUnfinished",
     "Constraint",
     "ConstraintSet",

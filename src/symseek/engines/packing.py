@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from symseek import _native
 from symseek.constraints.tables import CountRule, RuleTables
 from symseek.errors import InputError
-from symseek.tokens import ARGUMENTS, Token, TokenKind
+from symseek.tokens import Token, TokenKind
 
 MAX_COUNTS = 15  # the core keeps 16 counters for each prefix; one is the bare length
 MAX_DESCENDANTS = 64  # it keeps one bit for each rule
@@ -109,8 +109,10 @@ def _composed(token: Token) -> list[Instruction]:
     height = 0  # values this formula has put on the stack
     for part_id in reversed(expansion.tokens):
         part: Any = expansion.library.tokens[part_id]
-        if part.kind is TokenKind.VARIABLE:
-            steps.append(("argument", height + ARGUMENTS.index(part.name), 0.0))
+        if part.kind is TokenKind.VARIABLE and part.index >= token.arity:
+            steps.append(("variable", part.index - token.arity, 0.0))
+        elif part.kind is TokenKind.VARIABLE:
+            steps.append(("argument", height + part.index, 0.0))
         elif part.kind is TokenKind.CONSTANT:
             steps.append(("number", 0, constants.pop()))
         else:

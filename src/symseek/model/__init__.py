@@ -5,8 +5,17 @@ and travels as JSON. How the formulas were found is not its business.
 """
 
 from symseek.model.accuracy import Accuracy, HasAccuracy, loss
-from symseek.model.formula import Constant, Formula
+from symseek.model.formula import Constant, Formula, Part
 from symseek.model.library import full_library
 from symseek.model.model import Model
 
-__all__ = ["Accuracy", "Constant", "Formula", "HasAccuracy", "Model", "full_library", "loss"]
+__all__ = [
+    "Accuracy",
+    "Constant",
+    "Formula",
+    "HasAccuracy",
+    "Model",
+    "Part",
+    "full_library",
+    "loss",
+]

@@ -23,6 +23,30 @@ class Constant:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What was found for an unknown function, or a named number, of a given form.
+
+    >>> from symseek.model import full_library
+    >>> print(Part.of("f", ("x",), Program.parse("0.5*x", full_library(["x", "z"]))))
+    f(x) = 1/2*x
+    """
+
+    name: str
+    columns: tuple[str, ...]  # of the function; none of a number
+    program: Program  # over `full_library`
+    text: str
+
+    @classmethod
+    def of(cls, name: str, columns: tuple[str, ...], program: Program, exact: bool = False) -> Part:
+        """A part with its text; of a formula that is `exact`, numbers may have long names."""
+        return cls(name, columns, program, forms.text(forms.styled(program, "best"), exact=exact))
+
+    def __str__(self) -> str:
+        inside = f"({', '.join(self.columns)})" if self.columns else ""
+        return f"{self.name}{inside} = {self.text}"
+
+
+@dataclass(frozen=True)
 class Formula:
     """One row of the table."""
 
@@ -37,6 +61,7 @@ class Formula:
     constants: tuple[Constant, ...] = ()  # the numbers of the program, in its order
     limits: tuple[str, ...] = ()  # those it keeps to, and how that is known
     style: str = "best"  # "factored" where the easiest way to read it would break a limit
+    filled: tuple[Part, ...] = ()  # what was found for the unknowns of a given form
 
     def __post_init__(self) -> None:
         if tuple(each.value for each in self.constants) != self.program.constants:
@@ -52,6 +77,16 @@ class Formula:
     def complexity(self) -> int:
         """The sum of the tokens' complexities, of the shortest way to write it."""
         return self.program.complexity
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """What was found for the unknowns of a given form, by name."""
+        return {each.name: each for each in self.filled}
+
+    @property
+    def is_close(self) -> bool:
+        """Whether it meets its rows so nearly that numbers of nine digits may be neat."""
+        return self.nrmse <= _NEARLY_EXACT
 
     def form(self, style: str | None = None) -> Program:
         """The program as it is written for people, with all digits: what is exported.
@@ -77,4 +112,4 @@ class Formula:
         >>> print(formula.written("factored"), formula.written("expanded"), sep=", or ")
         1/3*x*(1.23457 - x), or 0.411523*x - 1/3*x**2
         """
-        return forms.text(self.form(style), exact=self.nrmse <= _NEARLY_EXACT)
+        return forms.text(self.form(style), exact=self.is_close)

@@ -15,6 +15,7 @@ from symseek.columns import Column, Layout
 from symseek.errors import InputError, Setting, printable, shown
 from symseek.model.formula import Formula
 from symseek.model.stored import fields_of, record_of
+from symseek.notation.parse import quote
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -50,6 +51,7 @@ class Model:
     layout: Layout | None = None  # of the file that the features came from, if it was one
     spread: float | None = None  # the standard deviation of the target on the training rows
     picked_because: str = ""  # where a test overruled the description length, why
+    form: str = ""  # the equation that was given, with unknown functions
     # The features and the target; of these the JSON has the kinds only.
     quantities: tuple[Column, ...] = field(default=(), compare=False)
 
@@ -105,6 +107,10 @@ class Model:
             "validation_r2": [each.validation_r2 for each in self.formulas],
             **({"seeds": [self._seeds(each) for each in self.formulas]} if self._seeded else {}),
             "expression": [each.text for each in self.formulas],
+            **{
+                name: [each.parts[name].text for each in self.formulas]
+                for name in self.formulas[0].parts
+            },
         }
 
     @property
@@ -133,8 +139,20 @@ class Model:
             if self._seeded:
                 line += f"  {self._seeds(each):>5}"
             lines.append(f"{line}  {each.text}")
-        notes = filter(None, [self.reason, self.doubt])
+            if each.filled:
+                lines.append(f"{'':>{len(line)}}  where {', '.join(map(str, each.filled))}")
+        notes = filter(None, [self.given, self.reason, self.doubt])
         return "\n".join(map(printable, [*lines, *notes]))
+
+    @property
+    def given(self) -> str:
+        """What to know of the left side of a given form; empty where it is the target alone."""
+        left = self.form.partition("=")[0].strip()
+        if left in ("", quote(self.target)):
+            return ""
+        if left == self.target:
+            return f"The form could not be solved for one column, so values are those of {left}."
+        return f"Errors are those of {left}, which the form has on its left."
 
     @property
     def reason(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ from symseek.algebra.forms import STYLES, styled
 from symseek.columns import Column, Layout
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.schema import Label, Most, Real, Text, Within, Word, read
-from symseek.model.formula import Formula
+from symseek.model.formula import Formula, Part
 from symseek.model.library import full_library
 from symseek.programs import Program
 from symseek.tokens import MAX_ARITY, OPERATORS, Library, Token, TokenKind
@@ -40,6 +40,7 @@ def record_of(model: Model) -> dict[str, Any]:
         "spread": model.spread,
         "picked_because": model.picked_because,
         **({"kinds": model.kinds} if model.kinds else {}),
+        **({"form": model.form} if model.form else {}),
         "formulas": [
             {
                 "row": row,
@@ -56,6 +57,7 @@ def record_of(model: Model) -> dict[str, Any]:
                 "validation_r2": _finite_or_none(each.validation_r2),
                 "expression": each.text,
                 "program": each.program.preorder(),
+                **({"parts": list(map(_part_record, each.filled))} if each.filled else {}),
             }
             for row, each in enumerate(model.formulas)
         ],
@@ -97,6 +99,21 @@ class _StoredOperator:
 
 
 @dataclass(frozen=True)
+class _StoredPart:
+    """What was found for an unknown of a given form, in JSON."""
+
+    name: Label
+    columns: Annotated[tuple[Label, ...], Most(1000)]
+    expression: Text
+    program: Annotated[str, Most(1_000_000)]
+
+    def part(self, library: Library, row: int) -> Part:
+        where = f"part {shown(self.name)} of row {row}"
+        program = _checked_program(self.program, self.expression, library, where)
+        return Part(self.name, self.columns, program, self.expression)
+
+
+@dataclass(frozen=True)
 class _StoredFormula:
     """A formula in JSON; older files lack the last fields."""
 
@@ -113,25 +130,12 @@ class _StoredFormula:
     seeds: tuple[_Count, _Count] | None = None
     limits: Annotated[tuple[Text, ...], Most(1000)] = ()
     style: Word = "best"
+    parts: Annotated[tuple[_StoredPart, ...], Most(MAX_ARITY)] = ()
 
     def formula(self, library: Library, row: int) -> Formula:
         if self.row not in (None, row):
             raise InputError(f"row {row} says that it is row {self.row}")
-        if self.program.count(" ") >= _MOST_TOKENS:
-            raise InputError(f"the program of row {row} has more than {_MOST_TOKENS:,} tokens")
-        program = Program.from_preorder(self.program, library)
-        if not all(map(math.isfinite, program.constants)):
-            raise InputError(f"the program of row {row} has constants that are not finite")
-        if _written_size(program) > _MOST_WRITTEN:
-            raise InputError(f"the program of row {row} is too long to be written out")
-        try:
-            said = Program.parse(self.expression, library)
-        except InputError as error:
-            raise InputError(f"the expression of row {row} cannot be read: {error}") from None
-        # Models of older versions have the text of the program as it is.
-        if not (agree(styled(program), said) or agree(program, said)):
-            text = shown(self.expression)
-            raise InputError(f"the expression of row {row}, {text}, is not its program")
+        program = _checked_program(self.program, self.expression, library, f"row {row}")
         if self.seeds is not None and self.seeds[0] > self.seeds[1]:
             raise InputError("the seeds of row {} are {} of {}".format(row, *self.seeds))
         return Formula(
@@ -145,7 +149,27 @@ class _StoredFormula:
             self.seeds,
             limits=self.limits,
             style=self.style if self.style in STYLES else "best",
+            filled=tuple(each.part(library, row) for each in self.parts),
         )
+
+
+def _checked_program(written: str, expression: str, library: Library, where: str) -> Program:
+    """A program in JSON, and the text that says the same."""
+    if written.count(" ") >= _MOST_TOKENS:
+        raise InputError(f"the program of {where} has more than {_MOST_TOKENS:,} tokens")
+    program = Program.from_preorder(written, library)
+    if not all(map(math.isfinite, program.constants)):
+        raise InputError(f"the program of {where} has constants that are not finite")
+    if _written_size(program) > _MOST_WRITTEN:
+        raise InputError(f"the program of {where} is too long to be written out")
+    try:
+        said = Program.parse(expression, library)
+    except InputError as error:
+        raise InputError(f"the expression of {where} cannot be read: {error}") from None
+    # Models of older versions have the text of the program as it is.
+    if not (agree(styled(program), said) or agree(program, said)):
+        raise InputError(f"the expression of {where}, {shown(expression)}, is not its program")
+    return program
 
 
 @dataclass(frozen=True)
@@ -171,11 +195,17 @@ class _StoredModel:
     spread: Real | None = None
     picked_because: Text = ""
     kinds: Annotated[Mapping[Label, Label], Most(100_000)] = field(default_factory=dict)
+    form: Text = ""
+
+    def _programs(self) -> Iterator[_StoredFormula | _StoredPart]:
+        for each in self.formulas:
+            yield each
+            yield from each.parts
 
     def fields(self) -> dict[str, Any]:
         """The fields of the model, checked against each other."""
         library = full_library(self.features, [each.token() for each in self.operators])
-        if sum(each.program.count(" ") + 1 for each in self.formulas) > _MOST_IN_ALL:
+        if sum(each.program.count(" ") + 1 for each in self._programs()) > _MOST_IN_ALL:
             raise InputError(f"its programs have more than {_MOST_IN_ALL:,} tokens")
         formulas = tuple(each.formula(library, row) for row, each in enumerate(self.formulas))
         if not 0 <= self.picked < len(formulas):
@@ -188,11 +218,20 @@ class _StoredModel:
             raise InputError(f"its layout has {columns} columns for {features} features")
         if self.spread is not None and not 0 < self.spread < math.inf:
             raise InputError(f"its spread is {self.spread}")
-        names = ("target", "picked", "rule", "spread", "picked_because")
+        names = ("target", "picked", "rule", "spread", "picked_because", "form")
         same = {name: getattr(self, name) for name in names}
         quantities = tuple(Column(name, kind=kind) for name, kind in self.kinds.items())
         made = {"formulas": formulas, "layout": layout, "quantities": quantities}
         return {**same, "features": library.variables, **made}
+
+
+def _part_record(part: Part) -> dict[str, Any]:
+    return {
+        "name": part.name,
+        "columns": list(part.columns),
+        "expression": part.text,
+        "program": part.program.preorder(),
+    }
 
 
 def _written_size(program: Program) -> float:

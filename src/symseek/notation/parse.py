@@ -294,18 +294,53 @@ def infer_library(text: str) -> Library:
     >>> infer_library("x10*sin(x2) + flow").variables
     ('flow', 'x2', 'x10')
     """
+    return every_operator(sorted(sorted(named(text)), key=_natural))
+
+
+def named(text: str) -> list[str]:
+    """The names in a text that are neither called nor reserved, in their order.
+
+    >>> named("f(x) + b*exp(-k*x)")
+    ['x', 'b', 'k']
+    """
+    names: dict[str, None] = {}
+    for this, following in pairwise(_lexemes_of(text)):
+        if this.kind == "quoted" and following.text != "(":
+            names[_unquote(this.text)] = None
+        elif this.kind == "name" and following.text != "(" and this.text not in RESERVED | {"pi"}:
+            names[this.text] = None
+    return list(names)
+
+
+def called(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """The calls in a text, each with its arguments as they are written.
+
+    >>> called("f(x, z) + exp(-k*g(x))")
+    [('f', ('x', 'z')), ('exp', ('-k*g(x)',)), ('g', ('x',))]
+    """
+    lexemes = _lexemes_of(text)
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for at, (this, following) in enumerate(pairwise(lexemes)):
+        if this.kind not in ("name", "quoted") or following.text != "(":
+            continue
+        depth, cuts = 0, [following.position]
+        for each in lexemes[at + 1 :]:
+            depth += (each.text == "(") - (each.text == ")")
+            if depth == 0 or (depth == 1 and each.text == ","):
+                cuts.append(each.position)
+            if depth == 0:
+                break
+        parts = tuple(text[start + 1 : end].strip() for start, end in pairwise(cuts))
+        found.append((_unquote(this.text) if this.kind == "quoted" else this.text, parts))
+    return found
+
+
+def _lexemes_of(text: str) -> list[_Lexeme]:
     _refuse_other_than_text(text)
     try:
-        found = list(_lexemes(text))
+        return list(_lexemes(text))
     except _Failure:
-        found = []  # the parser will say what is wrong with the text
-    names = set()
-    for this, following in pairwise(found):
-        if this.kind == "quoted" and following.text != "(":
-            names.add(_unquote(this.text))
-        elif this.kind == "name" and following.text != "(" and this.text not in RESERVED | {"pi"}:
-            names.add(this.text)
-    return every_operator(sorted(sorted(names), key=_natural))
+        return []  # the parser will say what is wrong with the text
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

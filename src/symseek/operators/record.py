@@ -111,6 +111,7 @@ class Token:
     spelling: str | None = None  # infix text that means the same, for libraries without it
     aliases: tuple[str, ...] = ()  # other names for it
     protects: str | None = None  # the operator that recovery takes a protected one for
+    columns: int = 0  # of the table that its formula reads too, as x1, x2, ...
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -160,12 +161,12 @@ class Token:
     def _derive_from_formula(self, formula: str) -> None:
         """Fill in the forms that follow from the formula; a bad formula is refused here."""
         for form in ("numpy", "sympy"):
-            derived = _FromFormula(self.name, self.arity, formula, form)
+            derived = _FromFormula(self.name, self.arity, formula, form, self.columns)
             if getattr(self, form) not in (None, derived):
                 raise InputError(f"operator {self.name!r} has a formula; leave out its {form} form")
             object.__setattr__(self, form, derived)
         if _readers:  # none while the table itself is being made
-            _read(self.name, self.arity, formula)
+            _read(self.name, self.arity, formula, self.columns)
 
     @classmethod
     def function(
@@ -230,13 +231,15 @@ class Token:
     @property
     def expansion(self) -> Program | None:
         """The formula as a program over the table's operators, with `a`, `b`, ... as variables."""
-        return None if self.formula is None else _read(self.name, self.arity, self.formula)
+        if self.formula is None:
+            return None
+        return _read(self.name, self.arity, self.formula, self.columns)
 
     @property
     def meaning(self) -> Program | None:
         """The same for an operator that other operators can stand in for, by formula or not."""
         text = self.formula or self.spelling
-        return None if text is None else _read(self.name, self.arity, text)
+        return None if text is None else _read(self.name, self.arity, text, self.columns)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """An operator of the table is pickled by its name."""
@@ -264,16 +267,16 @@ def missing_form(token: Token, language: str, example: str) -> InputError:
 
 # A formula is a program, and programs are made of tokens. So the module of programs hands its
 # reader down to here.
-_readers: list[Callable[[str, int, str], Program]] = []
+_readers: list[Callable[[str, int, str, int], Program]] = []
 
 
-def read_formulas_with(reader: Callable[[str, int, str], Program]) -> None:
-    """Say how the formula of an operator, given with its name and arity, becomes a program."""
+def read_formulas_with(reader: Callable[[str, int, str, int], Program]) -> None:
+    """Say how the formula of an operator, given with its name, arity and columns, is read."""
     _readers[:] = [reader]
 
 
-def _read(name: str, arity: int, formula: str) -> Program:
-    return _readers[0](name, arity, formula)
+def _read(name: str, arity: int, formula: str, columns: int) -> Program:
+    return _readers[0](name, arity, formula, columns)
 
 
 @dataclass(frozen=True)
@@ -284,9 +287,10 @@ class _FromFormula:
     arity: int
     formula: str
     form: str
+    columns: int = 0
 
     def __call__(self, *arguments: Any) -> Any:
-        program = _read(self.name, self.arity, self.formula)
+        program = _read(self.name, self.arity, self.formula, self.columns)
         return program.apply(*arguments) if self.form == "numpy" else program.sympy_of(*arguments)
 
 

@@ -107,6 +107,8 @@ def _values(program: Program, X: Floats) -> Floats:
 def _compact(program: Program, data: Data) -> tuple[Program, Floats]:
     """The program over the columns that it names, and those columns [N, k], one after another."""
     library = program.library
+    if any(library.tokens[each].columns for each in program.tokens):  # it counts on their order
+        return program, data.X
     named = [each for each in library.variable_ids if each in program.tokens]
     used = named or library.variable_ids[:1]  # a library needs a variable
     tokens = [each for each in library if each.kind is not TokenKind.VARIABLE]

@@ -16,6 +16,7 @@ from symseek.algebra.simplify import rescaled
 from symseek.algebra.writing import Writer
 from symseek.data import Scales
 from symseek.errors import InputError, Setting, shown
+from symseek.form import GivenForm
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
@@ -121,3 +122,27 @@ def simple_programs(library: Library) -> Programs:
             for arguments in product(library.variable_ids, repeat=arity)
         ]
     return Programs.from_list([Program(library, tuple(tokens)) for tokens in found])
+
+
+def simple_forms(form: GivenForm, library: Library) -> Programs:
+    """The programs of a form whose functions are numbers, but for one that is c*x + c or x.
+
+    >>> form = GivenForm.of("y = f(x)*exp(-k*x)", ["x"], "y")
+    >>> for each in simple_forms(form, form.library(Library(["add", "mul", "const"], ["x"]))):
+    ...     print(each.preorder())
+    form 1.0 1.0
+    form x 1.0
+    form mul 1.0 x 1.0
+    form add mul 1.0 x 1.0 1.0
+    """
+    line = ("const", "x", "mul const x", "add mul const x const")
+    found: dict[tuple[int, ...], None] = {}
+    allowed = form.allowed(library)
+    for at, unknown in enumerate(form.unknowns):
+        for column, text in product(unknown.columns or ("const",), line):
+            words = [["const" if "const" in each else min(each)] for each in allowed]
+            words[at] = [column if word == "x" else word for word in text.split()]
+            if allowed[at].issuperset(words[at]):
+                names = [form.token.name, *(name for part in words for name in part)]
+                found[tuple(map(library.index, names))] = None
+    return Programs.from_list([Program(library, tokens) for tokens in found], library)

@@ -11,13 +11,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 
-from symseek.algebra.forms import styled
-from symseek.algebra.writing import Writer
 from symseek.data import Scales
 from symseek.limits import Limits
 from symseek.model import Formula
 from symseek.programs import Program
-from symseek.tokens import Library
+from symseek.regression.editing import Editing
 
 _Step = Callable[[Program], Program]
 
@@ -25,14 +23,13 @@ _Step = Callable[[Program], Program]
 class KeptTo:
     """The limits of a fit, asked of formulas in the user's units and in those of the search."""
 
-    def __init__(self, limits: Limits, full: Library, scales: Scales) -> None:
-        self.limits = limits
-        self.writer, self.units = Writer(full), (scales.inputs.tolist(), scales.target)
+    def __init__(self, limits: Limits, editing: Editing, scales: Scales) -> None:
+        self.limits, self.editing, self.scales = limits, editing, scales
         self.allow = cache(limits.allow) if limits else lambda _: True
 
     def translated(self, program: Program) -> Program:
         """A program in units of the search, token by token in those of the user."""
-        return self.writer.translated(program, *self.units)
+        return self.editing.translated(program, self.scales)
 
     def allow_scaled(self, program: Program) -> bool:
         """Whether a program in units of the search keeps to the limits."""
@@ -54,7 +51,7 @@ class KeptTo:
         """The formula, written in a way that keeps to the limits, with what is said of them."""
         if not self.limits:
             return formula
-        kept = self.allow(styled(formula.program)) or not self.allow(formula.program)
+        kept = self.allow(self.editing.read(formula.program)) or not self.allow(formula.program)
         said = self.limits.said(formula.program)
         return replace(formula, style="best" if kept else "factored", limits=said)
 
@@ -63,7 +60,7 @@ class KeptTo:
         if not self.limits:
             return simplified
         return lambda program: self.better_scaled(
-            simplified(program), self.writer.translated(program)
+            simplified(program), self.editing.translated(program)
         )
 
     def translating(self, in_units: _Step) -> _Step:

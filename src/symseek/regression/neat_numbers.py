@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from symseek.algebra.forms import styled, ways
 from symseek.algebra.neatness import probably_neat
 from symseek.algebra.reading import number_cost
 from symseek.algebra.rounding import rounded
-from symseek.algebra.simplify import simplified
 from symseek.errors import InputError
 from symseek.programs import Program
+from symseek.regression.editing import Editing
 from symseek.rewards import ErrorReward
 from symseek.selection.measure import Measure
 from symseek.selection.noise import looks_random
-from symseek.tokens import Library
 
 LOOKED_AT = 2_000  # rows on which formulas are compared when they are rounded
 _NEARLY_EXACT = 1e-9  # of the spread of y
@@ -31,7 +29,7 @@ _REWRITTEN = 30  # tokens at most of another way to write a formula, to be made 
 class NeatNumbers:
     """Makes the numbers of a formula neat."""
 
-    full: Library
+    editing: Editing
     measure: Measure  # on the rows that decide
     constants: bool  # whether numbers were fitted
 
@@ -48,10 +46,10 @@ class NeatNumbers:
             return found
         if not (self.measure.exact(program) or self._noisy(program)):
             return found  # its numbers are no law's
-        others = [way for way in ways(program) if len(way) <= _REWRITTEN]
+        others = [way for way in self.editing.ways(program) if len(way) <= _REWRITTEN]
         pairs = [(way, self._neat(way)) for way in others]
         changed = [neat for way, neat in pairs if neat != way]
-        return min([found, *changed], key=_number_costs) if changed else found
+        return min([found, *changed], key=self._number_costs) if changed else found
 
     def _neat(self, program: Program) -> Program:
         """The formula with neat numbers, in the way that it is written."""
@@ -70,7 +68,7 @@ class NeatNumbers:
             return program
         if neat == program:
             return program
-        neat = simplified(neat, self.full, train.X)
+        neat = self.editing.simplified(neat, train.X)
         if exact:
             return neat if measure.exact(neat) else program
         before, after = (measure.error(each) for each in (program, neat))
@@ -85,7 +83,7 @@ class NeatNumbers:
         if not (self.constants and self._noisy(program)):
             return None
         found = probably_neat(program, train.X, train.y, weights=train.weights)
-        neat = simplified(found.program, self.full, train.X) if any(found.neat) else program
+        neat = self.editing.simplified(found.program, train.X) if any(found.neat) else program
         accepted = any(found.neat) and (not exact or (found.complete and self.measure.exact(neat)))
         return neat if accepted else None
 
@@ -98,8 +96,7 @@ class NeatNumbers:
         residuals = self.measure.residuals(program)
         return looks_random(residuals, self.measure.inputs, chance=_STRUCTURE)
 
-
-def _number_costs(program: Program) -> tuple[int, float]:
-    """How many numbers are not neat where a formula is written for people, and what all cost."""
-    costs = [number_cost(value) for value in styled(program).constants]
-    return sum(cost > _NEAT for cost in costs), sum(costs)
+    def _number_costs(self, program: Program) -> tuple[int, float]:
+        """How many numbers are not neat where a formula is written for people, and their cost."""
+        costs = [number_cost(value) for value in self.editing.read(program).constants]
+        return sum(cost > _NEAT for cost in costs), sum(costs)

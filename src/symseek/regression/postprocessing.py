@@ -14,14 +14,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, partial
 
-from symseek.algebra.simplify import rescaled, simplified
+from symseek.algebra import forms
 from symseek.engines.choice import NATIVE
 from symseek.engines.interface import Engine
 from symseek.errors import InputError
+from symseek.form import GivenForm
 from symseek.limits import Limits
-from symseek.model import Accuracy, Formula
+from symseek.model import Accuracy, Formula, Part
 from symseek.programs import Program
 from symseek.regression.all_rows import AllRows
+from symseek.regression.editing import Editing, FormEditing
 from symseek.regression.keeping import KeptTo
 from symseek.regression.neat_numbers import NeatNumbers
 from symseek.regression.refitting import Refitting
@@ -47,26 +49,24 @@ class Postprocessing:
         longest: int,
         engine: str | Engine,
         limits: Limits | None = None,
+        form: GivenForm | None = None,
     ) -> None:
-        self.full, self.rows, self.measure = full, rows, measure
-        self.kept_to = KeptTo(limits or Limits(), full, rows.scales)
+        self.full, self.rows, self.measure, self.form = full, rows, measure, form
+        self.editing = Editing(full) if form is None else FormEditing(full, form)
+        self.kept_to = KeptTo(limits or Limits(), self.editing, rows.scales)
         self.constants, self.threads = settings.constants, settings.threads
         self.longest = longest
         # A sample of a large table is too small for a device to pay.
         self.engine = engine if rows.whole else NATIVE
         self.scaled = rows.judged.scaled(rows.scales)
-        self.refit = Refitting(
-            full, measure, self.constants, self.engine, self.threads, self.kept_to
-        )
-        self.neat = NeatNumbers(full, measure, self.constants)
+        kept = self.constants, self.engine, self.threads, self.kept_to
+        self.refit = Refitting(self.editing, measure, *kept)
+        self.neat = NeatNumbers(self.editing, measure, self.constants)
         given = rows.train, rows.validation, measure.reward, engine, self.threads
         self.all_rows = None if rows.whole else AllRows(*given)
         # A search that is watched is asked about the same programs again and again.
-        units = rows.scales.inputs.tolist(), rows.scales.target
-        shorter = partial(simplified, library=full, X=self.scaled.X)
-        in_units = partial(
-            rescaled, library=full, X=rows.judged.X, inputs=units[0], output=units[1]
-        )
+        shorter = partial(self.editing.simplified, X=self.scaled.X)
+        in_units = partial(self.editing.in_units, X=rows.judged.X, scales=rows.scales)
         self.simplified = cache(self.kept_to.simplifying(shorter))
         self.in_units = cache(self.kept_to.translating(in_units))
         self._formulas: dict[Program, Formula] = {}
@@ -78,7 +78,8 @@ class Postprocessing:
         programs = [self.in_units(each) for each in programs]
         # Before anything keeps to the limits, the number stands for it.
         obey = [each for each in programs if self.kept_to.allow(each)] or programs[:1]
-        return self.front([self.formula(each) for each in obey])
+        front = self.front([self.formula(each) for each in obey])
+        return [self._in_full(each) for each in front]
 
     def formulas(self, found: Sequence[Program], proposed: Sequence[Program]) -> list[Formula]:
         """The front of a search that has ended, and of what was proposed to it."""
@@ -98,7 +99,8 @@ class Postprocessing:
                 "no formula that was found keeps to all limits; search longer or ask for less"
             )
         formulas = self.front([self.formula(each) for each in programs])
-        return self.front([self.on_all_rows(each) for each in formulas])
+        front = self.front([self.on_all_rows(each) for each in formulas])
+        return [self._in_full(each) for each in front]
 
     def front(self, formulas: Sequence[Formula]) -> list[Formula]:
         """The formulas that nothing simpler matches, simplest first."""
@@ -122,7 +124,7 @@ class Postprocessing:
 
     def _with_number(self, programs: list[Program]) -> list[Program]:
         """The programs, and before them the simplest formula of all, in the units of the search."""
-        if programs and not self.constants:
+        if (programs and not self.constants) or self.form is not None:
             return programs
         value = self.measure.number / self.rows.scales.target
         return [Program(self.full, (self.full.index("const"),), (value,)), *programs]
@@ -138,11 +140,27 @@ class Postprocessing:
             found = self.kept_to.written(found)
             self._formulas[program] = replace(
                 found,
-                text=found.written(),
+                text=self._text(found),
                 validation_r2=validated,
                 exact=self.measure.exact(program),
             )
         return self._formulas[program]
+
+    def _text(self, formula: Formula) -> str:
+        return forms.text(self.editing.read(formula.program, formula.style), exact=formula.is_close)
+
+    def _in_full(self, formula: Formula) -> Formula:
+        """A formula of a given form as the right side in full, with its parts beside."""
+        if self.form is None:
+            return formula
+        parts = self.form.parts(formula.program).values()
+        filled = tuple(
+            Part.of(unknown.name, unknown.columns, part.over(self.full), formula.is_close)
+            for unknown, part in zip(self.form.unknowns, parts, strict=True)
+        )
+        whole = self.form.whole(formula.program, self.full)
+        filled = tuple(sorted(filled, key=lambda part: not part.columns))  # functions first
+        return replace(formula, program=whole, filled=filled)
 
     def on_all_rows(self, formula: Formula) -> Formula:
         """The formula with its accuracy and its numbers on all rows.
@@ -162,7 +180,13 @@ class Postprocessing:
         formula = self.kept_to.written(formula)
         return replace(
             formula,
-            text=formula.written(),
+            text=self._text(formula),
             validation_r2=None if validated is None else validated.r2,
             exact=formula.exact and every.exact(program, len(self.measure.library)),
         )
+
+
+def solved(formula: Formula, form: GivenForm, solution: Program) -> Formula:
+    """A formula of the left side of a form as one of the target."""
+    found = replace(formula, program=form.solved(solution, formula.program))
+    return replace(found, text=found.written())

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from symseek.algebra.simplify import reductions, structural_exponents
+from symseek.algebra.simplify import structural_exponents
 from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.engines.interface import Engine
 from symseek.evaluation import fit_constants
 from symseek.model import Formula
 from symseek.programs import Program, Programs
+from symseek.regression.editing import Editing
 from symseek.regression.keeping import KeptTo
 from symseek.selection.measure import Measure
 from symseek.selection.ranking import ranked
-from symseek.tokens import Library
 
 _ROUNDS = 4  # of leaving out addends, one from each formula at a time
 _ENOUGH = 20_000  # rows to see by whether an addend matters
@@ -28,7 +28,7 @@ _FIT = FitConfig("least_squares", restarts=0, rescue=False)
 class Refitting:
     """Fits the constants of programs to rows, as they are scaled."""
 
-    full: Library  # of the formulas
+    editing: Editing
     measure: Measure  # with the library of the search
     constants: bool  # whether numbers are fitted
     engine: str | Engine
@@ -71,7 +71,7 @@ class Refitting:
             shorter = [
                 reduced
                 for each in kept
-                for reduced in reductions(each, self.full)
+                for reduced in self.editing.reductions(each)
                 if reduced not in known
             ]
             if not shorter:

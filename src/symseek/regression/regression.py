@@ -19,12 +19,13 @@ from symseek.arrays import Floats
 from symseek.columns import Column, Layout
 from symseek.data import Data
 from symseek.engines.faults import faults_reported
+from symseek.errors import InputError
 from symseek.loop import Iteration, NoProposals, Result, Stopped
-from symseek.model import Model
+from symseek.model import Formula, Model
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
-from symseek.regression.guesses import simple_programs
-from symseek.regression.postprocessing import Postprocessing
+from symseek.regression.guesses import simple_forms, simple_programs
+from symseek.regression.postprocessing import Postprocessing, solved
 from symseek.regression.search_plan import SearchPlan
 from symseek.search import Search
 from symseek.selection.measure import Measure
@@ -77,6 +78,7 @@ class Regression:
             self.plan.longest,
             self.plan.engine,
             self.plan.limits,
+            plan.problem.form,
         )
         with faults_reported():
             self.searches = [
@@ -85,6 +87,7 @@ class Regression:
             ]
         self.search = self.searches[0]  # that runs, or ran last
         self._picked: Program | None = None  # by the last model
+        self._found: Sequence[Formula] = ()  # in it, of the left side of a form
         self._spent = time.perf_counter() - began  # seconds, which count as those of the search
 
     @property
@@ -154,7 +157,7 @@ class Regression:
         """Run the search of one seed."""
 
         def begin() -> None:
-            for first in (self.guesses, simple_programs(self.library), self._cyclic()):
+            for first in (self.guesses, self._simple(), self._cyclic()):
                 if len(first):
                     self.search.consider(first[: self._left])
             if started is not None and self.search is self.searches[0]:
@@ -183,7 +186,13 @@ class Regression:
         reasons = [search.finished for search in self.searches]
         return next((each for each in reasons if each not in seeds.CONTINUE_AFTER), reasons[-1])
 
+    def _simple(self) -> Programs:
+        form = self.problem.form
+        return simple_programs(self.library) if form is None else simple_forms(form, self.library)
+
     def _cyclic(self) -> Programs:
+        if self.problem.form is not None:
+            return Programs.from_list([], self.library)
         try:
             with guarded():
                 programs = cyclic_programs(self.library, self.rows.searched)
@@ -223,10 +232,18 @@ class Regression:
         steps = self.postprocessing
         formulas = steps.formulas(found, self._shortlist()) if final else steps.preview(found)
         formulas = seeds.counted(formulas, fronts, self.rows.train, self.rows.scales)
+        if not formulas:
+            raise InputError("no formula of the form has a value on every row", field="form")
         choice = steps.pick(formulas, self.settings.pick, final)
-        self._picked = formulas[choice.row].program
+        self._picked, self._found = formulas[choice.row].program, formulas
+        form, solution = self.problem.form, self.plan.solution
+        target, said = self.target, "" if form is None else form.text
+        if form is not None and solution is None:
+            target = form.said
+        elif form is not None and solution is not None and not form.plain:
+            formulas = [solved(each, form, solution) for each in formulas]
         return Model(
-            self.target,
+            target,
             self.full.variables,
             tuple(formulas),
             choice.row,
@@ -234,7 +251,8 @@ class Regression:
             self.layout,
             self.rows.train.spread,
             choice.because,
-            self.problem.columns,
+            form=said,
+            quantities=self.problem.columns,
         )
 
     def _shortlist(self) -> list[Program]:
@@ -255,8 +273,8 @@ class Regression:
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""
         self.settings = replace(self.settings, pick=rule)
-        choice = self.postprocessing.pick(model.formulas, self.settings.pick)
-        self._picked = model.formulas[choice.row].program
+        choice = self.postprocessing.pick(self._found, self.settings.pick)
+        self._picked = self._found[choice.row].program
         return replace(model, picked=choice.row, rule=choice.rule, picked_because=choice.because)
 
 

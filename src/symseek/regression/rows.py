@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from symseek.data import Data, Scales
+from symseek.form import GivenForm
 from symseek.problem import Problem
 from symseek.rewards import ErrorReward, Reward
 from symseek.settings import Settings
@@ -46,7 +47,7 @@ class Rows:
             judged,
             None if validation is None else validation.spanning(_JUDGED, 0),
             train.sampled(settings.sample_rows, settings.seed),
-            _scales(judged, problem.reward, settings),
+            _scales(judged, problem.reward, settings, problem.form),
         )
         rows.searched.refuse_constant_target("the normalised error of the rows sampled")
         return rows
@@ -62,7 +63,10 @@ class Rows:
         return self.judged is self.train
 
 
-def _scales(data: Data, reward: Reward, settings: Settings) -> Scales:
+def _scales(data: Data, reward: Reward, settings: Settings, form: GivenForm | None) -> Scales:
+    # A given form says in which units its columns add up.
+    if form is not None:
+        return Scales.none(data.X.shape[1])
     # Without constants a formula has nothing to turn the units of x*y into those of y with.
     if not (settings.scale and settings.constants):
         return Scales.none(data.X.shape[1])

@@ -8,11 +8,20 @@ from functools import cached_property, partial
 
 from symseek.arrays import Floats
 from symseek.columns import Column
-from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constraints
+from symseek.constraints import (
+    Arguments,
+    Constraint,
+    ConstraintSet,
+    Custom,
+    NotAllConstants,
+    paper_constraints,
+)
 from symseek.constraints.constraint_set import suits
 from symseek.data import Data
-from symseek.engines.choice import NATIVE, RACED, chosen, fixed
+from symseek.engines.choice import AUTO, NATIVE, RACED, chosen, fixed
 from symseek.engines.interface import Engine, engine_named
+from symseek.errors import InputError, Setting
+from symseek.form import GivenForm
 from symseek.limits import Limits
 from symseek.model import full_library
 from symseek.problem import Problem
@@ -44,6 +53,7 @@ class SearchPlan:
     library: Library  # what the search writes with
     engine: str | Engine  # one device for all
     limits: Limits  # that every formula keeps to
+    solution: Program | None = None  # the target by the left side of a given form
 
     @classmethod
     def of(
@@ -62,12 +72,17 @@ class SearchPlan:
         problem = Problem.of(X, y, features, target, reward, weights, settings.constraints)
         numbers = ["const"] if settings.constants else []
         library = Library([*settings.operators, *numbers], full.variables)
-        limits = Limits.of(settings, library, full)
+        limits, solution = Limits.of(settings, library, full), None
+        if settings.form is not None:
+            given, problem = problem.data, problem.formed(str(settings.form))
+            assert problem.form is not None
+            library = problem.form.library(library)
+            solution = problem.form.solution(given.X, given.y)
         rows = Rows.of(problem, replace(settings, scale=False) if limits.unscaled else settings)
         problem = problem.scaled(rows.scales)
-        name = chosen(settings.engine, *_work(problem, settings, rows))
+        name = _engine(problem, settings, rows)
         engine = name if name == NATIVE else engine_named(name, settings.threads)
-        return cls(problem, settings, rows, full, library, engine, limits)
+        return cls(problem, settings, rows, full, library, engine, limits, solution)
 
     def check(self) -> None:
         """Refuse constraints that no formula obeys, as a search does when it begins."""
@@ -89,6 +104,12 @@ class SearchPlan:
         ending = Ending(self._measure, self.settings.patience, polished)
         return self._on(self.library, self.rows.searched, seed, ending, self._proposals(seed))
 
+    @property
+    def usual(self) -> Library:
+        """What unknown functions are made of, unless it is said of them."""
+        numbers = ["const"] if self.settings.constants else []
+        return Library([*self.settings.operators, *numbers], self.full.variables)
+
     @cached_property
     def _measure(self) -> Measure:
         return Measure(self.rows.sampled, self.problem.reward, self.library, self.rows.scales)
@@ -96,6 +117,8 @@ class SearchPlan:
     def config(self, settings: Settings) -> SearchConfig:
         """The settings of the search, which leaves some of the seconds for what comes after it."""
         config, seconds = settings.search_config(), settings.max_seconds
+        if self.problem.form is not None:
+            config = _of_form(config, self.problem.form)
         if settings.config is not None or seconds is None:
             return config
         needed = _AFTER * seconds + _AFTER_A_ROW * len(self.rows.train.y)
@@ -142,6 +165,7 @@ class SearchPlan:
         On transformed columns, only those of the user that name none that are gone.
         """
         length, own = self.settings.max_length, library is self.library
+        form = self.problem.form if own else None
         usual = paper_constraints(
             low=max(1, min(4, length // 2)),
             high=length,
@@ -149,13 +173,29 @@ class SearchPlan:
             constants=min(self.settings.search_config().max_constants, len(data.y) - 1),
         )
         asked = self.problem.constraints
+        if form is not None:
+            usual = self._of_form(form, library, length, len(data.y) - 1)
         rules = self.limits.rules if own else ()
         return [*usual, *(each for each in asked if own or suits(each, library)), *rules]
+
+    def _of_form(
+        self, form: GivenForm, library: Library, length: int, constants: int
+    ) -> list[Constraint]:
+        """The constraints of every fit, for the programs of a form."""
+        most = self.settings.search_config().max_constants + len(form.numbers)
+        high = 1 + len(form.numbers) + max(length, len(form.functions))
+        usual = paper_constraints(1, high, constants=min(most, constants))
+        if not form.functions:  # its arguments are numbers, all of them
+            usual = [each for each in usual if not isinstance(each, NotAllConstants)]
+        lengths = tuple(each.length for each in form.unknowns)
+        return [*usual, Arguments(form.token.name, form.allowed(self.usual), lengths)]
 
     def _proposals(self, seed: int) -> Proposals | None:
         """What the structure of the data proposes, if it is asked for and the reward allows it."""
         settings = self.settings
         evolves = settings.search_config().evolution is not None
+        if self.problem.form is not None:
+            return None
         if not (settings.structure and evolves and Proposals.suit(self.problem.reward)):
             return None
 
@@ -172,6 +212,26 @@ class SearchPlan:
 
     def _on_some_rows(self, library: Library, data: Data, seed: int) -> Search:
         return self._on(library, data.sampled(self.settings.sample_rows, self.settings.seed), seed)
+
+
+def _of_form(config: SearchConfig, form: GivenForm) -> SearchConfig:
+    """The settings of a search for a form: no two of its programs can be joined into one.
+
+    Where only numbers are unknown, there is one program.
+    """
+    if config.evolution is not None:
+        config = replace(config, evolution=replace(config.evolution, pairing=0))
+    return config if form.functions else replace(config, batch_size=2, max_expressions=4)
+
+
+def _engine(problem: Problem, settings: Settings, rows: Rows) -> str:
+    if problem.form is None:
+        return chosen(settings.engine, *_work(problem, settings, rows))
+    if settings.engine == "cuda":
+        raise InputError(
+            Setting("form"), " is searched for on the native engine; leave out ", Setting("engine")
+        )
+    return NATIVE if settings.engine == AUTO else settings.engine
 
 
 def _work(problem: Problem, settings: Settings, rows: Rows) -> tuple[int, int]:

@@ -446,8 +446,9 @@ NB_MODULE(_native, m) {
       .def(
           "fit",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, const std::string& method,
-             int restarts, int max_steps, bool rescue, double scale, double power, Out<double> fitted,
-             Out<uint8_t> status, Out<double> sums, Out<bool> ok, const std::optional<Out<double>>& own) {
+             int restarts, int max_steps, bool rescue, double scale, double power, In<double> low, In<double> high,
+             uint64_t bounds, Out<double> fitted, Out<uint8_t> status, Out<double> sums, Out<bool> ok,
+             const std::optional<Out<double>>& own) {
             const Batch batch = read_batch(tokens, lengths, constants, self.alphabet());
             const size_t count = tokens.shape(0);
             shaped(fitted, "fitted", {count, constants.shape(1)});
@@ -461,15 +462,25 @@ NB_MODULE(_native, m) {
             }
             check_number("restarts", restarts, 0, MOST_TRIES);
             check_number("max_steps", max_steps, 1, MOST_TRIES);
-            const FitOptions options{read_method(method), restarts, max_steps, rescue, scale, power};
+            FitOptions options{read_method(method), restarts, max_steps, rescue, scale, power};
+            if (bounds != 0) {
+              shaped(low, "low", {count, constants.shape(1) + 1});
+              shaped(high, "high", {count, constants.shape(1) + 1});
+              for (size_t i = 0; i < low.size(); ++i)
+                if (!(low.data()[i] <= high.data()[i])) throw std::invalid_argument("a bound is above the other");
+              options.low = low.data();
+              options.high = high.data();
+              options.bounds = bounds;
+            }
             double* own_data = own ? own->data() : nullptr;
             nb::gil_scoped_release unlock;
             return self.fit(batch, options, fitted.data(), own_data, reinterpret_cast<FitStatus*>(status.data()),
                             sums.data(), ok.data(), check_signals);
           },
           "tokens"_a, "lengths"_a, "constants"_a, "method"_a, "restarts"_a, "max_steps"_a, "rescue"_a, "scale"_a,
-          "power"_a, "fitted"_a.noconvert(), "status"_a.noconvert(), "sums"_a.noconvert(), "ok"_a.noconvert(),
-          "own"_a.noconvert().none() = nb::none(), "Fits the constants, then fills what `errors` does; returns how many programs are distinct.")
+          "power"_a, "low"_a, "high"_a, "bounds"_a, "fitted"_a.noconvert(), "status"_a.noconvert(), "sums"_a.noconvert(),
+          "ok"_a.noconvert(), "own"_a.noconvert().none() = nb::none(),
+          "Fits the constants, then fills what `errors` does; returns how many programs are distinct.")
       .def(
           "derivatives",
           [](Evaluator& self, In<TokenId> tokens, In<int32_t> lengths, In<double> constants, Out<double> loss,

@@ -38,6 +38,7 @@ from symseek.value_types import (
     Flag,
     FormType,
     FormulaList,
+    LimitList,
     Listed,
     Name,
     OperatorList,
@@ -62,6 +63,7 @@ def other_value(parameter: Parameter) -> Any:
             OperatorList: ("add", 2.5, "3"),
             FormulaList: ("x0 + 1", "2*x0"),
             PhraseList: ("x0", "sin"),
+            LimitList: ("numbers: >= 0", "value: <= 9"),
         }[type.__class__]
     if isinstance(type, FormType):
         return "y = f(x0); f: length 5"

@@ -318,10 +318,17 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
         const int i = fittable_[begin + at];
         double* constants = fitted + size_t(i) * batch.constant_width;
         lower(batch, i, scratch);
+        FitOptions bounded = options;
+        if (options.low != nullptr) {
+          bounded.low += size_t(i) * (batch.constant_width + 1);
+          bounded.high += size_t(i) * (batch.constant_width + 1);
+          bounded.own_low = bounded.low[batch.constant_width];
+          bounded.own_high = bounded.high[batch.constant_width];
+        }
         // Random starts follow from the program alone: more restarts begin with the same ones, and so cannot do worse
         // unless the starts are chosen on a sample of the rows.
         const Key seed = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i], constants, 0, 0);
-        const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), sample_, options, seed, constants);
+        const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), sample_, bounded, seed, constants);
         spread_own(scratch, own ? own + size_t(i) * own_ * groups() : nullptr);
         Errors& total = results_[i];
         total = {{}, status != FitStatus::invalid, static_cast<uint8_t>(status)};

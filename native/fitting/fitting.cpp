@@ -167,6 +167,7 @@ FitStatus ProgramFitter::fit(const std::vector<Instruction>& code, const Table& 
 // On many rows the search for a start, which takes most of the work, sees some of them only; the end is on all. The
 // program has been prepared on the rows that the search begins with.
 FitStatus ProgramFitter::fit_from(const std::vector<Instruction>& code, const Table& table, bool sampled, double* x) {
+  if (bounded()) confine(x);
   if (!sampled) return search(x);
   copy(x, guess);
   search(guess);

@@ -62,6 +62,8 @@ struct Looks {
   int next_linked(int row) const {
     return ++row < border_ && row % own_ == 0 ? border_ : row;
   }
+  double low(int i) const { return i < border_ ? options.own_low : options.low[i - border_]; }
+  double high(int i) const { return i < border_ ? options.own_high : options.high[i - border_]; }
   void alike(double* x) const {
     for (int i = own_; i < border_; ++i) x[i] = x[i - own_];
   }

@@ -9,6 +9,8 @@ never makes a program worse, its work is bounded, and every program gets a statu
 from __future__ import annotations
 
 import enum
+import hashlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -55,6 +57,32 @@ _MESSAGES = {
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """Between which every constant of a program stays.
+
+    >>> Bounds(0).name == Bounds(0.0).name != Bounds(1).name
+    True
+    """
+
+    low: float = -math.inf
+    high: float = math.inf
+
+    def of(self, constants: Floats) -> tuple[Floats, Floats]:
+        """The least and the largest value of each constant [B, K + 1].
+
+        The last are those of every number that groups have of their own.
+        """
+        shape = len(constants), constants.shape[1] + 1
+        return np.full(shape, float(self.low)), np.full(shape, float(self.high))
+
+    @property
+    def name(self) -> int:
+        """A number that tells these bounds from others, and is not 0."""
+        text = f"{float(self.low)!r} {float(self.high)!r}".encode()
+        return int.from_bytes(hashlib.sha256(text).digest()[:8], "little") | 1
+
+
+@dataclass(frozen=True)
 class FitConfig:
     """How constants are fitted.
 
@@ -69,6 +97,7 @@ class FitConfig:
     restarts: int = 4  # further descents, each from the best of some random places
     max_steps: int = 100  # evaluations of a program in one descent
     rescue: bool = True  # look elsewhere when a program is invalid where it starts
+    bounds: Bounds | None = None  # where constants stay; within bounds "bfgs" is least squares
 
     def __post_init__(self) -> None:
         check_fields(self, restarts=0, max_steps=1)
@@ -141,7 +170,8 @@ def search_constants(
     status = np.full(len(programs), FitStatus.CONVERGED, dtype=np.uint8)
     for count in np.unique(counts):
         rows = np.flatnonzero(counts == count)
-        group = _Group(programs[rows].with_constants(constants[rows]), rewards_of, int(count))
+        of_these = programs[rows].with_constants(constants[rows])
+        group = _Group(of_these, rewards_of, int(count), config.bounds)
         group.fit(config)
         constants[rows, :count] = group.best
         rewards[rows] = group.reward
@@ -159,10 +189,20 @@ def with_room(constants: Floats, width: int) -> Floats:
 class _Group:
     """Programs with the same number of constants k, fitted side by side."""
 
-    def __init__(self, programs: Programs, rewards_of: RewardFunction, count: int) -> None:
+    def __init__(
+        self,
+        programs: Programs,
+        rewards_of: RewardFunction,
+        count: int,
+        bounds: Bounds | None = None,
+    ) -> None:
         self.programs = programs
         self.rewards_of = rewards_of
         self.best = programs.constants[:, :count].copy()  # [B, k]
+        self.box = None
+        if bounds is not None:
+            self.box = tuple(each[:, :count] for each in bounds.of(programs.constants))
+            self.best = self._within(np.arange(len(programs)), self.best)
         self.reward = self._ask(np.arange(len(programs)), self.best)
         self.status = np.full(len(programs), FitStatus.CONVERGED, dtype=np.uint8)
 
@@ -191,6 +231,10 @@ class _Group:
         self.reward[rows[better]] = reward[better]
         self.status[rows[better]] = status[better]
 
+    def _within(self, rows: NDArray[np.intp], x: Floats) -> Floats:
+        """Constants [B, k] of some programs, moved to the nearest place within the bounds."""
+        return x if self.box is None else np.clip(x, self.box[0][rows], self.box[1][rows])
+
     def _ask(self, rows: NDArray[np.intp], x: Floats) -> Floats:
         """Rewards [B] of some programs with these constants [B, k]."""
         constants = self.programs.constants[rows]
@@ -209,9 +253,10 @@ class _Group:
             place = 10.0 ** draw.uniform(-1, 1, start.shape[1]) * draw.choice(
                 [-1, 1], start.shape[1]
             )
-            here = self._ask(rows, np.tile(place, (len(rows), 1)))
+            places = self._within(rows, np.tile(place, (len(rows), 1)))
+            here = self._ask(rows, places)
             better = ~np.isnan(here) & ~(here <= reward)
-            start[better], reward[better] = place, here[better]
+            start[better], reward[better] = places[better], here[better]
         return start, reward
 
     def _descend(
@@ -222,6 +267,8 @@ class _Group:
         places = np.repeat(start[:, None, :], k + 1, axis=1)  # [B, k + 1, k]
         corner = np.arange(k)
         places[:, corner + 1, corner] += _SPREAD * np.where(start == 0, 1.0, np.abs(start))
+        for i in range(k + 1):
+            places[:, i] = self._within(rows, places[:, i])
         costs = np.stack([self._costs(rows, places[:, i]) for i in range(k + 1)], axis=1)
         status = np.full(count, FitStatus.LIMIT, dtype=np.uint8)
         # Each program has its own steps counted: which others are in the batch must not matter.
@@ -254,13 +301,13 @@ class _Group:
         """
         middle = places[active, :-1].mean(axis=1)
         away = middle - places[active, -1]
-        reflected = middle + away
+        reflected = self._within(rows[active], middle + away)
         cost = self._costs(rows[active], reflected)
         best, second, worst = costs[active, 0], costs[active, -2], costs[active, -1]
         expand, accept = cost < best, (cost >= best) & (cost < second)
         # Further out where that was the best yet, half-way out or in where it was not good enough.
         reach = np.where(expand, 2.0, np.where(cost < worst, 0.5, -0.5))
-        further = middle + reach[:, None] * away
+        further = self._within(rows[active], middle + reach[:, None] * away)
         ask = ~accept
         cost_further = cost.copy()
         cost_further[ask] = self._costs(rows[active[ask]], further[ask])

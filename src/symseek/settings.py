@@ -29,6 +29,7 @@ from symseek.value_types import (
     FormType,
     FormulaList,
     Instance,
+    LimitList,
     Name,
     Number,
     OperatorList,
@@ -319,6 +320,14 @@ class Settings:
         "columns, operators and nestings that no formula has, such as `sin inside exp`",
         link="what-you-know.md#limits",
         label="Forbidden",
+    )
+    limit: Collection[str] = declared(
+        (),
+        LimitList(),
+        "what every formula keeps to, such as `x: increasing` or `numbers: positive`",
+        more="In Python also limits as objects, such as `Increasing('x')`.",
+        link="what-you-know.md#limits",
+        label="Limits",
     )
     config: SearchConfig | None = declared(
         None,

@@ -13,6 +13,7 @@ from symseek.arguments import flag, number, refused, shown, whole
 from symseek.constraints import Constraint
 from symseek.errors import InputError, Setting, unknown_name
 from symseek.form import Form
+from symseek.limits.forms import WANTED, Limit, Numbers, parse
 from symseek.rewards import reward_named
 from symseek.tokens import Library
 
@@ -218,6 +219,21 @@ class FormType(ValueType):
             text = f" has {len(str(value)):,} characters; give at most {self.most_characters:,}"
             raise InputError(name, text, field=name, wanted=self.wanted)
         return str(Form.read(value) if isinstance(value, str) else value)
+
+
+class LimitList(Listed):
+    """Limits as text, or as objects, which are kept as text."""
+
+    separator = "; "
+    between = "semicolons"
+    usual_words = f"a list of limits, {WANTED}"
+
+    def _checked(self, name: Setting, value: Any) -> tuple[str, ...]:
+        listed = super()._checked(name, value)
+        for each in listed:
+            if not isinstance(each, str | Limit | Numbers):
+                raise refused(name, value, self.wanted)
+        return tuple(str(parse(str(each))) for each in listed)
 
 
 class ConstraintList(Listed):

@@ -16,6 +16,7 @@ from symseek.settings import PARAMETERS, Parameter, Settings
 from symseek.value_types import (
     Flag,
     FormulaList,
+    LimitList,
     Listed,
     Number,
     OperatorList,
@@ -197,4 +198,5 @@ _READERS: dict[type[ValueType], Callable[[str], Any]] = {
     OperatorList: names,
     PhraseList: names,
     FormulaList: _formulas,
+    LimitList: _formulas,
 }

@@ -385,6 +385,9 @@ class NativeEvaluator:
         status = np.empty(count, dtype=np.uint8)
         sums, ok = np.empty((self._losses, count)), np.empty(count, dtype=bool)
         own = None if self._own is None else np.empty((count, *self._own))
+        none = np.empty((0, 0))
+        bounds = config.bounds
+        low, high = (none, none) if bounds is None else bounds.of(batch["constants"])
         with _as_input_errors():
             distinct = self._core.fit(
                 **batch,
@@ -394,6 +397,9 @@ class NativeEvaluator:
                 rescue=config.rescue,
                 scale=scale,
                 power=power,
+                low=low,
+                high=high,
+                bounds=0 if bounds is None else bounds.name,
                 fitted=fitted,
                 status=status,
                 sums=sums,

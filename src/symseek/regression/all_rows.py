@@ -13,7 +13,7 @@ import numpy as np
 
 from symseek.algebra.numbers import neat_numbers
 from symseek.arrays import Floats
-from symseek.constants import FitConfig, with_fixed
+from symseek.constants import Bounds, FitConfig, with_fixed
 from symseek.data import Data
 from symseek.engines.interface import Engine, engine_named
 from symseek.evaluation import data_grader
@@ -47,6 +47,7 @@ class AllRows:
     reward: Reward
     engine: str | Engine
     threads: int
+    bounds: Bounds | None = None  # of the constants
 
     def fitted(self, program: Program) -> Program:
         """The program with the constants that are not neat fitted to all training rows."""
@@ -62,7 +63,7 @@ class AllRows:
             replace(self.train, X=X),
             self.reward,
             engine_named(self.engine, self.threads),
-            _FIT,
+            replace(_FIT, bounds=self.bounds),
             spread=self.train.spread,
         )
         fitted = grader(held)

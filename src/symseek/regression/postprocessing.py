@@ -63,7 +63,8 @@ class Postprocessing:
         self.refit = Refitting(self.editing, measure, *kept)
         self.neat = NeatNumbers(self.editing, measure, self.constants)
         given = rows.train, rows.validation, measure.reward, engine, self.threads
-        self.all_rows = None if rows.whole else AllRows(*given)
+        numbers = self.kept_to.limits.numbers
+        self.all_rows = None if rows.whole else AllRows(*given, numbers)
         # A search that is watched is asked about the same programs again and again.
         shorter = partial(self.editing.simplified, X=self.scaled.X)
         in_units = partial(self.editing.in_units, X=rows.judged.X, scales=rows.scales)

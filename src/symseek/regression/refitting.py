@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Refitting:
             batch,
             data.X,
             data.y,
-            _FIT,
+            replace(_FIT, bounds=self.kept_to.limits.numbers),
             fixed=None if "pow" in self.measure.library.names else structural_exponents(batch),
             reward=self.measure.reward,
             weights=data.weights,

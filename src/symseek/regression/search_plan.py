@@ -72,7 +72,9 @@ class SearchPlan:
         problem = Problem.of(X, y, features, target, reward, weights, settings.constraints)
         numbers = ["const"] if settings.constants else []
         library = Library([*settings.operators, *numbers], full.variables)
-        limits, solution = Limits.of(settings, library, full), None
+        asked = settings.require, settings.forbid, settings.limit
+        limits = Limits.of(library, full, problem.output.name, *asked)
+        solution = None
         if settings.form is not None:
             given, problem = problem.data, problem.formed(str(settings.form))
             assert problem.form is not None
@@ -80,7 +82,7 @@ class SearchPlan:
             solution = problem.form.solution(given.X, given.y)
         rows = Rows.of(problem, replace(settings, scale=False) if limits.unscaled else settings)
         problem = problem.scaled(rows.scales)
-        name = _engine(problem, settings, rows)
+        name = _engine(problem, settings, rows, limits)
         engine = name if name == NATIVE else engine_named(name, settings.threads)
         return cls(problem, settings, rows, full, library, engine, limits, solution)
 
@@ -119,6 +121,9 @@ class SearchPlan:
         config, seconds = settings.search_config(), settings.max_seconds
         if self.problem.form is not None:
             config = _of_form(config, self.problem.form)
+        if self.limits.numbers is not None and config.constants is not None:
+            constants = replace(config.constants, bounds=self.limits.numbers)
+            config = replace(config, constants=constants)
         if settings.config is not None or seconds is None:
             return config
         needed = _AFTER * seconds + _AFTER_A_ROW * len(self.rows.train.y)
@@ -224,12 +229,13 @@ def _of_form(config: SearchConfig, form: GivenForm) -> SearchConfig:
     return config if form.functions else replace(config, batch_size=2, max_expressions=4)
 
 
-def _engine(problem: Problem, settings: Settings, rows: Rows) -> str:
-    if problem.form is None:
+def _engine(problem: Problem, settings: Settings, rows: Rows, limits: Limits) -> str:
+    only = "form" if problem.form is not None else "limit" if limits.numbers is not None else None
+    if only is None:
         return chosen(settings.engine, *_work(problem, settings, rows))
     if settings.engine == "cuda":
         raise InputError(
-            Setting("form"), " is searched for on the native engine; leave out ", Setting("engine")
+            Setting(only), " is searched for on the native engine; leave out ", Setting("engine")
         )
     return NATIVE if settings.engine == AUTO else settings.engine
 

@@ -117,6 +117,8 @@ class CudaEvaluator:
         self, programs: Programs, config: FitConfig, scale: float = 1.0, power: float = 1.0
     ) -> Fitted:
         """Fit the constants, starting from those the programs have, and give the errors after."""
+        if config.bounds is not None:
+            raise InputError("the engine cuda cannot fit numbers within bounds; use native")
         with said_in_a_sentence():
             batch = self._batch(programs)
             batch = replace(batch, constants=batch.constants.copy())

@@ -24,6 +24,11 @@ struct FitOptions {
   // BFGS minimises -1 / (1 + (loss / scale)^power): minus the reward.
   double scale = 1.0;
   double power = 1.0;
+  // [K] between which each constant stays; null for no bounds. Only the native core has any.
+  const double* low = nullptr;
+  const double* high = nullptr;
+  double own_low = 0.0, own_high = 0.0;  // the same for every number that groups have of their own
+  uint64 bounds = 0;  // names these of all programs; 0: none
 
   // What tells the results of different options apart.
   SHARED uint64 purpose() const {
@@ -31,6 +36,7 @@ struct FitOptions {
                             (uint64)rescue, double_as_bits(scale), double_as_bits(power)};
     uint64 h = 0x452821e638d01377ull;
     for (uint64 word : words) h = mixed(h, word, 0x9e3779b97f4a7c15ull);
+    if (bounds != 0) h = mixed(h, bounds, 0x9e3779b97f4a7c15ull);
     return h;
   }
 };

@@ -10,6 +10,7 @@
 //   take()             makes those the present ones: gradient and normal
 //   entry(i, j)        where the normal matrix and its factor keep that element, j <= i
 //   first(i)           the first column of row i that is not 0 by itself
+//   low(i), high(i)    between which a constant stays, where there are bounds
 //   alike(x)           makes numbers that a random start must not tell apart the same
 // `Solution` is room for a system of equations. The loops UP_TO, FROM_TO, DOWN_FROM and LINKED_BELOW run over constants.
 //
@@ -71,6 +72,78 @@ struct Fitter : Looks {
     UP_TO (i, size) to[i] = from[i];
   }
 
+  // ---- bounds of the constants
+
+  SHARED bool bounded() const { return options.low != nullptr; }
+
+  // Moves x to the nearest place within the bounds.
+  SHARED void confine(double* x) const {
+    UP_TO (i, size) x[i] = between(x[i], low(i), high(i));
+  }
+
+  // Whether a constant stands at a bound that the loss pulls it across.
+  SHARED bool at_wall(int i, double value) const {
+    return (value <= low(i) && gradient[i] < 0.0) || (value >= high(i) && gradient[i] > 0.0);
+  }
+
+  // A place within the bounds for a random start: with the other sign, or as far from a bound.
+  SHARED double inside(int i, double value) const {
+    const double least = low(i), most = high(i), size = fabs(value);
+    if (value >= least && value <= most) return value;
+    if (-value >= least && -value <= most) return -value;
+    if (isfinite(least) && isfinite(most)) return least + (most - least) * (size / (1.0 + size));
+    return isfinite(least) ? least + size : most - size;
+  }
+
+  // The element of the normal matrix.
+  SHARED double linked(int i, int j) const {
+    const int row = i < j ? j : i, column = i < j ? i : j;
+    return column < first(row) ? 0.0 : normal[entry(row, column)];
+  }
+
+  // Solves for a step that stays within the bounds: what it takes across one is held there, and the others are solved
+  // for again. BFGS, which does not run then, leaves its arrays: `work` says what is held, `slope_before` how far that
+  // moves, and `direction` has the gradient with it moved.
+  NOINLINE bool solve_within(const double* x, double damping, System system, bool spares) {
+    UP_TO (i, size) {
+      work[i] = at_wall(i, x[i]);
+      slope_before[i] = 0.0;
+    }
+    for (int round = 0; round <= size; ++round) {
+      UP_TO (i, size) {
+        direction[i] = gradient[i];
+        UP_TO (j, size) direction[i] -= linked(i, j) * slope_before[j];
+      }
+      if (!solve(damping, system, spares, false)) return false;
+      bool within = true;
+      UP_TO (i, size) {
+        const double to = x[i] + step[i], stays = between(to, low(i), high(i));
+        if (work[i] == 0.0 && to != stays) {
+          work[i] = 1.0;
+          slope_before[i] = stays - x[i];
+          within = false;
+        }
+        if (work[i] != 0.0) step[i] = slope_before[i];
+      }
+      if (within) break;
+    }
+    return true;
+  }
+
+  // Whether a constant is held at a bound.
+  SHARED bool fixed(int i) const { return bounded() && work[i] != 0.0; }
+
+  // What a step gains, were the program linear.
+  SHARED double gain_of_step() const {
+    double gain = 0.0;
+    UP_TO (i, size) {
+      double slope = 2.0 * gradient[i];
+      UP_TO (j, size) slope -= linked(i, j) * step[j];
+      gain += step[i] * slope;
+    }
+    return gain;
+  }
+
   // ---- from which places a fit descends
 
   // Starts from `constants` and leaves the best ones there.
@@ -79,7 +152,7 @@ struct Fitter : Looks {
     FitStatus ended = FitStatus::invalid;
     // The last descent of a mixed fit is BFGS from where the first began: on the reward it takes other ways, far ones
     // where the program is far off.
-    const int last = options.restarts + (options.method == FitMethod::mixed);
+    const int last = options.restarts + (options.method == FitMethod::mixed && !bounded());
     for (int number = 0; number <= last; ++number) {
       const bool again = number == 0 || number > options.restarts;
       double loss = infinity();
@@ -109,8 +182,9 @@ struct Fitter : Looks {
   // A mixed fit goes down by least squares, but every other restart, and the last descent, by BFGS first. `looked` says
   // that x is where the program was last looked at.
   SHARED FitStatus descend(int number, double to_beat, bool looked, double* x, double& loss) {
-    if (options.method == FitMethod::bfgs) return bfgs(x, loss);
-    if (options.method == FitMethod::mixed && (number > options.restarts || (number > 0 && number % 2 == 0))) {
+    // Least squares have the minima of the reward, and take the way within bounds.
+    if (options.method == FitMethod::bfgs && !bounded()) return bfgs(x, loss);
+    if (options.method == FitMethod::mixed && !bounded() && (number > options.restarts || (number > 0 && number % 2 == 0))) {
       bfgs(x, loss);
       looked = false;
     }
@@ -127,6 +201,7 @@ struct Fitter : Looks {
       const uint32 one = bits.word[i % 2 * 2], other = bits.word[i % 2 * 2 + 1];
       const double u = uniform(one), amount = 1.0 + 9.0 * u * u;
       x[i] = (other & 1 ? -1.0 : 1.0) * (other & 2 ? amount : 1.0 / amount);
+      if (bounded()) x[i] = inside(i, x[i]);
     }
     alike(x);
   }
@@ -141,8 +216,9 @@ struct Fitter : Looks {
       if (some_linear ? !look_at(trial, here) : !measure(trial, here)) continue;
       if (some_linear) {
         take();
-        if (solve(0.0, System::linear, false, false)) {
+        if (bounded() ? solve_within(trial, 0.0, System::linear, false) : solve(0.0, System::linear, false, false)) {
           UP_TO (i, size) step[i] += trial[i];
+          if (bounded()) confine(step);
           if (measure(step, solved) && solved < here) {
             here = solved;
             copy(step, trial);
@@ -189,10 +265,16 @@ struct Fitter : Looks {
     while (now.steps < options.max_steps) {
       if (loss <= exact) return FitStatus::converged;
       if (now.untaken) take();
-      if (now.fresh && flat(loss)) return FitStatus::converged;
+      if (now.fresh && flat(x, loss)) return FitStatus::converged;
       now.fresh = now.untaken = false;
       const System system = now.linear_only ? System::linear : projects() ? System::projected : System::all;
-      if (solve(now.damping, system, projects(), false)) {
+      if (bounded()) {
+        if (solve_within(x, now.damping, system, false) && (now.predicted = gain_of_step()) > 0.0) {
+          UP_TO (i, size) trial[i] = x[i] + step[i];
+          confine(trial);
+          return FitStatus::goes_on;
+        }
+      } else if (solve(now.damping, system, projects(), false)) {
         now.predicted = 0.0;
         UP_TO (i, size) {
           const double pull = damped(i, system) ? now.damping * normal[entry(i, i)] * step[i] : 0.0;
@@ -238,7 +320,9 @@ struct Fitter : Looks {
     return FitStatus::goes_on;
   }
 
-  SHARED bool projects() const { return options.method == FitMethod::projected && some_linear && !all_linear; }
+  SHARED bool projects() const {
+    return options.method == FitMethod::projected && some_linear && !all_linear && !bounded();
+  }
 
   // Moves the linear constants of the trial, which was looked at last, to their best values for the others that it has:
   // the program is affine in them, so one step does it. False where that gains too little or cannot be solved for.
@@ -253,10 +337,11 @@ struct Fitter : Looks {
   }
 
   // Whether the residuals are at right angles to every derivative: no constant can make them smaller.
-  SHARED bool flat(double loss) const {
+  SHARED bool flat(const double* x, double loss) const {
     bool all = true;
     UP_TO (i, size)
-      if (fabs(gradient[i]) > SMALL_COSINE * sqrt(normal[entry(i, i)] * loss)) all = false;
+      if (!(bounded() && at_wall(i, x[i])) && fabs(gradient[i]) > SMALL_COSINE * sqrt(normal[entry(i, i)] * loss))
+        all = false;
     return all;
   }
 
@@ -266,7 +351,7 @@ struct Fitter : Looks {
   // False when the matrix is singular as far as float64 shows. With `spares`, a linear constant that does what others
   // before it do is held instead. `of_trial` takes the derivatives of the last look.
   NOINLINE bool solve(double damping, System system, bool spares, bool of_trial) {
-    const double* const gradient = of_trial ? next_gradient : this->gradient;
+    const double* const gradient = of_trial ? next_gradient : bounded() ? direction : this->gradient;
     const double* const normal = of_trial ? next_normal : this->normal;
     const bool linear_only = system == System::linear;
     Solution solution(*this);
@@ -276,9 +361,10 @@ struct Fitter : Looks {
     UP_TO (i, size) {
       const double diagonal = normal[entry(i, i)];
       const double added = damped(i, system) ? damping : 0.0;
-      const bool held = (linear_only && !is_linear(i)) || !(diagonal > 0.0);
+      const bool held = (linear_only && !is_linear(i)) || !(diagonal > 0.0) || fixed(i);
       FROM_TO (j, first(i), i + 1) {
-        const bool apart = held || (linear_only && !is_linear(j)) || !(normal[entry(j, j)] > 0.0);
+        const bool apart =
+            held || (linear_only && !is_linear(j)) || !(normal[entry(j, j)] > 0.0) || fixed(j);
         double sum = i == j ? (held ? 1.0 : diagonal * (1.0 + added)) : apart ? 0.0 : normal[entry(i, j)];
         FROM_TO (k, larger_of(first(i), first(j)), j) sum -= factor[entry(i, k)] * factor[entry(j, k)];
         if (i == j) {

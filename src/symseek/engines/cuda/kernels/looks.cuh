@@ -160,6 +160,8 @@ struct Looks {
   DEVICE int first(int) const { return 0; }  // no numbers of groups here: the matrix is full
   DEVICE int entry(int row, int column) const { return triangle(row, column); }
   DEVICE void alike(double*) const {}
+  DEVICE double low(int i) const { return options.low[i]; }
+  DEVICE double high(int i) const { return options.high[i]; }
 };
 
 struct Solution {

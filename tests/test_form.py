@@ -179,7 +179,7 @@ def test_arguments_bind_what_is_sampled_and_bred():
     breeder.begin(sampled)
     fitness = np.linspace(0, 1, len(sampled))
     children = breeder.breed(sampled, fitness, 0, 0, 0, search.evolver.config, 1000)
-    assert len(children) > 200
+    assert len(children) > 600  # few attempts are in vain
     assert not any(rule.violated_by(each) for each in children)
     f = {name for each in children for name in each.arguments[1].names}
     assert {"add", "mul", "x"} <= f <= {"add", "mul", "sin", "x", "const"}

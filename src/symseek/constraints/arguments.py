@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symseek.constraints.tables import Tables
 from symseek.programs import Program
+
+_ALONE = -3.0  # to the logits of a terminal that makes a function very short
+_FEW = 3  # tokens of a function
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,21 @@ class Arguments:
                 inside = np.zeros((len(library), tables.max_arity), dtype=bool)
                 inside[at, argument] = True
                 tables.descendants.append((inside, forbidden))
+        tables.soft.append(self)
+
+    def added_logits(self, tables: Tables) -> NDArray[np.float32]:
+        """[T, 2, L]: functions shall not be columns alone too often.
+
+        A policy knows no arguments: after a constant or a sum it would go on with a column.
+        """
+        numbers = sum(allowed == {"const"} for allowed in self.allowed)
+        terminal = tables.library.arity == 0
+        logits = np.zeros((tables.capacity, 2, len(tables.library)), dtype=np.float32)
+        if 0 < numbers < len(self.allowed):
+            logits[1 + numbers, :, terminal] = _ALONE
+        few = _FEW * (len(self.allowed) - numbers)
+        logits[1 + numbers : 1 + numbers + few, 1, terminal] = _ALONE
+        return logits
 
     def violated_by(self, program: Program) -> bool:
         if program.names[0] != self.operator:

@@ -12,6 +12,7 @@ namespace symseek {
 
 constexpr int TRIES = 8;       // to make a child that obeys the constraints
 constexpr int NEW_TOKENS = 8;  // most tokens of a subtree that is grown anew
+constexpr int DRAWS = 16;      // of a token, to find one that an argument may have
 constexpr int NEW_VALUE = -1;
 
 // A token and, where it is a constant, whose value it has: from 0 on those of the first parent in their order, from the
@@ -73,15 +74,64 @@ struct Parents {
 
 SHARED Node fresh(int token) { return Node{(Token)token, NEW_VALUE}; }
 
+// Where a child is changed: inside one argument of its outermost operator if no other operator may be outermost, since
+// each argument may have tokens of its own then; anywhere (root -1) otherwise.
+struct Part {
+  int root, argument;
+};
+
+// The tokens that may begin the argument.
 template <class L>
-SHARED int drawn(const L& library, int list, Numbers& random) {
-  return library.token(list, random.below(library.count(list)));
+SHARED const uint64* own_tokens(const L& library, const Part& part) {
+  return library.rules.child_set(part.root, part.argument);
+}
+
+template <class L>
+SHARED int count_tokens(const L& library, const uint64* set) {
+  int count = 0;
+  for (int w = 0; w < library.rules.words; ++w)
+    for (uint64 left = set[w]; left; left &= left - 1) ++count;
+  return count;
+}
+
+// Draws an argument that can be changed.
+template <class L>
+SHARED Part drawn_part(const L& library, Numbers& random) {
+  const auto& rules = library.rules;
+  const uint64* outermost = rules.child_set(rules.tokens, 0);
+  if (count_tokens(library, outermost) != 1) return Part{-1, 0};
+  int root = 0, free = 0;
+  while (!is_in(outermost, root)) ++root;
+  const int arity = rules.arity_of(root);
+  const auto varies = [&](int argument) { return count_tokens(library, own_tokens(library, Part{root, argument})) > 1; };
+  for (int argument = 0; argument < arity; ++argument) free += varies(argument);
+  if (free == 0) return Part{-1, 0};
+  int left = random.below(free), argument = 0;
+  for (;; ++argument)
+    if (varies(argument) && left-- == 0) return Part{root, argument};
+}
+
+template <class L>
+SHARED int drawn(const L& library, int list, const Part& part, Numbers& random) {
+  int token = library.token(list, random.below(library.count(list)));
+  for (int draw = 1; part.root >= 0 && draw < DRAWS && !is_in(own_tokens(library, part), token); ++draw)
+    token = library.token(list, random.below(library.count(list)));
+  return token;
 }
 
 template <class L, class T>
 SHARED int subtree_end(const L& library, const T& tree, int at) {
   for (int open = 1; open > 0; ++at) open += library.rules.arity_of(tree.node[at].token) - 1;
   return at;
+}
+
+// Draws a node, inside the part.
+template <class L, class T>
+SHARED int drawn_place(const L& library, const T& tree, const Part& part, Numbers& random) {
+  if (part.root < 0) return random.below(tree.size);
+  int begin = 1;
+  for (int argument = 0; argument < part.argument; ++argument) begin = subtree_end(library, tree, begin);
+  return begin + random.below(subtree_end(library, tree, begin) - begin);
 }
 
 template <class T>
@@ -108,9 +158,9 @@ SHARED void splice(T& tree, int begin, int end, const Node* piece, int count) {
 }
 
 template <class L, class T>
-SHARED bool cross(const L& library, T& child, const T& other, Numbers& random) {
-  const int at = random.below(child.size), end = subtree_end(library, child, at);
-  const int from = random.below(other.size), count = subtree_end(library, other, from) - from;
+SHARED bool cross(const L& library, T& child, const T& other, const Part& part, Numbers& random) {
+  const int at = drawn_place(library, child, part, random), end = subtree_end(library, child, at);
+  const int from = drawn_place(library, other, part, random), count = subtree_end(library, other, from) - from;
   if (child.size - (end - at) + count > library.rules.max_length) return false;
   splice(child, at, end, &other.node[from], count);
   return true;
@@ -144,8 +194,8 @@ SHARED bool grow(const L& library, const T& child, int at, int most, Numbers& ra
 
 // A subtree gives way to a new one.
 template <class L, class T, class R>
-SHARED bool regrow(const L& library, T& child, Numbers& random, R& room) {
-  const int at = random.below(child.size), end = subtree_end(library, child, at);
+SHARED bool regrow(const L& library, T& child, const Part& part, Numbers& random, R& room) {
+  const int at = drawn_place(library, child, part, random), end = subtree_end(library, child, at);
   if (!grow(library, child, at, 1 + random.below(NEW_TOKENS), random, room)) return false;
   if (child.size - (end - at) + room.other.size > library.rules.max_length) return false;
   splice(child, at, end, &room.other.node[0], room.other.size);
@@ -154,9 +204,9 @@ SHARED bool regrow(const L& library, T& child, Numbers& random, R& room) {
 
 // A token gives way to another of its arity.
 template <class L, class T>
-SHARED bool exchange(const L& library, T& child, Numbers& random) {
-  const int at = random.below(child.size);
-  const int token = drawn(library, library.rules.arity_of(child.node[at].token), random);
+SHARED bool exchange(const L& library, T& child, const Part& part, Numbers& random) {
+  const int at = drawn_place(library, child, part, random);
+  const int token = drawn(library, library.rules.arity_of(child.node[at].token), part, random);
   if (token == child.node[at].token) return false;
   child.node[at] = fresh(token);
   return true;
@@ -164,11 +214,11 @@ SHARED bool exchange(const L& library, T& child, Numbers& random) {
 
 // An operator comes between a node and its parent; its other operands are terminals.
 template <class L, class T, class R>
-SHARED bool insert(const L& library, T& child, Numbers& random, R& room) {
+SHARED bool insert(const L& library, T& child, const Part& part, Numbers& random, R& room) {
   const int operators = library.rules.max_arity + 1;
   if (library.count(operators) == 0) return false;
-  const int at = random.below(child.size), end = subtree_end(library, child, at);
-  const int above = drawn(library, operators, random);
+  const int at = drawn_place(library, child, part, random), end = subtree_end(library, child, at);
+  const int above = drawn(library, operators, part, random);
   const int arity = library.rules.arity_of(above), place = random.below(arity);
   if (child.size + arity > library.rules.max_length) return false;
   T& grown = room.other;
@@ -178,7 +228,7 @@ SHARED bool insert(const L& library, T& child, Numbers& random, R& room) {
     if (k == place)
       for (int i = at; i < end; ++i) grown.node[grown.size++] = child.node[i];
     else
-      grown.node[grown.size++] = fresh(drawn(library, 0, random));
+      grown.node[grown.size++] = fresh(drawn(library, 0, part, random));
   }
   splice(child, at, end, &grown.node[0], grown.size);
   return true;
@@ -186,8 +236,8 @@ SHARED bool insert(const L& library, T& child, Numbers& random, R& room) {
 
 // An operator gives way to one of its operands.
 template <class L, class T>
-SHARED bool hoist(const L& library, T& child, Numbers& random) {
-  const int at = random.below(child.size), arity = library.rules.arity_of(child.node[at].token);
+SHARED bool hoist(const L& library, T& child, const Part& part, Numbers& random) {
+  const int at = drawn_place(library, child, part, random), arity = library.rules.arity_of(child.node[at].token);
   if (arity == 0) return false;
   int from = at + 1;
   for (int place = random.below(arity); place > 0; --place) from = subtree_end(library, child, from);
@@ -197,12 +247,12 @@ SHARED bool hoist(const L& library, T& child, Numbers& random) {
 }
 
 template <class L, class T, class R>
-SHARED bool mutate(const L& library, T& child, Numbers& random, R& room) {
+SHARED bool mutate(const L& library, T& child, const Part& part, Numbers& random, R& room) {
   switch (random.below(4)) {
-    case 0: return regrow(library, child, random, room);
-    case 1: return exchange(library, child, random);
-    case 2: return insert(library, child, random, room);
-    default: return hoist(library, child, random);
+    case 0: return regrow(library, child, part, random, room);
+    case 1: return exchange(library, child, part, random);
+    case 2: return insert(library, child, part, random, room);
+    default: return hoist(library, child, part, random);
   }
 }
 
@@ -221,13 +271,14 @@ SHARED bool make(const L& library, const Parents& parents, const BreedOptions& o
   parent[0] = parent[1] = parents.selected(options.tournament, random);
   for (int attempt = 0; attempt < TRIES; ++attempt) {
     copy(parents, parent[0], 0, child);
+    const Part part = drawn_part(library, random);
     bool made = true;
     if (random.chance(options.crossover)) {
       parent[1] = parents.selected(options.tournament, random);
       copy(parents, parent[1], parents.width, room.other);
-      made = cross(library, child, room.other, random);
+      made = cross(library, child, room.other, part, random);
     }
-    if (made && random.chance(options.mutation)) made = mutate(library, child, random, room);
+    if (made && random.chance(options.mutation)) made = mutate(library, child, part, random, room);
     if (made && differs(child, parents, parent[0]) &&
         obeys(library.rules, room.walk, room.allowed, child.size, [&](int i) { return (int)child.node[i].token; }))
       return true;

@@ -15,7 +15,7 @@ from symseek import InputError, Library, Program, Programs
 from symseek.constants import FitConfig
 from symseek.engines.native import NativeEngine
 from symseek.evaluation import Graded, fit_constants
-from symseek.groups import Grouping, by_group, grouping_of
+from symseek.groups import Grouping, Groups, by_group, grouping_of
 
 Array = NDArray[np.float64]
 
@@ -66,7 +66,7 @@ def test_a_linear_fit_is_that_of_dense_least_squares(
     weights = random.uniform(0.0, 2.0, rows) if heavy else np.ones(rows)
     weights *= rows / weights.sum()
     law = fitted(["a + b*x + 1.0*x**2 + 1.0*sin(x)"], (x, group), y, groups, weights)
-    values = law.valid()[0].evaluate(np.column_stack([x, group]))
+    values = law.programs[0].evaluate(np.column_stack([x, group]))
     best = linear_fit(np.array([x**2, np.sin(x)]), np.array([np.ones(rows), x]), group, y, weights)
     loss, least = (float(weights @ (each - y) ** 2) for each in (values, best))
     assert loss <= least * (1 + 1e-8) + 1e-12 * float(weights @ y**2)
@@ -88,17 +88,32 @@ def test_a_fit_with_exponents_finds_what_scipy_finds(groups: int, seed: int, met
         (x, group, y, np.ones(len(x))),
         (1, 2, groups),
     )
-    law = fitted(["a*exp(-b*x) + 1.0*x"], (x, group), y, groups, method=method).valid()[0]
+    law = fitted(["a*exp(-b*x) + 1.0*x"], (x, group), y, groups, method=method).programs[0]
     values = law.evaluate(np.column_stack([x, group]))
     assert float(np.sum((values - y) ** 2)) == pytest.approx(least, rel=1e-6)
     assert law.constants[0] == pytest.approx(shared[0], rel=1e-3, abs=1e-3)
     np.testing.assert_allclose(law.own, own, rtol=5e-3, atol=5e-3)
 
 
+def test_a_fit_begins_where_the_own_numbers_are() -> None:
+    x, group = rows_of(3, 90, 8)
+    y = np.sin(np.array([7.0, 9.0, 11.0])[group] * x)
+    near = np.array([[[7.02, 8.98, 11.01], [np.nan] * 3]])
+    X, library = np.column_stack([x, group]), library_of(3)
+    law = Program.parse("sin(a*x)", library)
+    config = FitConfig("least_squares", restarts=0)
+    one = fit_constants(Programs.from_list([law]), X, y, config)
+    two = fit_constants(
+        Programs.from_list([replace(law, own=tuple(map(tuple, near[0])))]), X, y, config
+    )
+    assert one.rewards[0] < 0.9, "from 1 it finds another minimum"
+    np.testing.assert_allclose(two.programs[0].own[0], [7.0, 9.0, 11.0], rtol=1e-6)
+
+
 def test_one_name_is_one_number_wherever_it_stands() -> None:
     x, group = rows_of(3, 60, 1)
     a = np.array([0.5, 1.0, 1.7])[group]
-    law = fitted(["a*x + exp(-a*x)"], (x, group), a * x + np.exp(-a * x), 3).valid()[0]
+    law = fitted(["a*x + exp(-a*x)"], (x, group), a * x + np.exp(-a * x), 3).programs[0]
     np.testing.assert_allclose(law.own[0], [0.5, 1.0, 1.7], rtol=1e-6)
     assert np.isnan(law.own[1]).all(), "the program has no b"
 
@@ -109,13 +124,14 @@ def test_threads_order_and_company_change_nothing(rows: int) -> None:
     y = np.sin(x) * (1 + group) + 0.1 * group
     texts = ["a*sin(x) + b", "a*sin(b*x)", "exp(-a*x)", "x + 1.0", "a*sin(x) + b"]
     one, two = (fitted(texts, (x, group), y, 5, threads=each) for each in (1, 2))
-    np.testing.assert_array_equal(one.own, two.own)
+    np.testing.assert_array_equal(one.programs.own, two.programs.own)
     np.testing.assert_array_equal(one.rewards, two.rewards)
-    assert one.own is not None
-    np.testing.assert_array_equal(one.own[0], one.own[4])
+    own = one.programs.own
+    assert own is not None
+    np.testing.assert_array_equal(own[0], own[4])
     alone = fitted(texts[1:2], (x, group), y, 5)
-    assert alone.own is not None
-    np.testing.assert_array_equal(alone.own[0], one.own[1])
+    assert alone.programs.own is not None
+    np.testing.assert_array_equal(alone.programs.own[0], own[1])
     assert one.rewards[0] > 1 - 1e-9
 
 
@@ -124,7 +140,7 @@ def test_rewards_are_those_of_the_predictions(reward: str) -> None:
     x, group = rows_of(4, 80, 5)
     y = x**2 + group + np.random.default_rng(0).normal(size=80)
     found = fitted(["a + 1.0*x"], (x, group), y, 4, reward=reward)
-    values = found.valid()[0].evaluate(np.column_stack([x, group]))
+    values = found.programs[0].evaluate(np.column_stack([x, group]))
     share = np.mean((values - y) ** 2) / np.var(y)
     expected = {
         "inverse_nrmse": 1 / (1 + share**0.5),
@@ -152,14 +168,16 @@ def test_a_reward_that_no_fit_can_follow_is_refused() -> None:
 
 
 def test_labels_are_told_apart_and_unknown_ones_are_named() -> None:
-    grouping, codes = grouping_of("soil type", ["clay", 3.0, "clay", 3], ["x", "a_soil_type"], 2)
+    grouping, codes = grouping_of(
+        Groups("soil type", ["clay", 3.0, "clay", 3]), ["x", "a_soil_type"], 2
+    )
     assert grouping.labels == ("clay", "3")
     assert grouping.own == ("b_soil_type", "c_soil_type")
     assert codes.tolist() == [0.0, 1.0, 0.0, 1.0]
     with pytest.raises(InputError, match="group 'sand' of 'soil type' was not in the table"):
         grouping.codes(["clay", "sand"])
     with pytest.raises(InputError, match="the groups of 'soil' are 1"):
-        grouping_of("soil", ["clay", "clay"], [], 2)
+        grouping_of(Groups("soil", ["clay", "clay"]), [], 2)
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60))

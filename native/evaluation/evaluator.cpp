@@ -84,6 +84,7 @@ void Evaluator::forget_own(Scratch& scratch) const {
 // Makes columns of the groups' own numbers of the program that was fitted last, and keeps them in own [J, G] if asked.
 void Evaluator::spread_own(Scratch& scratch, double* own) const {
   const auto& numbers = scratch.fitter.own_numbers();
+  if (own) std::fill_n(own, size_t(own_) * groups(), std::numeric_limits<double>::quiet_NaN());
   for (size_t at = 0; at < numbers.size(); ++at) {
     const int j = numbers[at];
     for (int g = 0; g < groups(); ++g) {
@@ -227,7 +228,6 @@ int Evaluator::fit(const Batch& batch, const FitOptions& options, double* fitted
   cache_.widen(std::min(batch.constant_width, batch.width));  // no program has more placeholders than tokens
   std::copy_n(batch.constants, batch.programs * width, fitted);
   const size_t numbers = size_t(own_) * groups();
-  if (own) std::fill_n(own, batch.programs * numbers, std::numeric_limits<double>::quiet_NaN());
   const int distinct = recognise(batch, options.purpose(), fitted, own != nullptr);
   fixed_.clear();
   fittable_.clear();
@@ -328,8 +328,10 @@ void Evaluator::fit_all(const Batch& batch, const FitOptions& options, double* f
         // Random starts follow from the program alone: more restarts begin with the same ones, and so cannot do worse
         // unless the starts are chosen on a sample of the rows.
         const Key seed = program_key(batch.tokens + size_t(i) * batch.width, batch.lengths[i], constants, 0, 0);
-        const FitStatus status = scratch.fitter.fit(scratch.code, table(scratch), sample_, bounded, seed, constants);
-        spread_own(scratch, own ? own + size_t(i) * own_ * groups() : nullptr);
+        double* mine = own ? own + size_t(i) * own_ * groups() : nullptr;
+        const FitStatus status =
+            scratch.fitter.fit(scratch.code, table(scratch), sample_, bounded, seed, constants, mine);
+        spread_own(scratch, mine);
         Errors& total = results_[i];
         total = {{}, status != FitStatus::invalid, static_cast<uint8_t>(status)};
         for (int64_t first = 0; first < padded_rows_ && total.ok; first += STRIPE) {

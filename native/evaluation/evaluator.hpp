@@ -69,8 +69,9 @@ class Evaluator {
   // called now and then on the calling thread; it may throw to end the work.
   int errors(const Batch& batch, double* sums, bool* ok, const std::function<void()>& check);
   // Fits the constants first, starting from those of the batch: fills fitted [B, K] and status [B] too. A program
-  // that cannot be fitted, being invalid wherever it was tried, keeps its own. The groups' own numbers are written to
-  // own [B, J, G] unless it is null, NaN for those that a program does not have; they are not remembered.
+  // that cannot be fitted, being invalid wherever it was tried, keeps its own. The groups' own numbers are read from
+  // own [B, J, G] unless it is null, 1 for NaN, and written there, NaN for those that a program does not have. They are
+  // not remembered.
   int fit(const Batch& batch, const FitOptions& options, double* fitted, double* own, FitStatus* status, double* sums,
           bool* ok, const std::function<void()>& check);
   // The first loss [B] where the constants stand, half its gradient downhill [B, K] and the normal matrix [B, K, K]:

@@ -150,7 +150,7 @@ void Looks::derive() {
 }
 
 FitStatus ProgramFitter::fit(const std::vector<Instruction>& code, const Table& table, const Table& sample,
-                             const FitOptions& how, const Key& name, double* constants) {
+                             const FitOptions& how, const Key& name, double* constants, const double* own) {
   options = how;
   key = name;
   const bool sampled = sample.rows > 0 && options.method != FitMethod::bfgs;
@@ -158,6 +158,10 @@ FitStatus ProgramFitter::fit(const std::vector<Instruction>& code, const Table& 
   if (own_ == 0) return fit_from(code, table, sampled, constants);
   if (options.method != FitMethod::projected) options.method = FitMethod::least_squares;
   place_.assign(size, 1.0);
+  for (int i = 0; own && i < border_; ++i) {
+    const double value = own[tape().own[i % own_] * groups_ + i / own_];
+    if (isfinite(value)) place_[i] = value;
+  }
   std::copy_n(constants, shared_, place_.data() + border_);
   const FitStatus status = fit_from(code, table, sampled, place_.data());
   std::copy_n(place_.data() + border_, shared_, constants);

@@ -119,9 +119,9 @@ class ProgramFitter : Fitter {
   using Looks::Table;
 
   // Starts from `constants` [K] and leaves the best ones there. `sample` is some of the rows, or none. `key` names the
-  // program. Numbers that groups have of their own begin as 1.
+  // program. Numbers that groups have of their own begin as in `own` [J, G], or as 1 where that is NaN or null.
   FitStatus fit(const std::vector<Instruction>& code, const Table& table, const Table& sample,
-                const FitOptions& options, const Key& key, double* constants);
+                const FitOptions& options, const Key& key, double* constants, const double* own = nullptr);
   // The numbers of the groups' own in the program that was fitted last: which they are, counted from 0, and their
   // values.
   const std::vector<int>& own_numbers() const { return tape().own; }

@@ -139,7 +139,10 @@ def with_fixed(programs: Programs, fixed: NDArray[np.bool_]) -> Programs:
     others = [token for token in library if token.kind is not TokenKind.VARIABLE]
     wider = Library([*others, *numbers.values()], library.variables, library.grouping)
     return Programs.from_list(
-        [Program(wider, tuple(map(wider.index, names)), tuple(free)) for names, free in rows],
+        [
+            Program(wider, tuple(map(wider.index, names)), tuple(free), program.own)
+            for (names, free), program in zip(rows, programs, strict=True)
+        ],
         wider,
     )
 

@@ -133,6 +133,20 @@ class Data:
         chosen = np.random.default_rng([seed, 2]).choice(rows, most, replace=False)
         return self.rows(np.sort(chosen))
 
+    def of_each(self, column: int, most: int, seed: int) -> Data:
+        """About so many rows at most, drawn at random, as many as there are of rare values.
+
+        Each value of a column has its part of the rows.
+        """
+        rows = len(self.y)
+        if rows <= most:
+            return self
+        order = np.random.default_rng([seed, 2]).permutation(rows)
+        order = order[np.argsort(self.X[order, column], kind="stable")]
+        values, begins = np.unique(self.X[order, column], return_index=True)
+        place = np.arange(rows) - np.repeat(begins, np.diff([*begins, rows]))
+        return self.rows(np.sort(order[place < max(1, most // len(values))]))
+
     def spanning(self, most: int, seed: int) -> Data:
         """At most so many rows drawn at random, and those at the ends of each column beside them.
 

@@ -22,7 +22,7 @@ from symseek.data import Data
 from symseek.engines.interface import Engine, Errors, Evaluator, engine_named
 from symseek.errors import InputError, Setting
 from symseek.mapping import Mapping, check_evaluable, mapped
-from symseek.programs import Program, Programs
+from symseek.programs import Programs
 from symseek.rewards import (
     Curve,
     ErrorReward,
@@ -49,23 +49,11 @@ class Graded:
     distinct: int
     status: NDArray[np.uint8] | None = None  # [B] FitStatus codes, where constants were fitted
     final: NDArray[np.bool_] | None = None  # [B] seen on all rows; None: all are (see `racing`)
-    own: Floats | None = None  # [B, J, G] the groups' own numbers, of `fit_constants`
 
     @property
     def messages(self) -> list[str]:
         """How the fit of each program ended, in words; empty where nothing was fitted."""
         return [] if self.status is None else [FitStatus(code).message for code in self.status]
-
-    def valid(self) -> list[Program]:
-        """The valid programs one by one, with the groups' own numbers where they have such."""
-        rows = np.flatnonzero(self.ok)
-        programs, own = list(self.programs[rows]), self.own
-        if own is None:
-            return programs
-        return [
-            replace(each, own=tuple(map(tuple, own[row].tolist()))) if each.own_used else each
-            for each, row in zip(programs, rows, strict=True)
-        ]
 
     @property
     def final_rewards(self) -> Floats:
@@ -116,7 +104,8 @@ def data_grader(
     given = (data.X, data.y, data.weights, cache, underflow_invalid, losses)
     evaluator = mapped(engine.evaluator(graded, *given), mapping)
     fits = isinstance(reward, ErrorReward) and reward.curve(spread or 1.0) is not None
-    if library.grouping is not None and not (fits and constants is not None):
+    grouping = library.grouping
+    if grouping is not None and grouping.own and not (fits and constants is not None):
         raise InputError(
             "numbers of the groups' own are fitted by a loss that falls with the error of each row;"
             " choose another reward, such as inverse_nrmse, and leave constants on"
@@ -208,7 +197,10 @@ def fit_constants(
     changed = (np.arange(constants.shape[1]) < programs.constant_counts[:, None]) & ~fixed
     fitted = np.arange(graded.programs.constants.shape[1]) < free.constant_counts[:, None]
     constants[changed] = graded.programs.constants[fitted]
-    return replace(graded, programs=programs.with_constants(constants))
+    best = Programs._trusted(
+        library, programs.tokens, programs.lengths, constants, graded.programs.own
+    )
+    return replace(graded, programs=best)
 
 
 @dataclass
@@ -249,8 +241,7 @@ class _LeastSquaresGrader:
         fitted = self.grader.evaluator.fit(programs, self.config, scale, self.curve.power)
         errors = fitted.errors
         rewards = self.grader.rewards(errors)
-        how = errors.ok, errors.distinct, fitted.status
-        return Graded(fitted.programs, rewards, *how, own=fitted.own)
+        return Graded(fitted.programs, rewards, errors.ok, errors.distinct, fitted.status)
 
 
 @dataclass

@@ -206,25 +206,27 @@ class GivenForm:
     def over(self, library: Library) -> Library:
         """A library with the token of the form beside the others."""
         others = [each for each in library if each.kind is not TokenKind.VARIABLE]
-        return Library([self.token, *others], library.variables)
+        return Library([self.token, *others], library.variables, library.grouping)
 
     def library(self, library: Library) -> Library:
         """What a search writes with: a library of its own, and what single functions need."""
         own = [each for of in self.functions for each in _own(of) if each.name not in library]
         numbers = ["const"] if self.numbers and "const" not in library else []
         others = [each for each in library if each.kind is not TokenKind.VARIABLE]
-        return Library([self.token, *others, *dict.fromkeys(own), *numbers], library.variables)
+        names: list[str | Token] = [self.token, *others, *dict.fromkeys(own), *numbers]
+        return Library(names, library.variables, library.grouping)
 
     def allowed(self, library: Library) -> tuple[frozenset[str], ...]:
         """The names that each argument may have, where others may have all of a library."""
         usual = {each.name for each in library if each.kind is not TokenKind.VARIABLE}
-        numbers = {"const"} & usual
+        own = set() if library.grouping is None else {*library.grouping.own}  # of the groups
+        numbers = ({"const"} & usual) | own
 
         def names(unknown: Unknown) -> frozenset[str]:
             if unknown.is_number:
-                return frozenset({"const"})
-            own = {each.name for each in _own(unknown)} | numbers
-            return frozenset((own if unknown.operators else usual) | {*unknown.columns})
+                return frozenset({"const", *own})
+            operators = {each.name for each in _own(unknown)} if unknown.operators else usual
+            return frozenset(operators | numbers | {*unknown.columns})
 
         return tuple(map(names, self.unknowns))
 

@@ -20,6 +20,17 @@ from symseek.errors import InputError, Setting, shown
 OWN_COMPLEXITY = 3
 """Of a number that each group has of its own: it is many, so a front has it where it pays."""
 MOST_GROUPS = 1000
+MOST_OWN = 10
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """The column that names the group of each row, as it is asked for."""
+
+    column: str
+    labels: Sequence[Any]  # [N] text or numbers
 
 
 @dataclass(frozen=True)
@@ -76,15 +87,13 @@ def label_texts(labels: Sequence[Any]) -> list[str]:
     return texts
 
 
-def grouping_of(
-    column: str, labels: Sequence[Any], taken: Collection[str], most_own: int
-) -> tuple[Grouping, Floats]:
+def grouping_of(groups: Groups, taken: Collection[str], most_own: int) -> tuple[Grouping, Floats]:
     """The groups that labels [N] make, in the order in which they first come, and their codes [N].
 
-    >>> grouping_of("strain", ["B", "A", "B"], ["x", "a_strain"], 1)
+    >>> grouping_of(Groups("strain", ["B", "A", "B"]), ["x", "a_strain"], 1)
     (Grouping(column='strain', labels=('B', 'A'), own=('b_strain',)), array([0., 1., 0.]))
     """
-    texts = label_texts(labels)
+    column, texts = groups.column, label_texts(groups.labels)
     known = tuple(dict.fromkeys(texts))
     if not 2 <= len(known) <= MOST_GROUPS:
         raise InputError(
@@ -93,8 +102,8 @@ def grouping_of(
             value=column,
         )
     word = "".join(each if each.isalnum() else "_" for each in column).strip("_") or "group"
-    letters = (f"{letter}_{word}" for letter in "abcdefghijklmnopqrstuvwxyz")
-    free = [each for each in letters if each not in taken]
+    names = (f"{letter}_{word}" for letter in _LETTERS)
+    free = [each for each in names if each not in taken]
     grouping = Grouping(column, known, tuple(free[:most_own]))
     return grouping, grouping.codes(texts)
 

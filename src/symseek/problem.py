@@ -14,6 +14,7 @@ from symseek.columns import Column, Role
 from symseek.constraints import Constraint, Custom
 from symseek.data import Data, Scales
 from symseek.form import GivenForm
+from symseek.groups import Grouping
 from symseek.rewards import Reward
 from symseek.target import Target
 
@@ -35,6 +36,7 @@ class Problem:
     constraints: tuple[Constraint | Custom, ...] = ()  # beside those of every search
     target: Target = field(default_factory=Target)  # what the values of a formula are to meet
     form: GivenForm | None = None  # what every formula looks like
+    grouping: Grouping | None = None  # whose column is the last of the inputs
 
     @classmethod
     def of(
@@ -46,11 +48,15 @@ class Problem:
         reward: Reward,
         weights: ArrayLike | None = None,
         constraints: Collection[Constraint | Custom] = (),
+        grouping: Grouping | None = None,
     ) -> Problem:
         """The problem of arrays, checked; columns are records, or names."""
         columns = *(_column(each, "input") for each in inputs), _column(target, "target")
+        if grouping is not None:
+            *own, groups, output = columns
+            columns = *own, replace(groups, role="group", kind="groups"), output
         data = Data.checked(X, y, [each.name for each in columns[:-1]], weights)
-        return cls(columns, data, reward, tuple(constraints))
+        return cls(columns, data, reward, tuple(constraints), grouping=grouping)
 
     def formed(self, text: str) -> Problem:
         """The problem with a given form, of its left side in the place of the target."""

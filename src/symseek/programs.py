@@ -9,7 +9,7 @@ the tokens, in the order in which those come.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -285,7 +285,13 @@ class Program:
         if grouping is None or X.ndim != 2 or X.shape[1] != len(columns):
             return X
         codes = X[:, columns.index(grouping.column)]
-        return np.column_stack([X, grouping.columns(codes, self.own)])
+        own = grouping.columns(codes, self.own)
+        own[:, [at for at in range(len(grouping.own)) if at not in self.own_used]] = 0.0
+        return np.column_stack([X, own])
+
+    def owning(self, other: Program) -> Program:
+        """The program with the groups' own numbers of another, which has the same names."""
+        return replace(self, own=other.own) if other.own and self.own_used else self
 
     @cached_property
     def own_used(self) -> tuple[int, ...]:
@@ -293,6 +299,13 @@ class Program:
         own = range(len(self.library.columns), len(self.library.variables))
         ids = self.library.variable_ids
         return tuple(at for at, each in enumerate(own) if ids[each] in self.tokens)
+
+    @property
+    def numbers(self) -> int:
+        """How many fitted numbers it has; one of the groups' own is one for each group."""
+        grouping = self.library.grouping
+        groups = 0 if grouping is None else len(grouping.labels)
+        return len(self.constants) + groups * len(self.own_used)
 
     def infix(self) -> str:
         """Readable text that `parse` reads back to this very program."""
@@ -359,6 +372,7 @@ class Programs:
     tokens: NDArray[np.int16]  # [B, T] pre-order, EMPTY after the end
     lengths: NDArray[np.int32]  # [B]
     constants: NDArray[np.float64]  # [B, K] values of `const` tokens in pre-order, else 1.0
+    own: Floats | None = None  # [B, J, G] those that groups have of their own, NaN if not known
 
     def __post_init__(self) -> None:
         if not isinstance(self.library, Library):
@@ -394,11 +408,12 @@ class Programs:
         tokens: NDArray[np.int16],
         lengths: NDArray[np.int32],
         constants: NDArray[np.float64],
+        own: Floats | None = None,
     ) -> Programs:
         """Build without checking: for arrays that an engine or this package made."""
         programs = object.__new__(cls)
         programs.__dict__.update(
-            library=library, tokens=tokens, lengths=lengths, constants=constants
+            library=library, tokens=tokens, lengths=lengths, constants=constants, own=own
         )
         return programs
 
@@ -419,7 +434,13 @@ class Programs:
                 raise InputError(f"program {row}, {program}, is over a different library")
             tokens[row, : len(program)] = program.tokens
             constants[row, : len(program.constants)] = program.constants
-        return cls._trusted(library, tokens, lengths, constants)
+        own, grouping = None, library.grouping
+        if grouping is not None and any(each.own for each in programs):
+            own = np.full((len(programs), len(grouping.own), len(grouping.labels)), np.nan)
+            for table, program in zip(own, programs, strict=True):
+                if program.own:
+                    table[:] = program.own
+        return cls._trusted(library, tokens, lengths, constants, own)
 
     @classmethod
     def concatenate(cls, batches: Sequence[Programs]) -> Programs:
@@ -457,7 +478,7 @@ class Programs:
 
     def with_constants(self, constants: NDArray[np.float64]) -> Programs:
         """The same programs with other values [B, K] for their constants."""
-        return Programs._trusted(self.library, self.tokens, self.lengths, constants)
+        return Programs._trusted(self.library, self.tokens, self.lengths, constants, self.own)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -475,8 +496,9 @@ class Programs:
         if not isinstance(row, slice):
             row = np.asarray(row)
             row = row.astype(np.intp) if row.size == 0 else row
+        own = None if self.own is None else self.own[row]
         return Programs._trusted(
-            self.library, self.tokens[row], self.lengths[row], self.constants[row]
+            self.library, self.tokens[row], self.lengths[row], self.constants[row], own
         )
 
     def _program(self, row: int) -> Program:
@@ -486,7 +508,11 @@ class Programs:
         if wanted:
             constants = tuple(self.constants[row, :wanted].tolist())
             constants += (1.0,) * (wanted - len(constants))
-        return Program._trusted(self.library, tokens, constants)
+        program = Program._trusted(self.library, tokens, constants)
+        if self.own is None or not program.own_used:
+            return program
+        own = tuple(map(tuple, self.own[row].tolist()))
+        return Program._trusted(self.library, tokens, constants, own)
 
     def __repr__(self) -> str:
         return f"<Programs: {len(self)} over {self.library!r}>"

@@ -204,7 +204,7 @@ class Search(IterativeSearch):
         self.evolver = None
         if config.evolution is not None:
             # What is missing is known of graded programs, and only written ones can be joined.
-            rows = None if mapping is not None else self.rows
+            rows = None if mapping is not None or library.grouping is not None else self.rows
             self.evolver = Evolver(config.evolution, self.rules, seed, self.engine, rows)
             self.margin = max(config.batch_size, config.evolution.pairs)
         self.ending = ending  # asked between iterations
@@ -224,7 +224,7 @@ class Search(IterativeSearch):
         graded = self.library if self.mapping is None else getattr(self.mapping, "library", None)
         if not isinstance(graded, Library):
             raise refused("mapping", self.mapping, "a map of programs with their library")
-        return graded.variables
+        return graded.columns
 
     def _grade_on(self, data: Data, reward: Reward, target: Target) -> None:
         """Grade programs on data, in full and in races."""

@@ -19,6 +19,7 @@ from symseek.engines.choice import AUTO
 from symseek.engines.interface import ENGINES
 from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.form import Form
+from symseek.groups import MOST_OWN
 from symseek.rewards import REWARDS, Reward
 from symseek.search import SearchConfig
 from symseek.selection import rules
@@ -328,6 +329,13 @@ class Settings:
         more="In Python also limits as objects, such as `Increasing('x')`.",
         link="what-you-know.md#limits",
         label="Limits",
+    )
+    own: int = declared(
+        2,
+        Whole(low=0, high=MOST_OWN),
+        "with groups, how many numbers of a formula each group may have of its own",
+        link="what-you-know.md#groups",
+        label="Own numbers",
     )
     config: SearchConfig | None = declared(
         None,

@@ -134,6 +134,10 @@ class Library:
         self.variables = tuple(t.name for t in tokens if t.kind is TokenKind.VARIABLE)
         own = () if grouping is None else grouping.own
         self.columns = self.variables[: len(self.variables) - len(own)]  # of a table
+        # Those that formulas are made of: the groups only say which own numbers a row has.
+        self.inputs = tuple(
+            name for name in self.columns if grouping is None or name != grouping.column
+        )
         self.arities: tuple[int, ...] = tuple(t.arity for t in tokens)
         self.arity: NDArray[np.int8] = _frozen(self.arities, np.int8)  # [L]
         costs = [t.complexity for t in tokens]

@@ -313,7 +313,9 @@ class NotAllConstants(_Named):
     """The children of an operator are not all placeholder constants: that is a constant again."""
 
     def forms(self, library: Library) -> list[Forbid | Count | NotAll]:
-        return [] if library.constant_id is None else [NotAll("const")]
+        own = () if library.grouping is None else library.grouping.own
+        names = *(() if library.constant_id is None else ("const",)), *own
+        return [NotAll(names)] if names else []
 
 
 @dataclass(frozen=True)
@@ -353,7 +355,7 @@ class SomeVariable(_Named):
     """At least one input variable."""
 
     def forms(self, library: Library) -> list[Forbid | Count | NotAll]:
-        return [Count(library.variables, low=1)] if library.variables else []
+        return [Count(library.inputs, low=1)] if library.inputs else []
 
 
 @dataclass(frozen=True)

@@ -69,8 +69,6 @@ class Fitted:
     programs: Programs
     errors: Errors
     status: NDArray[np.uint8]  # [B] FitStatus codes
-    # [B, J, G] the groups' own numbers, where the library has such and no results are kept
-    own: Floats | None = None
 
 
 @dataclass(frozen=True)
@@ -228,7 +226,8 @@ class Engine(Protocol):
         by its last constants.
 
         Where the library has numbers of the groups' own, X has no columns for these: a fit finds
-        them, and programs with them are invalid elsewhere.
+        them, and programs with them are invalid elsewhere. It gives them with the programs if no
+        results are kept.
         """
 
     def breeder(self, rules: ConstraintSet) -> Breeder:

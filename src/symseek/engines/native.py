@@ -384,7 +384,11 @@ class NativeEvaluator:
         fitted = np.empty_like(batch["constants"])
         status = np.empty(count, dtype=np.uint8)
         sums, ok = np.empty((self._losses, count)), np.empty(count, dtype=bool)
-        own = None if self._own is None else np.empty((count, *self._own))
+        own = None
+        if self._own is not None:  # where to begin, and where the fit ends
+            own = np.full((count, *self._own), np.nan)
+            if programs.own is not None:
+                own[:] = programs.own
         none = np.empty((0, 0))
         bounds = config.bounds
         low, high = (none, none) if bounds is None else bounds.of(batch["constants"])
@@ -406,8 +410,8 @@ class NativeEvaluator:
                 ok=ok,
                 own=own,
             )
-        best = Programs._trusted(self.library, programs.tokens, programs.lengths, fitted)
-        return Fitted(best, Errors(sums, ok, distinct), status, own)
+        best = Programs._trusted(self.library, programs.tokens, programs.lengths, fitted, own)
+        return Fitted(best, Errors(sums, ok, distinct), status)
 
     def derivatives(self, programs: Programs) -> Derivatives:
         """The first loss at the present constants, and how it changes with them."""

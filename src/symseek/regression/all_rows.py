@@ -53,10 +53,10 @@ class AllRows:
         """The program with the constants that are not neat fitted to all training rows."""
         free = [not _is_neat(value) for value in program.constants]
         squared = isinstance(self.reward, ErrorReward) and self.reward.is_squared
-        if not any(free) or not squared:
+        if not (any(free) or program.own_used) or not squared:
             return program
         small, X = _compact(program, self.train)
-        held = with_fixed(Programs.from_list([small]), ~np.array([free]))
+        held = with_fixed(Programs.from_list([small]), ~np.array([free], dtype=bool))
         # The spread of all rows is known, and takes as long as a fit.
         grader = data_grader(
             held.library,
@@ -65,15 +65,16 @@ class AllRows:
             engine_named(self.engine, self.threads),
             replace(_FIT, bounds=self.bounds),
             spread=self.train.spread,
+            cache=None if not program.own_used else 0,
         )
         fitted = grader(held)
         if not fitted.ok[0]:
             return program
-        new = iter(fitted.programs[0].constants)
+        best = fitted.programs[0]
+        new = iter(best.constants)
         pairs = zip(program.constants, free, strict=True)
-        return replace(
-            program, constants=tuple(next(new) if is_free else old for old, is_free in pairs)
-        )
+        constants = tuple(next(new) if is_free else old for old, is_free in pairs)
+        return replace(program, constants=constants).owning(best)
 
     def accuracy(self, program: Program) -> tuple[Accuracy, Accuracy | None]:
         """How well a program does on the training rows, and on the validation rows if any."""
@@ -89,7 +90,7 @@ class AllRows:
         digits = Digits.of(Data(train.X[:, :0], train.y, train.weights))
         with np.errstate(all="ignore"):
             residuals = train.y - _values(program, train.X)
-        return digits.beyond_chance(residuals, len(program), len(program.constants), tokens)
+        return digits.beyond_chance(residuals, len(program), program.numbers, tokens)
 
 
 def _is_neat(value: float) -> bool:
@@ -108,7 +109,8 @@ def _values(program: Program, X: Floats) -> Floats:
 def _compact(program: Program, data: Data) -> tuple[Program, Floats]:
     """The program over the columns that it names, and those columns [N, k], one after another."""
     library = program.library
-    if any(library.tokens[each].columns for each in program.tokens):  # it counts on their order
+    # An operator of the user's may count on the order of the columns; own numbers go by the group.
+    if program.own_used or any(library.tokens[each].columns for each in program.tokens):
         return program, data.X
     named = [each for each in library.variable_ids if each in program.tokens]
     used = named or library.variable_ids[:1]  # a library needs a variable

@@ -7,6 +7,9 @@ it: every unknown function is changed by itself, and named numbers stay as they 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
 
 from symseek.algebra.forms import styled, ways
 from symseek.algebra.simplify import reductions, rescaled, simplified
@@ -15,6 +18,7 @@ from symseek.arrays import Floats
 from symseek.data import Scales
 from symseek.form import GivenForm
 from symseek.programs import Program
+from symseek.regression.own_numbers import folded
 from symseek.tokens import Library
 
 
@@ -87,3 +91,37 @@ class FormEditing(Editing):
         pairs = zip(self.form.unknowns, program.arguments, strict=True)
         parts = [part if unknown.is_number else change(part) for unknown, part in pairs]
         return self.form.with_parts(parts, self.full)
+
+
+class GroupEditing(Editing):
+    """Changes programs that may have numbers of the groups' own, which keep their values."""
+
+    def __init__(self, inner: Editing) -> None:
+        super().__init__(inner.full)
+        self.inner = inner
+
+    def simplified(self, program: Program, X: Floats) -> Program:
+        return self.inner.simplified(program, program.widened(X)).owning(program)
+
+    def in_units(self, program: Program, X: Floats, scales: Scales) -> Program:
+        wide = self.inner.in_units(program, program.widened(X), self._wide(scales))
+        return folded(wide.owning(program))
+
+    def translated(self, program: Program, scales: Scales | None = None) -> Program:
+        units = None if scales is None else self._wide(scales)
+        return self.inner.translated(program, units).owning(program)
+
+    def reductions(self, program: Program) -> list[Program]:
+        return [each.owning(program) for each in self.inner.reductions(program)]
+
+    def ways(self, program: Program) -> list[Program]:
+        return [each.owning(program) for each in self.inner.ways(program)]
+
+    def read(self, program: Program, style: str = "best") -> Program:
+        return self.inner.read(program, style).owning(program)
+
+    def _wide(self, scales: Scales) -> Scales:
+        """The groups' own numbers have no units to be scaled by."""
+        units = np.ones(len(self.full.variables))
+        units[: len(scales.inputs)] = scales.inputs
+        return replace(scales, inputs=units)

@@ -106,8 +106,9 @@ def simple_programs(library: Library) -> Programs:
     ['x', 'y', 'sin(x)', 'sin(y)', 'x - x', 'x - y', 'y - x', 'y - y']
     """
     names, constant = set(library.names), library.constant_id
-    found = []
-    for variable in library.variable_ids:
+    variables = [library.index(name) for name in library.inputs]
+    found: list[list[int]] = _of_groups(library, variables)
+    for variable in variables:
         found.append([variable])
         if constant is not None and "mul" in names:
             found.append([library.index("mul"), constant, variable])
@@ -117,9 +118,9 @@ def simple_programs(library: Library) -> Programs:
         found += [
             [operator, *arguments]
             for arity in (1, 2)
-            if len(library.variable_ids) ** arity <= _FEW_SHORT
+            if len(variables) ** arity <= _FEW_SHORT
             for operator in np.flatnonzero(library.arity == arity).tolist()
-            for arguments in product(library.variable_ids, repeat=arity)
+            for arguments in product(variables, repeat=arity)
         ]
     return Programs.from_list([Program(library, tuple(tokens)) for tokens in found])
 
@@ -146,3 +147,18 @@ def simple_forms(form: GivenForm, library: Library) -> Programs:
                 names = [form.token.name, *(name for part in words for name in part)]
                 found[tuple(map(library.index, names))] = None
     return Programs.from_list([Program(library, tokens) for tokens in found], library)
+
+
+def _of_groups(library: Library, variables: list[int]) -> list[list[int]]:
+    """Levels, slopes and lines of the groups' own, as tokens."""
+    own = [] if library.grouping is None else [*map(library.index, library.grouping.own)]
+    found = [own[:1]] if own else []
+    if not {"add", "mul"} <= set(library.names):
+        return found
+    add, multiply = library.index("add"), library.index("mul")
+    constants = [] if library.constant_id is None else [library.constant_id]
+    for x in variables:
+        for slope, level in [*product(own[:1], own[1:2]), *product(own[:1], constants)]:
+            found += [[add, multiply, slope, x, level], [add, multiply, level, x, slope]]
+        found += [[multiply, each, x] for each in own[:1]]
+    return found

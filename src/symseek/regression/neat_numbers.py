@@ -55,7 +55,8 @@ class NeatNumbers:
         """The formula with neat numbers, in the way that it is written."""
         measure, train = self.measure, self.measure.data
         step = -(-len(train.y) // LOOKED_AT)
-        X, y, weights = (each[::step] for each in (train.X, train.y, train.weights))
+        wide = program.widened(train.X)
+        X, y, weights = (each[::step] for each in (wide, train.y, train.weights))
         exact, count = measure.exact(program), len(program.constants)
         likely = self._likely(program, exact)
         if likely is not None:
@@ -66,7 +67,7 @@ class NeatNumbers:
             neat = rounded(program, X, y, weights=weights, growth=growth).program
         except InputError:  # undefined on some row
             return program
-        if neat == program:
+        if neat.owning(program) == program:
             return program
         neat = self.editing.simplified(neat, train.X)
         if exact:
@@ -82,8 +83,10 @@ class NeatNumbers:
         train = self.measure.data
         if not (self.constants and self._noisy(program)):
             return None
-        found = probably_neat(program, train.X, train.y, weights=train.weights)
-        neat = self.editing.simplified(found.program, train.X) if any(found.neat) else program
+        wide = program.widened(train.X)
+        found = probably_neat(program, wide, train.y, weights=train.weights)
+        likely = found.program.owning(program)
+        neat = self.editing.simplified(likely, train.X) if any(found.neat) else program
         accepted = any(found.neat) and (not exact or (found.complete and self.measure.exact(neat)))
         return neat if accepted else None
 

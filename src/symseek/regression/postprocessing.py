@@ -23,9 +23,10 @@ from symseek.limits import Limits
 from symseek.model import Accuracy, Formula, Part
 from symseek.programs import Program
 from symseek.regression.all_rows import AllRows
-from symseek.regression.editing import Editing, FormEditing
+from symseek.regression.editing import Editing, FormEditing, GroupEditing
 from symseek.regression.keeping import KeptTo
 from symseek.regression.neat_numbers import NeatNumbers
+from symseek.regression.own_numbers import in_order
 from symseek.regression.refitting import Refitting
 from symseek.regression.rows import Rows
 from symseek.selection.measure import Measure
@@ -53,6 +54,8 @@ class Postprocessing:
     ) -> None:
         self.full, self.rows, self.measure, self.form = full, rows, measure, form
         self.editing = Editing(full) if form is None else FormEditing(full, form)
+        if full.grouping is not None:
+            self.editing = GroupEditing(self.editing)
         self.kept_to = KeptTo(limits or Limits(), self.editing, rows.scales)
         self.constants, self.threads = settings.constants, settings.threads
         self.longest = longest
@@ -74,7 +77,7 @@ class Postprocessing:
 
     def preview(self, found: Sequence[Program]) -> list[Formula]:
         """The front while a search continues, its numbers as they are."""
-        programs = [self.simplified(each) for each in found]
+        programs = [self.simplified(each) for each in self._with_own(found)]
         programs = self._with_number(self._short_enough(programs))
         programs = [self.in_units(each) for each in programs]
         # Before anything keeps to the limits, the number stands for it.
@@ -84,16 +87,19 @@ class Postprocessing:
 
     def formulas(self, found: Sequence[Program], proposed: Sequence[Program]) -> list[Formula]:
         """The front of a search that has ended, and of what was proposed to it."""
-        programs = [self.simplified(each) for each in found]
+        programs = [self.simplified(each) for each in self._with_own(found)]
         proposed = [self.simplified(each) for each in proposed]
         if programs:
             programs = self._short_enough(self._refitted(programs, proposed))
+        if programs and self.full.grouping is not None:
+            programs = self.refit.shared_out(programs, self.scaled)
         if programs:
             programs = self.kept_to.those(programs)
             graded = [Formula.graded(each, self.scaled, self.measure.reward) for each in programs]
             programs = contenders(graded, proposed, self.measure)
         programs = [self.in_units(each) for each in self._with_number(programs)]
         programs = [self.kept_to.better(self.neat(each), each) for each in programs]
+        programs = [self.refit.own(in_order(each), self.rows.judged) for each in programs]
         programs = [each for each in programs if self.kept_to.allow(each)]
         if not programs:
             raise InputError(
@@ -103,13 +109,20 @@ class Postprocessing:
         front = self.front([self.on_all_rows(each) for each in formulas])
         return [self._in_full(each) for each in front]
 
+    def _with_own(self, found: Sequence[Program]) -> list[Program]:
+        """Programs of a search with the groups' own numbers, which it does not keep."""
+        if self.full.grouping is None or not found:
+            return list(found)
+        return self.refit(found, self.scaled)
+
     def front(self, formulas: Sequence[Formula]) -> list[Formula]:
         """The formulas that nothing simpler matches, simplest first."""
         return ranked(formulas, self.measure)
 
     def pick(self, formulas: Sequence[Formula], rule: str, final: bool = True) -> Choice:
         """The row of a front that a rule picks; tests that take a while are for what is `final`."""
-        held_out, tested = self.rows.held_out, final and self.constants
+        # The tests refit formulas on some of the rows, which may have none of a group.
+        held_out, tested = self.rows.held_out, final and self.constants and not self.full.grouping
         return pick(formulas, rule, self.measure, held_out, tested, self.threads, self.engine)
 
     def _refitted(self, programs: list[Program], proposed: list[Program]) -> list[Program]:
@@ -159,7 +172,7 @@ class Postprocessing:
             Part.of(unknown.name, unknown.columns, part.over(self.full), formula.is_close)
             for unknown, part in zip(self.form.unknowns, parts, strict=True)
         )
-        whole = self.form.whole(formula.program, self.full)
+        whole = self.form.whole(formula.program, self.full).owning(formula.program)
         filled = tuple(sorted(filled, key=lambda part: not part.columns))  # functions first
         return replace(formula, program=whole, filled=filled)
 

@@ -16,12 +16,15 @@ from symseek.model import Formula
 from symseek.programs import Program, Programs
 from symseek.regression.editing import Editing
 from symseek.regression.keeping import KeptTo
+from symseek.regression.own_numbers import in_order, variants
 from symseek.selection.measure import Measure
 from symseek.selection.ranking import ranked
 
 _ROUNDS = 4  # of leaving out addends, one from each formula at a time
 _ENOUGH = 20_000  # rows to see by whether an addend matters
 _FIT = FitConfig("least_squares", restarts=0, rescue=False)
+# A search keeps the constants that it has fitted, but not the numbers of the groups' own.
+_FIT_GROUPS = FitConfig("least_squares", restarts=4)
 
 
 @dataclass(frozen=True)
@@ -44,11 +47,12 @@ class Refitting:
         if not self.constants:
             return [each for each in programs if np.isfinite(each.evaluate(data.X)).all()]
         batch = Programs.from_list(list(programs))
+        config = _FIT if self.editing.full.grouping is None else _FIT_GROUPS
         fitted = fit_constants(
             batch,
             data.X,
             data.y,
-            replace(_FIT, bounds=self.kept_to.limits.numbers),
+            replace(config, bounds=self.kept_to.limits.numbers),
             fixed=None if "pow" in self.measure.library.names else structural_exponents(batch),
             reward=self.measure.reward,
             weights=data.weights,
@@ -78,3 +82,40 @@ class Refitting:
                 break
             known = dict.fromkeys([*kept, *shorter])
         return list(known)
+
+    def shared_out(self, programs: Sequence[Program], data: Data) -> list[Program]:
+        """The programs, and those with fewer numbers or others of the groups' own.
+
+        What describes the rows most briefly stays: so that a number is the groups' own where that
+        pays for one in each group.
+        """
+        first = {each.tokens: each for each in map(in_order, programs)}
+        known, seen = list(first.values()), set(first)
+        kept = known
+        for _ in range(_ROUNDS):
+            graded = [Formula.graded(each, data, self.measure.reward) for each in known]
+            kept = [each.program for each in ranked(graded, self.measure)]
+            new = {each.tokens: each for one in kept for each in variants(one)}
+            others = [each for tokens, each in new.items() if tokens not in seen]
+            if not others:
+                break
+            seen |= set(new)
+            known = [*kept, *self(others, data)]
+        return kept
+
+    def own(self, program: Program, data: Data) -> Program:
+        """The program with the groups' own numbers fitted once more, its others as they are."""
+        if not program.own_used:
+            return program
+        batch = Programs.from_list([program])
+        fitted = fit_constants(
+            batch,
+            data.X,
+            data.y,
+            replace(_FIT, bounds=self.kept_to.limits.numbers),
+            fixed=np.ones(batch.constants.shape, dtype=bool),
+            reward=self.measure.reward,
+            weights=data.weights,
+            threads=self.threads,
+        )
+        return program.owning(fitted.programs[0]) if fitted.ok[0] else program

@@ -20,6 +20,7 @@ from symseek.columns import Column, Layout
 from symseek.data import Data
 from symseek.engines.faults import faults_reported
 from symseek.errors import InputError
+from symseek.groups import Groups
 from symseek.loop import Iteration, NoProposals, Result, Stopped
 from symseek.model import Formula, Model
 from symseek.programs import Program, Programs
@@ -59,12 +60,13 @@ class Regression:
         *,
         target: str | Column = "y",
         weights: Floats | None = None,
+        groups: Groups | None = None,
         layout: Layout | None = None,
     ) -> None:
         began = time.perf_counter()
         self.settings = settings = settings or Settings()
         self.layout = layout
-        self.plan = plan = SearchPlan.of(X, y, features, settings, target, weights)
+        self.plan = plan = SearchPlan.of(X, y, features, settings, target, weights, groups)
         self.full, self.library = plan.full, plan.library
         self.problem, self.rows = plan.problem, plan.rows
         self.target = plan.problem.output.name
@@ -191,7 +193,7 @@ class Regression:
         return simple_programs(self.library) if form is None else simple_forms(form, self.library)
 
     def _cyclic(self) -> Programs:
-        if self.problem.form is not None:
+        if self.problem.form is not None or self.problem.grouping is not None:
             return Programs.from_list([], self.library)
         try:
             with guarded():
@@ -244,7 +246,7 @@ class Regression:
             formulas = [solved(each, form, solution) for each in formulas]
         return Model(
             target,
-            self.full.variables,
+            self.full.columns,
             tuple(formulas),
             choice.row,
             choice.rule,

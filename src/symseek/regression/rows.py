@@ -9,13 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
+
 from symseek.data import Data, Scales
-from symseek.form import GivenForm
+from symseek.errors import InputError, shown
+from symseek.groups import Grouping
 from symseek.problem import Problem
-from symseek.rewards import ErrorReward, Reward
+from symseek.rewards import ErrorReward
 from symseek.settings import Settings
 
 _JUDGED = 10_000  # rows by which formulas are chosen; what is chosen is graded on all
+_GROUPED, _OF_EACH = 2_000, 24  # rows to search on with groups, of each group at least so many
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 
 
@@ -40,14 +44,21 @@ class Rows:
         data.refuse_constant_target("there is no formula to find, and the normalised error")
         train, validation = data.split(settings.validation, settings.seed)
         train.refuse_constant_target("the normalised error of the rows to train on")
-        judged = train.spanning(_JUDGED, 0)
+        judged, sampled = train.spanning(_JUDGED, 0), None
+        if problem.grouping is not None:
+            column = data.X.shape[1] - 1
+            _refuse_untrained(problem.grouping, train, column)
+            judged = train.of_each(column, _JUDGED, 0)
+            most = max(_GROUPED, _OF_EACH * len(problem.grouping.labels))
+            most = min(most, settings.sample_rows or most)
+            sampled = train.of_each(column, most, settings.seed)
         rows = cls(
             train,
             validation,
             judged,
             None if validation is None else validation.spanning(_JUDGED, 0),
-            train.sampled(settings.sample_rows, settings.seed),
-            _scales(judged, problem.reward, settings, problem.form),
+            sampled or train.sampled(settings.sample_rows, settings.seed),
+            _scales(judged, problem, settings),
         )
         rows.searched.refuse_constant_target("the normalised error of the rows sampled")
         return rows
@@ -63,14 +74,30 @@ class Rows:
         return self.judged is self.train
 
 
-def _scales(data: Data, reward: Reward, settings: Settings, form: GivenForm | None) -> Scales:
+def _refuse_untrained(grouping: Grouping, train: Data, column: int) -> None:
+    """Refuse groups that the rows to train on have none of: their own numbers cannot be fitted."""
+    known = np.isin(np.arange(len(grouping.labels)), train.X[:, column])
+    if not known.all():
+        label = grouping.labels[int(np.argmin(known))]
+        raise InputError(
+            f"group {shown(label)} of {grouping.column!r} has no row to train on; give its rows"
+            " weights, or validate on fewer",
+            field=grouping.column,
+            kind="column",
+            value=label,
+        )
+
+
+def _scales(data: Data, problem: Problem, settings: Settings) -> Scales:
     # A given form says in which units its columns add up.
-    if form is not None:
+    if problem.form is not None:
         return Scales.none(data.X.shape[1])
     # Without constants a formula has nothing to turn the units of x*y into those of y with.
     if not (settings.scale and settings.constants):
         return Scales.none(data.X.shape[1])
-    scales = Scales.of(data.X, data.y)
+    scales, reward = Scales.of(data.X, data.y), problem.reward
+    if problem.grouping is not None:
+        scales.inputs[-1] = 1.0
     # A reward in the target's own units means those of the user.
     free = isinstance(reward, ErrorReward) and reward.needs_spread
     return scales if free else replace(scales, target=1.0)

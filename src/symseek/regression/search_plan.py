@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+import numpy as np
+
 from symseek.arrays import Floats
 from symseek.columns import Column
 from symseek.constraints import (
     Arguments,
     Constraint,
     ConstraintSet,
+    Count,
     Custom,
     NotAllConstants,
     paper_constraints,
@@ -22,6 +25,7 @@ from symseek.engines.choice import AUTO, NATIVE, RACED, chosen, fixed
 from symseek.engines.interface import Engine, engine_named
 from symseek.errors import InputError, Setting
 from symseek.form import GivenForm
+from symseek.groups import Groups, grouping_of
 from symseek.limits import Limits
 from symseek.model import full_library
 from symseek.problem import Problem
@@ -34,7 +38,7 @@ from symseek.selection.measure import Measure
 from symseek.selection.stopping import Ending
 from symseek.settings import Settings
 from symseek.structure.proposals import MOST_ROWS, Proposals
-from symseek.tokens import Library
+from symseek.tokens import RESERVED, Library
 
 _LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
 _UNSIMPLIFIED = 3  # times as long as that: what it writes at first
@@ -64,16 +68,24 @@ class SearchPlan:
         settings: Settings,
         target: str | Column = "y",
         weights: Floats | None = None,
+        groups: Groups | None = None,
     ) -> SearchPlan:
         """The plan for a table, checked, on the engine that suits the work."""
         names = [each.name if isinstance(each, Column) else each for each in features]
-        full = full_library(names, settings.operators)
+        grouping = None
+        if groups is not None:
+            taken = {*names, getattr(target, "name", str(target)), *RESERVED}
+            grouping, codes = grouping_of(groups, taken, settings.own if settings.constants else 0)
+            features, names = [*features, groups.column], [*names, groups.column]
+            X = np.column_stack([X, codes])
+        full = full_library(names, settings.operators, grouping)
         reward = reward_named(settings.reward)
-        problem = Problem.of(X, y, features, target, reward, weights, settings.constraints)
+        asked = weights, settings.constraints, grouping
+        problem = Problem.of(X, y, features, target, reward, *asked)
         numbers = ["const"] if settings.constants else []
-        library = Library([*settings.operators, *numbers], full.variables)
-        asked = settings.require, settings.forbid, settings.limit
-        limits = Limits.of(library, full, problem.output.name, *asked)
+        library = Library([*settings.operators, *numbers], full.variables, grouping)
+        to_keep = settings.require, settings.forbid, settings.limit
+        limits = Limits.of(library, full, problem.output.name, *to_keep)
         solution = None
         if settings.form is not None:
             given, problem = problem.data, problem.formed(str(settings.form))
@@ -124,6 +136,8 @@ class SearchPlan:
         if self.limits.numbers is not None and config.constants is not None:
             constants = replace(config.constants, bounds=self.limits.numbers)
             config = replace(config, constants=constants)
+        if self.problem.grouping is not None:  # a race on few rows has none of some groups
+            config = replace(config, racing=None)
         if settings.config is not None or seconds is None:
             return config
         needed = _AFTER * seconds + _AFTER_A_ROW * len(self.rows.train.y)
@@ -181,7 +195,13 @@ class SearchPlan:
         if form is not None:
             usual = self._of_form(form, library, length, len(data.y) - 1)
         rules = self.limits.rules if own else ()
-        return [*usual, *(each for each in asked if own or suits(each, library)), *rules]
+        of_groups: list[Constraint] = []
+        if library.grouping is not None:
+            names = library.grouping.own
+            of_groups = [Count(library.grouping.column, high=0)]
+            of_groups += [Count(names, high=len(names) + 1)] if names else []
+        asked_of_it = (each for each in asked if own or suits(each, library))
+        return [*usual, *of_groups, *asked_of_it, *rules]
 
     def _of_form(
         self, form: GivenForm, library: Library, length: int, constants: int
@@ -202,6 +222,8 @@ class SearchPlan:
         if self.problem.form is not None:
             return None
         if not (settings.structure and evolves and Proposals.suit(self.problem.reward)):
+            return None
+        if self.problem.grouping is not None:  # what groups share does not show in all rows as one
             return None
 
         # The same rows for every seed, so that searches can share what they show.
@@ -230,7 +252,12 @@ def _of_form(config: SearchConfig, form: GivenForm) -> SearchConfig:
 
 
 def _engine(problem: Problem, settings: Settings, rows: Rows, limits: Limits) -> str:
-    only = "form" if problem.form is not None else "limit" if limits.numbers is not None else None
+    native = {
+        "form": problem.form is not None,
+        "group": problem.grouping is not None,
+        "limit": limits.numbers is not None,
+    }
+    only = next((name for name, asked in native.items() if asked), None)
     if only is None:
         return chosen(settings.engine, *_work(problem, settings, rows))
     if settings.engine == "cuda":

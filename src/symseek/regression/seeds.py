@@ -89,7 +89,8 @@ def counted(
 ) -> list[Formula]:
     """The formulas with how many fronts came to each, if there are several fronts."""
     fronts = [front for front in fronts if len(front)]
-    if len(fronts) < 2:
+    # A search does not keep the groups' own numbers, so values cannot be compared.
+    if len(fronts) < 2 or any(each.program.library.grouping for each in formulas):
         return formulas
     X, spread = data.X[:: -(-len(data.y) // _LOOKED_AT)], data.spread
     scaled, unit = X / scales.inputs, scales.target / spread

@@ -102,7 +102,7 @@ class Measure:
     def exact(self, program: Program) -> bool:
         """Whether a program meets every digit of the target, and by no chance."""
         return self.digits.beyond_chance(
-            self.residuals(program), len(program), len(program.constants), len(self.library)
+            self.residuals(program), len(program), program.numbers, len(self.library)
         )
 
     def shortest(self, programs: Sequence[Program], errors: Sequence[float]) -> int:
@@ -122,8 +122,12 @@ class Measure:
 
 
 def fitted_numbers(program: Program) -> int:
-    """The constants that are no neat numbers: it takes rows to know these, and none to know 1/2."""
-    return sum(not _is_neat(value) for value in program.constants)
+    """The constants that are no neat numbers: it takes rows to know these, and none to know 1/2.
+
+    A number of the groups' own is one for each group.
+    """
+    shared = sum(not _is_neat(value) for value in program.constants)
+    return shared + program.numbers - len(program.constants)
 
 
 @lru_cache(maxsize=4096)

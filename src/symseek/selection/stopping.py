@@ -31,6 +31,7 @@ class Ending:
         self.polished = polished  # a program, its constants fitted to the last digit
         self.patient_from = 0  # expressions
         self._errors: dict[Program, float] = {}
+        self._fitted: dict[Program, Program] = {}
         self._exact: dict[Program, bool] = {}
         self._noise: dict[Program, bool] = {}
         self._last: tuple[Front, int] | None = None  # a front, and the row to pick
@@ -68,12 +69,21 @@ class Ending:
     def _picked(self, front: Front) -> int:
         """The row of a front to pick; asked more than once in an iteration."""
         if self._last is None or self._last[0] is not front:
-            programs = [each.program for each in front]
+            programs = [self._known(each.program) for each in front]
             errors = [self._error(each) for each in programs]
             self._last = front, self.measure.shortest(programs, errors)
         return self._last[1]
 
+    def _known(self, program: Program) -> Program:
+        """A program with the groups' own numbers, which a search does not keep."""
+        if not program.own_used or program.own:
+            return program
+        if program not in self._fitted:
+            self._fitted[program] = self.polished(program)
+        return self._fitted[program]
+
     def _error(self, program: Program) -> float:
+        program = self._known(program)
         if program not in self._errors:
             self._errors[program] = self.measure.error(program)
         return self._errors[program]

@@ -29,6 +29,7 @@ examples:
   symseek paper noise --seeds 10 --only dsr,gp --cluster auto
   symseek paper table1 --seeds 100 --engine cuda
   symseek paper table1 --seeds 100 --take other-machine.sqlite --report
+  symseek paper --page results
 """
 
 
@@ -60,6 +61,13 @@ def add_paper(commands: Commands) -> None:
         help="let an underflow be valid, which the paper's methods take as invalid",
     )
     add("--quick", action="store_true", help="tiny budgets and few problems, to try it out")
+    add(
+        "--page",
+        type=Path,
+        metavar="FOLDER",
+        help="run nothing; write FOLDER/paper.md, every table and figure of the paper and ours"
+        " beside it, of the reports in the folders of FOLDER",
+    )
     add_store(paper, out=Path("results"), names_like="Jin-2,Nguyen-c")
     paper.set_defaults(command=_paper)
 
@@ -76,6 +84,8 @@ def _paper(options: argparse.Namespace) -> int:
     from symseek.lab.reports.report import Request
     from symseek.lab.trials.plan import check
 
+    if options.page is not None:
+        return _page(options)
     if options.experiment is None:
         _list(list(EXPERIMENTS.values()))
         return 0
@@ -92,6 +102,23 @@ def _paper(options: argparse.Namespace) -> int:
         options.underflow_valid,
     )
     return run_experiment(wanted, request, options, check=check)
+
+
+def _page(options: argparse.Namespace) -> int:
+    """Write the page of all experiments."""
+    from symseek.errors import InputError, printable
+    from symseek.files.atomic import write_whole
+    from symseek.lab.paper.page import page
+
+    if options.experiment is not None:
+        raise InputError(f"--page has all experiments; leave out {options.experiment!r}")
+    text, path = page(options.page), options.page / "paper.md"
+    try:
+        write_whole(path, text)
+    except OSError as error:
+        raise InputError(f"cannot write {str(path)!r}: {error.strerror}") from None
+    print(printable(f"written: {path}"))
+    return 0
 
 
 def _list(experiments: list[Experiment]) -> None:

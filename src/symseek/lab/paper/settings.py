@@ -162,7 +162,8 @@ def _report(records: Sequence[Record]) -> Report:
     found, present = found_by(records), set(problems_of(records))
     tables, notes = [], []
     for group in GROUPS:
-        rows = [row for name in group.names if name in present for row in _rows(group, name, found)]
+        names = [name for name in group.names if name in present]
+        rows = [row for name in names for row in rows_of(group, name, found)]
         if rows:
             tables.append(_table(group, rows))
             notes.append(_nearest(group, rows))
@@ -173,7 +174,7 @@ def _report(records: Sequence[Record]) -> Report:
     return Report(tables, figures, [*notes, *_fewer(drawn)])
 
 
-def _rows(
+def rows_of(
     group: Group, name: str, found: Mapping[tuple[str, Condition], Mapping[int, Record]]
 ) -> list[dict[str, Any]]:
     """The data of a problem, a row for each condition that it was run under."""

@@ -137,3 +137,19 @@ def _share_of(our_k: int, our_n: int, their_k: int, their_n: int) -> tuple[int, 
 def _check_counts(recovered: int, runs: int) -> None:
     if runs < 1 or not 0 <= recovered <= runs:
         raise InputError(f"{recovered} of {runs} runs is not a count; give one run or more")
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's correction: the p of each of several tests, so that few differ by chance alone.
+
+    Calling those below 0.05 different is wrong on any of them in at most 5 % of the cases.
+
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p_values)), key=lambda at: p_values[at])
+    corrected, most = [0.0] * len(p_values), 0.0
+    for rank, at in enumerate(order):
+        most = max(most, min(1.0, (len(order) - rank) * p_values[at]))
+        corrected[at] = most
+    return corrected

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from symseek.arguments import check_fields
@@ -166,11 +167,16 @@ def settings_of(method: str, **settings: Any) -> dict[str, Any]:
     >>> settings_of("dsr", underflow_invalid=False), settings_of("hybrid"), settings_of("gp")
     ({}, {}, {})
     """
+    own = {"underflow_invalid": _underflow_invalid(method), **settings}
+    return own if own["underflow_invalid"] else {k: own[k] for k in own if k != "underflow_invalid"}
+
+
+@cache
+def _underflow_invalid(method: str) -> bool:
+    """Whether the preset of a method has it; genetic programming has none."""
     from symseek.presets import METHODS
 
-    own = {"underflow_invalid": method in METHODS and METHODS[method]().underflow_invalid}
-    own |= settings
-    return own if own["underflow_invalid"] else {k: own[k] for k in own if k != "underflow_invalid"}
+    return method in METHODS and METHODS[method]().underflow_invalid
 
 
 def on_engine(specs: Iterable[Spec], engine: str) -> list[Spec]:

@@ -274,6 +274,31 @@ def test_any_content_is_read_or_refused(name: str, content: str | bytes) -> None
         assert len(text.splitlines()) == 1
 
 
+@given(
+    names=st.lists(
+        st.sampled_from(["t", "größe", "Länge [µm]", "x€", "°C"]), min_size=1, unique=True
+    ),
+    rows=st.lists(st.integers(-99, 99), min_size=3, max_size=5),
+    written=st.sampled_from(["cp1252", "utf-16", "utf-16-le", "utf-8", "utf-8-sig"]),
+    separator=st.sampled_from(",;\t"),
+)
+def test_what_excel_writes_is_read(
+    names: list[str], rows: list[int], written: str, separator: str
+) -> None:
+    lines = [[*names, "y"], *([str(row)] * len(names) + [str(at)] for at, row in enumerate(rows))]
+    text = "".join(separator.join(line) + "\r\n" for line in lines)
+    content = text.encode(written)
+    path = write(b"\xff\xfe" + content if written == "utf-16-le" else content)
+    table = read_table(path, "y", names)
+    assert table.features == tuple(names)
+    assert table.X.tolist() == [[row] * len(names) for row in rows]
+    said = {"cp1252": "Windows-1252, as it is not UTF-8", "utf-16": "UTF-16", "utf-16-le": "UTF-16"}
+    note = f"read the text as {said.get(written)}"
+    assert (note in table.notes) == (
+        written in said and not (written == "cp1252" and text.isascii())
+    )
+
+
 # -- what is refused: content and sentence ---------------------------------------------------------
 
 OUT = ", or leave the column out with `features`"
@@ -406,12 +431,13 @@ def table_with(cell: str) -> str:
             'a,y\n1,2\n3,"' + "x" * 200_000 + "\n",
             "line 3 of data.csv cannot be split into columns",
         ),
-        (GOOD.encode("utf-16"), "data.csv is UTF-16 text; save the table as UTF-8"),
         (
-            "a,größe,y\n".encode("latin-1"),
-            "line 1 of data.csv is not UTF-8 text; save the table as UTF-8",
+            GOOD.encode("utf-16") + b"1",
+            "data.csv is not text in UTF-8, UTF-16 or Windows-1252; save the table as UTF-8",
         ),
-        (b"a,b,y\n1,2,3\n4,\xff,6\n", "line 3 of data.csv is not UTF-8 text"),
+        (b"a,b,y\n1,2,3\n4,\x81,6\n", "line 3 of data.csv is not text in UTF-8, UTF-16 or Wind"),
+        (b"a,b,y\n1,2,3\n4,\xff,6\n", f"column 'b' of data.csv has 'ÿ' in line 3, {NOT}{OUT}"),
+        (GOOD.encode("utf-32"), "data.csv is not a text file; save the table as CSV"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "data.csv is not a text file; save the table as CSV"),
         (b"PAR1\x15\x04\x15\0", "data.csv is not a text file; save the table as CSV"),
         (
@@ -527,7 +553,8 @@ def short_look(monkeypatch: pytest.MonkeyPatch) -> None:
         (b"1\n", f"line {FAR + 2} of data.csv has one field and the header has 2"),
         (b"1,\n", f"column 'y' of data.csv has a missing value in line {FAR + 2}; fill"),
         (b"1,True\n", f"column 'y' of data.csv has 'True' in line {FAR + 2}; write"),
-        (b"1,\xe9\n", f"line {FAR + 2} of data.csv is not UTF-8 text"),
+        (b"1,\xe9\n", f"column 'y' of data.csv has 'é' in line {FAR + 2}, {NOT}"),
+        (b"1,\x81\n", f"line {FAR + 2} of data.csv is not text in UTF-8, UTF-16 or Windows-1252"),
         (b'1,"2\n', f"column 'y' of data.csv has '2\\n1,3\\n' in line {FAR + 2}, {NOT}"),
         (b'"1,2\n', f"line {FAR + 2} of data.csv opens a quotation mark that is never closed"),
         (b"1,\0\0\n", f"column 'y' of data.csv has '\\x00\\x00' in line {FAR + 2}, {NOT}"),
@@ -594,12 +621,13 @@ def test_a_folder_is_answered_with_a_table_in_it() -> None:
     assert text == "tables is a folder; give a file in it, such as tables/planets.csv.gz"
 
 
-@pytest.mark.parametrize("name", ["data.xlsx", "data.json", "data.pkl", "data", "data.gz", ".csv"])
+@pytest.mark.parametrize("name", ["data.xls", "data.json", "data.pkl", "data", "data.gz", ".csv"])
 def test_other_formats(name: str) -> None:
     path = write(GOOD, name)
     assert error_of(lambda: read_table(path, "y")) == (
         f"{name} does not have the name of a table that can be read"
-        " (.csv, .tsv, .tab, .txt, .dat, .asc, .prn, .parquet, .pq); save it as CSV or Parquet"
+        " (.csv, .tsv, .tab, .txt, .dat, .asc, .prn, .parquet, .pq, .xlsx, .xlsm);"
+        " save it as CSV, Parquet or .xlsx"
     )
 
 

@@ -470,12 +470,7 @@ ADVICE: list[tuple[Callable[[], Any], str, Callable[[], Any]]] = [
         lambda: read(GOOD.replace(",", "   "), delimiter=" "),
     ),
     (
-        lambda: read(GOOD.encode("utf-16")),
-        "UTF-16 text; save the table as UTF-8",
-        lambda: read(GOOD.encode()),
-    ),
-    (
-        lambda: read("a,größe,y\n".encode("latin-1")),
+        lambda: read("a,größe\x81,y\n".encode("latin-1")),
         "save the table as UTF-8",
         lambda: read(GOOD.replace("b", "größe").encode()),
     ),
@@ -485,7 +480,11 @@ ADVICE: list[tuple[Callable[[], Any], str, Callable[[], Any]]] = [
         "compress the table again",
         lambda: read(gzip.compress(GOOD.encode()), "data.csv.gz"),
     ),
-    (lambda: read(GOOD, "data.xlsx"), "save it as CSV or Parquet", lambda: read(GOOD, "data.csv")),
+    (
+        lambda: read(GOOD, "data.xls"),
+        "save it as CSV, Parquet or .xlsx",
+        lambda: read(GOOD, "data.csv"),
+    ),
     (
         lambda: in_a_folder("tables"),
         "give a file in it, such as tables/planets.csv",
@@ -523,6 +522,7 @@ ABOUT_THE_MACHINE = (
     "check the link",
     "whole Parquet file",
     "is for text tables",
+    "is for Excel workbooks",
     "when the formula was searched for",
 )
 

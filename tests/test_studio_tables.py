@@ -161,7 +161,7 @@ def test_pasted_columns_are_a_table(studio: Served) -> None:
     ("content", "sentence"),
     [
         (b"\x00\x01\x02binary", "NAME is not a text file; save the table as CSV"),
-        (b"a,b\n\xff\xfe,2\n", "line 2 of NAME is not UTF-8 text; save the table as UTF-8"),
+        (b"a,b\n\xff\x81,2\n", "line 2 of NAME is not text in UTF-8, UTF-16 or Windows-1252"),
         (b"1,2\n3,4\n", "line 1 of NAME has numbers where the column names should be"),
         (b"a,b\n1,2\n3\n", "line 3 of NAME has one field and the header has 2"),
     ],

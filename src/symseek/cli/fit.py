@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Search a table for a formula.
 
-The file is CSV, TSV, columns aligned with blanks, or Parquet, with a line of names; lines that
-begin with # and a row of units are left out. All columns but the target are used unless --features
-names some; row numbers, identifiers, constants and copies of other columns only if they are named
-there, or --all-columns is given.
+The file is CSV, TSV, columns aligned with blanks, Parquet, or Excel's .xlsx, with a line of names;
+lines that begin with # and a row of units are left out. All columns but the target are used unless
+--features names some; row numbers, identifiers, constants and copies of other columns only if they
+are named there, or --all-columns is given.
 
 A fit searches until a formula is exact, or what is left cannot be distinguished from noise by a
 test, or the time is up; with neither --max-seconds nor --max-expressions it may run until Ctrl-C.
@@ -81,7 +81,7 @@ def add_fit(commands: Commands) -> None:
         type=Path,
         nargs="+",
         metavar="FILE",
-        help="the table: .csv, .tsv, .txt, .dat or .parquet; or several, or a folder of them",
+        help="the table: .csv, .tsv, .txt, .dat, .parquet, .xlsx; or several, or a folder of them",
     )
     add("--target", required=True, metavar="COLUMN", help="the column to find a formula for")
     add(
@@ -95,6 +95,7 @@ def add_fit(commands: Commands) -> None:
     add("--by", metavar="COLUMN", help="fit the rows of each value of this column on their own")
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
+    add("--sheet", metavar="NAME", help="of an Excel workbook; default: the first")
     add_max_table_size(fit)
     add(
         "--out",
@@ -131,6 +132,7 @@ def _fit(options: argparse.Namespace) -> int:
         options.delimiter,
         settings,
         all_columns=options.all_columns,
+        sheet=options.sheet,
         max_table_size=options.max_table_size,
     )
     if asks_for_many(options):

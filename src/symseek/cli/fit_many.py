@@ -152,9 +152,14 @@ def _prepared(
     if len(files) > 1:
         raise InputError(f"--by is for one table, and {len(files)} are named; name one")
     # The files of the groups have commas between their columns, whatever the table has.
-    request = replace(request, delimiter=None)
+    request = replace(request, delimiter=None, sheet=None)
     folder = ManyFolder.begin(parent, request, "group", options.by, options.overwrite)
-    given = options.delimiter, request.settings.missing == "rows", options.max_table_size
+    given = (
+        options.delimiter,
+        request.settings.missing == "rows",
+        options.max_table_size,
+        options.sheet,
+    )
     split = split_file(files[0], options.by, parent, folder.known, *given)
     for note in split.notes:
         say(note)

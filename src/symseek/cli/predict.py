@@ -31,10 +31,16 @@ def add_predict(commands: Commands) -> None:
     predict = new_command(commands, "predict", text, description=DESCRIPTION)
     add_run(predict)
     add = predict.add_argument
-    add("data", type=Path, metavar="FILE", help="the table: .csv, .tsv, .txt, .dat or .parquet")
+    add(
+        "data",
+        type=Path,
+        metavar="FILE",
+        help="the table: .csv, .tsv, .txt, .dat, .parquet or .xlsx",
+    )
     add_out(predict)
     add("--keep", action="store_true", help="write all columns of the table, as they are")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
+    add("--sheet", metavar="NAME", help="of an Excel workbook; default: the first")
     add(
         "--missing",
         choices=("refuse", "rows"),
@@ -60,6 +66,7 @@ def _predict(options: argparse.Namespace) -> int:
         options.missing,
         options.keep,
         options.max_table_size,
+        options.sheet,
     )
     for note in found.notes:
         say(note)

@@ -99,7 +99,7 @@ def fit_words(request: FitRequest) -> list[str]:
     words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
     if request.features is not None:
         words += _option("features", ",".join(map(quoted_name, request.features)))
-    for name, value in (("weights", request.weights), ("delimiter", request.delimiter)):
+    for name, value in _file_options(request):
         words += _option(name, value) if value is not None else []
     words += ["--all-columns"] * request.all_columns
     if request.max_table_size != MOST_TABLE:
@@ -109,6 +109,11 @@ def fit_words(request: FitRequest) -> list[str]:
         if value != default[name]:
             words += option_words(name, value)
     return words
+
+
+def _file_options(request: FitRequest) -> list[tuple[str, str | None]]:
+    names = "weights", "delimiter", "sheet"
+    return [(name, getattr(request, name)) for name in names]
 
 
 def option_words(name: str, value: Any) -> list[str]:

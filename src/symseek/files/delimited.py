@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, ClassVar, TextIO
 
 import numpy as np
 
@@ -21,7 +21,15 @@ from symseek.errors import InputError, Setting
 from symseek.files.cells import BOOLEANS, MISSING, is_number, value_of
 from symseek.files.heading import DELIMITERS, Heading
 from symseek.files.limits import MOST_TABLE, NUMBER, TEXT, refuse_large
-from symseek.files.lines import BLANKS, is_comment, is_compressed, look_through, opened, records
+from symseek.files.lines import (
+    BLANKS,
+    UTF_8,
+    is_comment,
+    is_compressed,
+    look_through,
+    opened,
+    records,
+)
 from symseek.files.source import Numbers, TableSource, TextCell
 
 if TYPE_CHECKING:
@@ -39,27 +47,31 @@ class Delimited(TableSource):
     heading: Heading
     plain: bool  # nothing in it but what pandas reads as well
     small: bool  # it is read sooner than pandas is loaded
+    encoding: str = UTF_8
+
+    word: ClassVar[str] = "line"  # what a row is called
 
     @classmethod
     def open(cls, path: Path, delimiter: str | None = None, most: int = MOST_TABLE) -> Delimited:
         """Read the start of the file; the delimiter is guessed when it is None."""
-        heading = Heading.read(path, delimiter, most)
-        commented, size = look_through(path, most, SMALL + 1)
-        comments = _comments(path, heading.line, most) if commented else 0
+        look = look_through(path, most)
+        heading = Heading.read(path, delimiter, most, look.encoding)
+        comments = _comments(path, heading.line, most, look.encoding) if look.commented else 0
         lines = "a line that begins" if comments == 1 else f"{comments} lines that begin"
         table = cls(
             path,
             heading.names,
             heading.units,
-            heading.notes + ((f"left out {lines} with #",) if comments else ()),
+            look.notes + heading.notes + ((f"left out {lines} with #",) if comments else ()),
             f"line {heading.line}",
             heading.first_row,
             comments,
             most,
             heading.decimal,
             heading,
-            not commented,
-            size <= SMALL,
+            not look.commented,
+            look.size <= SMALL,
+            look.encoding,
         )
         for line, record in heading.sample:
             table._refuse_ragged(line, record)
@@ -90,14 +102,14 @@ class Delimited(TableSource):
         for row, (line, record) in enumerate(self.heading.sample):
             for at, column in enumerate(columns):
                 if at not in texts and self._is_text(record[column]):
-                    texts[at] = TextCell(row, f"line {line}", record[column])
+                    texts[at] = TextCell(row, f"{self.word} {line}", record[column])
         return texts
 
     def _read(self, columns: Sequence[int]) -> Numbers:
         if not self.plain or self.small:
             return self._converted(columns)
         try:
-            with opened(self.path, self.most) as text:
+            with opened(self.path, self.most, self.encoding) as text:
                 values = self._parsed(text, columns)
         except InputError:
             raise
@@ -107,15 +119,15 @@ class Delimited(TableSource):
 
     def where(self, row: int) -> str:
         if self.held is not None and self.held.lines is not None:
-            return f"line {self.held.lines[row]}"
+            return f"{self.word} {self.held.lines[row]}"
         line, _ = next(islice(self._records(), row, None))
-        return f"line {line}"
+        return f"{self.word} {line}"
 
     def rows(self) -> Iterator[tuple[str, Sequence[object]]]:
         """The rows as text, with their lines."""
         for line, record in self._records():
             self._refuse_ragged(line, record)
-            yield f"line {line}", record
+            yield f"{self.word} {line}", record
 
     def frame(self) -> DataFrame:
         """All columns as the text that they are in the file."""
@@ -177,7 +189,7 @@ class Delimited(TableSource):
                 block[:, at], odd = _numbers(cells, self.decimal)
                 if odd is not None and at not in texts:
                     row = before + odd
-                    texts[at] = TextCell(row, f"line {lines[row]}", cells[odd])
+                    texts[at] = TextCell(row, f"{self.word} {lines[row]}", cells[odd])
             blocks.append(block)
             before = len(lines)
             self._refuse_large(before, len(columns) * NUMBER)
@@ -197,7 +209,7 @@ class Delimited(TableSource):
             lines.append(line)
             for at, column in enumerate(columns) if gone[row] else ():
                 if at not in texts and self._is_text(record[column]):
-                    texts[at] = TextCell(row, f"line {line}", record[column])
+                    texts[at] = TextCell(row, f"{self.word} {line}", record[column])
         return Numbers(values, texts, lines)
 
     def _is_text(self, cell: str) -> bool:
@@ -230,7 +242,7 @@ class Delimited(TableSource):
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """The records of numbers, each with its line."""
-        with opened(self.path, self.most) as text:
+        with opened(self.path, self.most, self.encoding) as text:
             every = records(self.path, text, self.heading.delimiter)
             yield from islice(every, self.heading.skipped, None)
 
@@ -267,9 +279,9 @@ def _stacked(blocks: list[Floats]) -> Floats:
     return table
 
 
-def _comments(path: Path, names: int, most: int) -> int:
+def _comments(path: Path, names: int, most: int, encoding: str) -> int:
     """How many comments there are beside the line of names."""
-    with opened(path, most) as text:
+    with opened(path, most, encoding) as text:
         return sum(is_comment(line) for number, line in enumerate(text, 1) if number != names)
 
 

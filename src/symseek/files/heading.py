@@ -17,7 +17,7 @@ from pathlib import Path
 from symseek.errors import InputError, Setting, shown
 from symseek.files.cells import MISSING, is_number, is_thousands, is_unit
 from symseek.files.limits import MOST_TABLE
-from symseek.files.lines import BLANKS, first_lines, is_comment, records, uncommented
+from symseek.files.lines import BLANKS, UTF_8, first_lines, is_comment, records, uncommented
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", BLANKS: "blanks"}
 SCORED_ROWS = 200  # of the sample, for the delimiter
@@ -46,9 +46,15 @@ class Heading:
     sample: tuple[tuple[int, list[str]], ...]  # the first rows, each with its line
 
     @classmethod
-    def read(cls, path: Path, delimiter: str | None = None, most: int = MOST_TABLE) -> Heading:
+    def read(
+        cls,
+        path: Path,
+        delimiter: str | None = None,
+        most: int = MOST_TABLE,
+        encoding: str = UTF_8,
+    ) -> Heading:
         """Read the start of the file; the delimiter is guessed when it is None."""
-        lines, whole = first_lines(path, most)
+        lines, whole = first_lines(path, most, encoding)
         at = _comment_with_names(lines)
         if at is not None:
             shown = [*lines[:at], uncommented(lines[at]), *lines[at + 1 :]]
@@ -67,16 +73,35 @@ class Heading:
         every = list(records(path, lines, delimiter))
         if not every:
             raise InputError(path, " is empty; give a table with a line of column names")
+        if not whole and len(every) > 1:
+            every.pop()  # the last may continue after the sample
+        return cls._of_rows(path, every, delimiter, lines, guessed, commented)
+
+    @classmethod
+    def of_rows(cls, path: Path, rows: Sequence[tuple[int, list[str]]]) -> Heading:
+        """The heading of rows that are split into cells, from that of the names on."""
+        return cls._of_rows(path, rows, "\t", word="row")
+
+    @classmethod
+    def _of_rows(
+        cls,
+        path: Path,
+        every: Sequence[tuple[int, list[str]]],
+        delimiter: str,
+        lines: Sequence[str] = (),
+        guessed: bool = False,
+        commented: bool = False,
+        word: str = "line",
+    ) -> Heading:
         (line, header), rows = every[0], every[1:]
-        if not whole:
-            rows = rows[:-1]  # the last may continue after the sample
-        header = _names(lines[line - 1], header, [row for _, row in rows], delimiter)
+        if lines:
+            header = _names(lines[line - 1], header, [row for _, row in rows], delimiter)
         decimal = "." if delimiter == "," else _likely_decimal(row for _, row in rows)
         if all(is_number(name, decimal) for name in header):
             raise InputError(
-                f"line {line} of ",
+                f"{word} {line} of ",
                 path,
-                " has numbers where the column names should be; put a line of names first",
+                f" has numbers where the column names should be; put a {word} of names first",
             )
         notes = ["read commas in numbers as decimal signs"] if decimal == "," else []
         if commented:
@@ -85,7 +110,7 @@ class Heading:
         units = _units(lines, header, rows, decimal, delimiter)
         if units:
             words = ", ".join(f"{name} in {unit}" for name, unit in units)
-            notes.append(f"took line {rows[0][0]} for units: {words}")
+            notes.append(f"took {word} {rows[0][0]} for units: {words}")
             rows = rows[1:]
         first = rows[0][0] if rows else line + 1
         return cls(

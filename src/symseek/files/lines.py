@@ -7,6 +7,7 @@ any number of them does, as in the aligned columns that instruments and Fortran 
 from __future__ import annotations
 
 import bz2
+import codecs
 import csv
 import gzip
 import io
@@ -15,6 +16,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -27,6 +29,9 @@ COMPRESSED: dict[str, Callable[[Path, str], Any]] = {
     ".bz2": bz2.open,
     ".xz": lzma.open,
 }
+UTF_8, UTF_16, CP1252 = "utf-8-sig", "utf-16", "cp1252"
+"""Encodings: with a mark at the beginning or not; with one; and what Excel has in the West."""
+
 SAMPLE = 1 << 20  # bytes from which delimiter and decimal sign are guessed
 BLOCK = 1 << 20  # bytes that are looked through at a time
 
@@ -57,17 +62,17 @@ def _binary(path: Path, most: int = MOST_TABLE) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def opened(path: Path, most: int = MOST_TABLE) -> Iterator[TextIO]:
+def opened(path: Path, most: int = MOST_TABLE, encoding: str = UTF_8) -> Iterator[TextIO]:
     """The file's text, its ends of lines as they are; at most so many bytes of a compressed one."""
     with (
         _binary(path, most) as file,
-        io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
+        io.TextIOWrapper(file, encoding=encoding, newline="") as text,
     ):
         yield text
 
 
 def _undecodable(path: Path) -> InputError:
-    """The error about bytes that are not UTF-8; names the first line with such."""
+    """The error about bytes that are no text; names the first line with such that are not UTF-8."""
     line = 1
     with _binary(path) as file:
         for content in file:
@@ -76,31 +81,64 @@ def _undecodable(path: Path) -> InputError:
             except UnicodeDecodeError:
                 break
             line += 1
-    return InputError(f"line {line} of ", path, " is not UTF-8 text; save the table as UTF-8")
+    text = " is not text in UTF-8, UTF-16 or Windows-1252; save the table as UTF-8"
+    return InputError(f"line {line} of ", path, text)
 
 
-def first_lines(path: Path, most: int = MOST_TABLE) -> tuple[list[str], bool]:
+def first_lines(
+    path: Path, most: int = MOST_TABLE, encoding: str = UTF_8
+) -> tuple[list[str], bool]:
     """Whole lines from the start of the file, and whether these are all."""
-    with _binary(path, most) as file:
-        start = file.read(SAMPLE)
-        if start.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise InputError(path, " is UTF-16 text; save the table as UTF-8")
-        if b"\0" in start:
-            raise InputError(path, " is not a text file; save the table as CSV")
-        start += file.readline()
-        lines = list(io.StringIO(start.decode("utf-8-sig"), newline=""))
-        return lines, not file.read(1)
+    with opened(path, most, encoding) as text:
+        start = text.read(SAMPLE)
+        start += text.readline()
+        return list(io.StringIO(start, newline="")), not text.read(1)
 
 
-def look_through(path: Path, most: int = MOST_TABLE, enough: int = 0) -> tuple[bool, int]:
-    """Whether there may be comments in the file, and its bytes, inflated: all, or `enough`."""
-    found, size = False, 0
+@dataclass(frozen=True)
+class Look:
+    """What a look through a file tells."""
+
+    commented: bool  # there may be comments in it
+    size: int  # in bytes, inflated
+    encoding: str
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to say of the encoding."""
+        name = {UTF_16: "UTF-16", CP1252: "Windows-1252, as it is not UTF-8"}.get(self.encoding)
+        return () if name is None else (f"read the text as {name}",)
+
+
+def look_through(path: Path, most: int = MOST_TABLE) -> Look:
+    """Look through all of a file.
+
+    Excel writes CSV in Windows-1252 unless asked for UTF-8, and "Unicode text" in UTF-16.
+    """
+    commented, size, encoding = False, 0, UTF_8
+    decoder = codecs.getincrementaldecoder("utf-8")()
     with _binary(path, most) as file:
         for block in iter(lambda: file.read(BLOCK), b""):
-            found, size = found or b"#" in block, size + len(block)
-            if found and size >= enough:
-                break
-    return found, size
+            marked = block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+            if not size and marked and not block.startswith(codecs.BOM_UTF32_LE):
+                encoding = UTF_16
+            elif not size and b"\0" in block[:SAMPLE]:
+                raise InputError(path, " is not a text file; save the table as CSV")
+            commented, size = commented or b"#" in block, size + len(block)
+            if encoding == UTF_8:
+                encoding = _encoding(decoder, block)
+        if encoding == UTF_8:
+            encoding = _encoding(decoder, b"", final=True)
+    return Look(commented, size, encoding)
+
+
+def _encoding(decoder: codecs.IncrementalDecoder, block: bytes, final: bool = False) -> str:
+    """UTF-8 as far as the bytes until now are."""
+    try:
+        decoder.decode(block, final)
+    except UnicodeDecodeError:
+        return CP1252
+    return UTF_8
 
 
 def is_comment(line: str) -> bool:

@@ -36,16 +36,19 @@ def predictions(
     missing: str = "refuse",
     keep: bool = False,
     max_table_size: int = MOST_TABLE,
+    sheet: str | None = None,
 ) -> PredictedTable:
     """Predict with a row of the front; `keep` all columns of the file, as they are."""
     import pandas
 
     formula = model.formula(row)
-    inputs = read_inputs(path, model.features, delimiter, missing, max_table_size, model.kinds)
+    inputs = read_inputs(
+        path, model.features, delimiter, missing, max_table_size, model.kinds, sheet
+    )
     values = formula.program.evaluate(inputs.X)
     undefined = ~np.isfinite(values)
     if keep or model.kinds:  # dates as they are in the file
-        frame = read_all(path, delimiter, max_table_size).iloc[inputs.rows]
+        frame = read_all(path, delimiter, max_table_size, sheet).iloc[inputs.rows]
         frame = frame if keep else frame[list(model.features)]
     else:
         frame = pandas.DataFrame(inputs.X, columns=list(model.features))

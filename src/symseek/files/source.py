@@ -70,6 +70,7 @@ class TableSource(ABC):
     comments: int  # lines that are left out
     most: int  # bytes that a compressed table may take
     decimal: str  # the sign in numbers that are text
+    first_column: int = field(default=0, kw_only=True)  # that has a name, in such a spreadsheet
     held: Numbers | None = field(default=None, kw_only=True, repr=False)  # of all columns
 
     def numbers(self, columns: Sequence[int], known: Mapping[int, str] | None = None) -> Numbers:

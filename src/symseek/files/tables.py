@@ -1,4 +1,4 @@
-"""Tables from files, checked: CSV, TSV, aligned columns and Parquet in, float64 arrays out.
+"""Tables from files, checked: CSV, TSV, aligned columns, Parquet and Excel in, float64 arrays out.
 
 What is wrong with a file is said in one sentence that names the file, the column and the line, and
 what to do. A file is data: nothing in it is ever run.
@@ -40,6 +40,7 @@ from symseek.files.checks import (
     refuse_non_finite,
 )
 from symseek.files.delimited import Delimited
+from symseek.files.excel import Workbook
 from symseek.files.heading import as_delimiter, tidy, unit_in
 from symseek.files.kinds import FLAG, offers_groups, unit_of
 from symseek.files.limits import MOST_TABLE
@@ -62,6 +63,7 @@ _GROUPING = ("text", "an identifier", "group numbers")  # columns that may tell 
 TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".asc", ".prn")
 TABBED = (".tsv", ".tab")
 PARQUET = (".parquet", ".pq")
+EXCEL = (".xlsx", ".xlsm")
 
 
 @dataclass(frozen=True)
@@ -114,14 +116,16 @@ def read_table(
     missing: str = "refuse",
     left_out: Mapping[str, str] | None = None,
     max_table_size: int = MOST_TABLE,
+    sheet: str | None = None,
 ) -> TrainingTable:
     """Read a target and its features: all other quantities, unless some columns are chosen.
 
     Row numbers, identifiers, constants, copies and text are no quantities, and left out; `left_out`
     names others to leave out instead, and {} none. Dates become the time since the first row. The
     delimiter of a text table is guessed unless it is given, as are decimal commas. Where values are
-    `missing`, the table is refused, or the rows are left out, or the columns. A compressed table,
-    or Parquet, may take `max_table_size` bytes when it is read.
+    `missing`, the table is refused, or the rows are left out, or the columns. Of a workbook a
+    `sheet` is read, by default the first. A compressed table, or Parquet, may take `max_table_size`
+    bytes when it is read.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -133,7 +137,7 @@ def read_table(
     >>> table.notes
     ('read commas in numbers as decimal signs',)
     """
-    source = open_table(Path(path), delimiter, max_table_size)
+    source = open_table(Path(path), delimiter, max_table_size, sheet)
     return training_table(source, target, features, weights, missing, left_out)
 
 
@@ -180,7 +184,10 @@ def training_table(
         row_weights,
         _with_roles(source, names, target, weights, left_out, kinds),
         source.path,
-        Layout(tuple(map(source.names.index, names)), source.first_row),
+        Layout(
+            tuple(source.first_column + source.names.index(name) for name in names),
+            source.first_row,
+        ),
         (
             *source.notes,
             *_read_notes({name: kinds[name] for name in (*names, *beside) if name in kinds}),
@@ -348,6 +355,7 @@ def read_inputs(
     missing: str = "refuse",
     max_table_size: int = MOST_TABLE,
     kinds: Mapping[str, str] | None = None,
+    sheet: str | None = None,
 ) -> InputTable:
     """Read some columns by name, whatever their order in the file.
 
@@ -361,7 +369,7 @@ def read_inputs(
     >>> inputs.X, inputs.ignored
     (array([[2., 1.]]), ('day',))
     """
-    source = open_table(Path(path), delimiter, max_table_size)
+    source = open_table(Path(path), delimiter, max_table_size, sheet)
     names = _checked_features(source, features)
     numbers = _numbers(source, names, known=kinds or {})
     X = numbers.values
@@ -375,7 +383,10 @@ def read_inputs(
 
 
 def read_all(
-    path: str | os.PathLike[str], delimiter: str | None = None, max_table_size: int = MOST_TABLE
+    path: str | os.PathLike[str],
+    delimiter: str | None = None,
+    max_table_size: int = MOST_TABLE,
+    sheet: str | None = None,
 ) -> DataFrame:
     """Read every column as it is in the file: numbers or not, the cells of a text table as text.
 
@@ -387,7 +398,7 @@ def read_all(
     day,a
     Monday,1.50
     """
-    return open_table(Path(path), delimiter, max_table_size).frame()
+    return open_table(Path(path), delimiter, max_table_size, sheet).frame()
 
 
 def column_error(source: TableSource, at: int, missing: str = "refuse") -> InputError | None:
@@ -403,24 +414,33 @@ def column_error(source: TableSource, at: int, missing: str = "refuse") -> Input
 
 
 def open_table(
-    path: Path, delimiter: str | None = None, max_table_size: int = MOST_TABLE
+    path: Path,
+    delimiter: str | None = None,
+    max_table_size: int = MOST_TABLE,
+    sheet: str | None = None,
 ) -> TableSource:
     """The file by its suffix, its names read and its numbers not yet."""
     _refuse_other_than_file(path)
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
-    elif suffixes and suffixes[-1] in PARQUET:
+    elif suffixes and suffixes[-1] in PARQUET + EXCEL:
         if delimiter is not None:
             raise InputError(
                 Setting("delimiter"), " is for text tables; leave it out to read ", path
             )
+        if suffixes[-1] in EXCEL:
+            return Workbook.open_sheet(path, sheet, max_table_size)
+    if sheet is not None:
+        text = " is for Excel workbooks; leave it out to read "
+        raise InputError(Setting("sheet"), text, path, field=Setting("sheet"), value=sheet)
+    if suffixes and suffixes[-1] in PARQUET:
         return Parquet.open(path, max_table_size)
     if not suffixes or suffixes[-1] not in TEXT:
         raise InputError(
             path,
             " does not have the name of a table that can be read"
-            f" ({', '.join((*TEXT, *PARQUET))}); save it as CSV or Parquet",
+            f" ({', '.join((*TEXT, *PARQUET, *EXCEL))}); save it as CSV, Parquet or .xlsx",
         )
     if delimiter is not None:
         return Delimited.open(path, as_delimiter(delimiter), max_table_size)
@@ -467,11 +487,12 @@ def _tables_in(folder: Path) -> list[str]:
 def names_table(name: str) -> bool:
     """Whether a file of that name is read as a table.
 
-    >>> names_table("lab.CSV"), names_table("lab.csv.gz"), names_table("lab.xlsx")
+    >>> names_table("lab.CSV"), names_table("lab.csv.gz"), names_table("lab.xls")
     (True, True, False)
     """
-    readable = tuple(kind + packed for kind in TEXT for packed in ("", *COMPRESSED)) + PARQUET
-    return name.lower().endswith(readable)
+    readable = tuple(kind + packed for kind in TEXT for packed in ("", *COMPRESSED))
+    # Excel keeps a file of that beginning beside a workbook that is open.
+    return name.lower().endswith(readable + PARQUET + EXCEL) and not name.startswith("~$")
 
 
 def _feature_names(

@@ -54,6 +54,7 @@ def split_file(
     delimiter: str | None = None,
     drop_missing: bool = False,
     max_table_size: int = MOST_TABLE,
+    sheet: str | None = None,
 ) -> SplitTable:
     """Write a file into `parent` for each value of the column `by`.
 
@@ -68,7 +69,7 @@ def split_file(
     A ['"t","y"', '0.0,1.5', '1.0,3.0']
     B ['"t","y"', '0.0,2.5']
     """
-    source = open_table(path, delimiter, max_table_size)
+    source = open_table(path, delimiter, max_table_size, sheet)
     at = _column(source, by)
     left_out = {at, *([0] if source.names[0] == "" else [])}
     kept = [place for place in range(len(source.names)) if place not in left_out]

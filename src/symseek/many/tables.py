@@ -26,7 +26,7 @@ from symseek.jobs.database_files import SIDES
 _LONGEST = 80  # bytes of a folder's name, so that a number and a file in it have room
 _MOST_HASHED = 1 << 30  # bytes; a larger file has changed when its size or time has
 _BLOCK = 1 << 20  # bytes that are read at a time
-_KINDS = ".csv, .tsv, .txt, .dat, .parquet"
+_KINDS = ".csv, .tsv, .txt, .dat, .parquet, .xlsx"
 _EMPTY = "table"  # the name of what has no letter
 # What the parent folder holds beside the runs, and names that Windows keeps for devices.
 _TAKEN = {"tables", "fits.json", "summary.csv", "summary.html", "lock"}

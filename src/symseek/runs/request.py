@@ -30,6 +30,7 @@ class FitRequest:
     settings: Settings
     all_columns: bool = False  # quantities or not
     left_out: Annotated[Mapping[Label, Label], Most(100_000)] | None = None  # and why, if known
+    sheet: Label | None = None  # of a workbook; the first unless it is named
     max_table_size: int = MOST_TABLE  # not kept in the file, which anyone may have written
 
     def read_table(self) -> TrainingTable:
@@ -41,6 +42,7 @@ class FitRequest:
             self.settings.missing,
             left_out={} if self.all_columns else self.left_out,
             max_table_size=self.max_table_size,
+            sheet=self.sheet,
         )
 
     def to_json(self) -> str:

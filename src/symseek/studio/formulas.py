@@ -17,7 +17,7 @@ from symseek.export import cells_of, export, latex_table
 from symseek.files.limits import MOST_TABLE
 from symseek.files.predictions import predictions
 from symseek.files.regular import write_regular
-from symseek.files.tables import TrainingTable, training_table
+from symseek.files.tables import TrainingTable, open_table, training_table
 from symseek.model import Formula, Model
 from symseek.programs import Program
 from symseek.runs.folder import RunFolder
@@ -83,6 +83,9 @@ class RunFormulas:
         """The rows that the run was fitted to, as its file has them now."""
         request = self.runs.readable(run)
         source = self.read(request.data, request.delimiter)
+        if request.sheet is not None:  # which the studio does not choose
+            most = self.max_table_size
+            source = open_table(request.data, request.delimiter, most, request.sheet)
         return training_table(
             source, request.target, model.features, request.weights, request.settings.missing
         )

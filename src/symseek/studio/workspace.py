@@ -78,7 +78,7 @@ class Workspace:
         if not names_table(name):
             raise InputError(
                 f"{name} does not have the name of a table that can be read, such as .csv, .tsv,"
-                " .txt or .parquet; save it as CSV or Parquet"
+                " .txt, .parquet or .xlsx; save it as CSV, Parquet or .xlsx"
             )
         return self.save(name, data)
 

@@ -16,7 +16,7 @@ export function pastedFile(text) {
 
 /** A button that lets the user choose a file. */
 export function fileButton(label, id, take) {
-  const accept = ".csv,.tsv,.txt,.dat,.parquet";
+  const accept = ".csv,.tsv,.txt,.dat,.parquet,.xlsx,.xlsm";
   const change = () => {
     const [file] = input.files;
     input.value = ""; // so that the same file can be chosen again

@@ -11,7 +11,7 @@ export function tableChooser(app) {
     el(
       "p",
       { class: "lead" },
-      "One line of names, then rows of numbers: CSV, TSV, columns with blanks, or Parquet.",
+      "One line of names, then rows of numbers: CSV, TSV, columns with blanks, Parquet, or Excel.",
       " Everything stays on this machine.",
     ),
     el(

@@ -422,9 +422,10 @@ NB_MODULE(_native, m) {
               shaped(weight, "weight", {rows});
             }
             if (!begins.empty()) check_begins(begins, static_cast<int64_t>(rows));
-            new (self) Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
-                                 graded ? target.data() : nullptr, graded ? weight.data() : nullptr,
-                                 read_losses(losses), std::move(pool), cache, underflow_invalid, std::move(begins), own);
+            new (self)
+                Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
+                          graded ? target.data() : nullptr, graded ? weight.data() : nullptr, read_losses(losses),
+                          std::move(pool), cache, underflow_invalid, std::move(begins), own);
           },
           "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "losses"_a, "pool"_a, "cache"_a,
           "underflow_invalid"_a = false, "begins"_a = std::vector<int64_t>(), "own"_a = 0)
@@ -478,8 +479,8 @@ NB_MODULE(_native, m) {
                             sums.data(), ok.data(), check_signals);
           },
           "tokens"_a, "lengths"_a, "constants"_a, "method"_a, "restarts"_a, "max_steps"_a, "rescue"_a, "scale"_a,
-          "power"_a, "low"_a, "high"_a, "bounds"_a, "fitted"_a.noconvert(), "status"_a.noconvert(), "sums"_a.noconvert(),
-          "ok"_a.noconvert(), "own"_a.noconvert().none() = nb::none(),
+          "power"_a, "low"_a, "high"_a, "bounds"_a, "fitted"_a.noconvert(), "status"_a.noconvert(),
+          "sums"_a.noconvert(), "ok"_a.noconvert(), "own"_a.noconvert().none() = nb::none(),
           "Fits the constants, then fills what `errors` does; returns how many programs are distinct.")
       .def(
           "derivatives",

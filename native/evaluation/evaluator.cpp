@@ -77,9 +77,7 @@ bool Evaluator::has_own(const Batch& batch, int program) const {
   });
 }
 
-void Evaluator::forget_own(Scratch& scratch) const {
-  scratch.own_columns.assign(own_, unknown_.data());
-}
+void Evaluator::forget_own(Scratch& scratch) const { scratch.own_columns.assign(own_, unknown_.data()); }
 
 // Makes columns of the groups' own numbers of the program that was fitted last, and keeps them in own [J, G] if asked.
 void Evaluator::spread_own(Scratch& scratch, double* own) const {
@@ -253,9 +251,16 @@ void Evaluator::require_target() const {
 
 ProgramFitter::Table Evaluator::table(Scratch& scratch) const {
   for (size_t v = 0; v < columns_.size(); ++v) scratch.columns[v] = columns_[v].data();
-  return {scratch.columns.data(), target_.data(),  weight_.data(),
-          padded_rows_,           exact_,          1.0,
-          losses_[0],             static_cast<int>(columns_.size()), begins_.data(), groups()};
+  return {scratch.columns.data(),
+          target_.data(),
+          weight_.data(),
+          padded_rows_,
+          exact_,
+          1.0,
+          losses_[0],
+          static_cast<int>(columns_.size()),
+          begins_.data(),
+          groups()};
 }
 
 // Rows at even distances, of each group enough to fit its own numbers; none when there are too few for that to pay.

@@ -121,8 +121,8 @@ class Evaluator {
   std::vector<int64_t> begins_, sample_begins_;  // [G + 1] of the groups of rows
   int own_;                                      // J
   Doubles unknown_;                              // [rows] NaN: numbers of the groups' own that were not fitted
-  double exact_ = 0.0;                   // a squared error that is none, as far as float64 can tell
-  std::vector<Doubles> sample_columns_;  // some of the rows
+  double exact_ = 0.0;                           // a squared error that is none, as far as float64 can tell
+  std::vector<Doubles> sample_columns_;          // some of the rows
   std::vector<const double*> sample_pointers_;
   Doubles sample_target_, sample_weight_;
   ProgramFitter::Table sample_;

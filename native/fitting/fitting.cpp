@@ -44,8 +44,8 @@ bool Looks::prepare(const std::vector<Instruction>& code, const Table& table) {
   grow(part_, own_ > 0 ? sums : 0);
   grow(room_, 11 * int64_t(size) + int64_t(groups_) * constants + 3 * pairs + (own_ > 0 ? 0 : int64_t(size) * size));
   double* next = room_.data();
-  for (double** array : {&gradient, &next_gradient, &start, &guess, &best, &trial, &step, &direction, &slope,
-                         &slope_before, &work}) {
+  for (double** array :
+       {&gradient, &next_gradient, &start, &guess, &best, &trial, &step, &direction, &slope, &slope_before, &work}) {
     *array = next;
     next += size;
   }

@@ -59,9 +59,7 @@ struct Looks {
   int first(int row) const { return firsts_[row]; }
   int entry(int row, int column) const { return offsets_[row] + column; }
   // The next row below that has entries in the same columns: of its block, then of the border.
-  int next_linked(int row) const {
-    return ++row < border_ && row % own_ == 0 ? border_ : row;
-  }
+  int next_linked(int row) const { return ++row < border_ && row % own_ == 0 ? border_ : row; }
   double low(int i) const { return i < border_ ? options.own_low : options.low[i - border_]; }
   double high(int i) const { return i < border_ ? options.own_high : options.high[i - border_]; }
   void alike(double* x) const {
@@ -97,7 +95,7 @@ struct Solution {
   double *factor, *found;
 };
 
-#define UP_TO(i, end) FROM_TO (i, 0, end)
+#define UP_TO(i, end) FROM_TO(i, 0, end)
 #define FROM_TO(i, begin, end) for (int i = (begin); i < (end); ++i)
 #define LINKED_BELOW(k, i) for (int k = next_linked(i); k < size; k = next_linked(k))
 #define DOWN_FROM(i, end) for (int i = (end) - 1; i >= 0; --i)

@@ -24,7 +24,7 @@ struct Term {
 struct Tape {
   std::vector<Term> nodes;
   int root = 0;
-  std::vector<int> fixed, moving;   // nodes to compute once, and whenever a constant changes; in order
+  std::vector<int> fixed, moving;  // nodes to compute once, and whenever a constant changes; in order
   // [K] where each constant is, pre-order; then, where rows are in groups, each number of the groups' own that is used.
   std::vector<int> constant_nodes;
   std::vector<int> own;  // which of the groups' own numbers those are

@@ -103,7 +103,9 @@ SHARED Part drawn_part(const L& library, Numbers& random) {
   int root = 0, free = 0;
   while (!is_in(outermost, root)) ++root;
   const int arity = rules.arity_of(root);
-  const auto varies = [&](int argument) { return count_tokens(library, own_tokens(library, Part{root, argument})) > 1; };
+  const auto varies = [&](int argument) {
+    return count_tokens(library, own_tokens(library, Part{root, argument})) > 1;
+  };
   for (int argument = 0; argument < arity; ++argument) free += varies(argument);
   if (free == 0) return Part{-1, 0};
   int left = random.below(free), argument = 0;

@@ -28,7 +28,7 @@ struct FitOptions {
   const double* low = nullptr;
   const double* high = nullptr;
   double own_low = 0.0, own_high = 0.0;  // the same for every number that groups have of their own
-  uint64 bounds = 0;  // names these of all programs; 0: none
+  uint64 bounds = 0;                     // names these of all programs; 0: none
 
   // What tells the results of different options apart.
   SHARED uint64 purpose() const {

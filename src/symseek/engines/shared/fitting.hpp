@@ -12,7 +12,8 @@
 //   first(i)           the first column of row i that is not 0 by itself
 //   low(i), high(i)    between which a constant stays, where there are bounds
 //   alike(x)           makes numbers that a random start must not tell apart the same
-// `Solution` is room for a system of equations. The loops UP_TO, FROM_TO, DOWN_FROM and LINKED_BELOW run over constants.
+// `Solution` is room for a system of equations. The loops UP_TO, FROM_TO, DOWN_FROM and LINKED_BELOW run over
+// constants.
 //
 // Numbers that groups of rows have of their own are constants too, one for each group. They come first, group by group,
 // and those that all rows share come last: so the matrix is a border around a diagonal of blocks, which Cholesky's
@@ -184,7 +185,8 @@ struct Fitter : Looks {
   SHARED FitStatus descend(int number, double to_beat, bool looked, double* x, double& loss) {
     // Least squares have the minima of the reward, and take the way within bounds.
     if (options.method == FitMethod::bfgs && !bounded()) return bfgs(x, loss);
-    if (options.method == FitMethod::mixed && !bounded() && (number > options.restarts || (number > 0 && number % 2 == 0))) {
+    if (options.method == FitMethod::mixed && !bounded() &&
+        (number > options.restarts || (number > 0 && number % 2 == 0))) {
       bfgs(x, loss);
       looked = false;
     }
@@ -362,11 +364,10 @@ struct Fitter : Looks {
       const double diagonal = normal[entry(i, i)];
       const double added = damped(i, system) ? damping : 0.0;
       const bool held = (linear_only && !is_linear(i)) || !(diagonal > 0.0) || fixed(i);
-      FROM_TO (j, first(i), i + 1) {
-        const bool apart =
-            held || (linear_only && !is_linear(j)) || !(normal[entry(j, j)] > 0.0) || fixed(j);
+      FROM_TO(j, first(i), i + 1) {
+        const bool apart = held || (linear_only && !is_linear(j)) || !(normal[entry(j, j)] > 0.0) || fixed(j);
         double sum = i == j ? (held ? 1.0 : diagonal * (1.0 + added)) : apart ? 0.0 : normal[entry(i, j)];
-        FROM_TO (k, larger_of(first(i), first(j)), j) sum -= factor[entry(i, k)] * factor[entry(j, k)];
+        FROM_TO(k, larger_of(first(i), first(j)), j) sum -= factor[entry(i, k)] * factor[entry(j, k)];
         if (i == j) {
           const bool spare = !(sum > 1e-14 * (held ? 1.0 : diagonal));
           if (spare && !(spares && is_linear(i))) regular = false;
@@ -376,12 +377,12 @@ struct Fitter : Looks {
         }
       }
       double sum = held ? 0.0 : gradient[i];
-      FROM_TO (k, first(i), i) sum -= factor[entry(i, k)] * found[k];
+      FROM_TO(k, first(i), i) sum -= factor[entry(i, k)] * found[k];
       found[i] = sum / factor[entry(i, i)];
     }
     if (!regular) return false;
     DOWN_FROM (i, size) {
-      LINKED_BELOW (k, i) found[i] -= factor[entry(k, i)] * found[k];
+      LINKED_BELOW(k, i) found[i] -= factor[entry(k, i)] * found[k];
       found[i] /= factor[entry(i, i)];
       if (!isfinite(found[i])) regular = false;
     }

@@ -34,10 +34,13 @@ from symseek.regression.parameters import PARAMETERS
 from symseek.value_types import (
     ConstraintList,
     Flag,
+    FormType,
     FormulaList,
     Instance,
+    LimitList,
     Name,
     Number,
+    PhraseList,
     ValueType,
     Whole,
 )
@@ -112,6 +115,9 @@ BY_TYPE: dict[type[ValueType], set[str]] = {  # the odd values that are none for
     Flag: FLAGS,
     Name: set(),
     FormulaList: {"[]", "()", "empty array"},
+    FormType: {"None", "'none'", "'x'"},
+    LimitList: EMPTY_LISTS,
+    PhraseList: EMPTY_LISTS | {"['add']"},
     ConstraintList: EMPTY_LISTS,
     Instance: {"None"},
 }

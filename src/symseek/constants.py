@@ -87,7 +87,7 @@ class FitConfig:
     """How constants are fitted.
 
     >>> FitConfig.paper()
-    FitConfig(method='bfgs', restarts=0, max_steps=150, rescue=False)
+    FitConfig(method='bfgs', restarts=0, max_steps=150, rescue=False, bounds=None)
     """
 
     #: "bfgs" is the paper's, on the reward; "least_squares" is Levenberg and Marquardt's;

@@ -29,6 +29,8 @@ class Dimension:
     powers: tuple[tuple[str, Fraction], ...]  # by name, none of them 0
 
     def __init__(self, powers: Mapping[str, Power] | None = None) -> None:
+        if not isinstance(powers, Mapping | None):
+            raise refused("powers", powers, 'powers by name, such as {"m": 1, "s": -1}')
         kept = {name: Fraction(power) for name, power in (powers or {}).items() if power}
         object.__setattr__(self, "powers", tuple(sorted(kept.items())))
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from symseek.arguments import items
+from symseek.arguments import items, refused
 from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.groups import OWN_COMPLEXITY, Grouping
 from symseek.operators.record import ARGUMENTS, MAX_ARITY, OPERATORS, Forms, Token, TokenKind
@@ -106,6 +106,8 @@ class Library:
         names = items("the library", names, "a list of names, numbers and Tokens")
         variables = items(Setting("variables"), variables, "a list of names")
         chosen = [_token(name) for name in names]
+        if not isinstance(grouping, Grouping | None):
+            raise refused(Setting("grouping"), grouping, "a Grouping")
         own = () if grouping is None else grouping.own
         columns = [
             _variable_token(name, i, OWN_COMPLEXITY if name in own else 1)

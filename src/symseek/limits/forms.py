@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from symseek.errors import InputError, shown
+from symseek.errors import InputError, Setting, shown
 from symseek.tokens import number_name
 
 Ranges = tuple[tuple[str, float, float], ...]
@@ -247,7 +247,9 @@ def _check_ends(low: float, high: float, of: str) -> None:
 
 
 def _refused(text: str, why: str) -> InputError:
-    return InputError(f"the limit {shown(text)} cannot be used: {why}; {WANTED}", field="limit")
+    field = Setting("limit")
+    said = f" has {shown(text)}, which cannot be used: {why}; {WANTED}"
+    return InputError(field, said, field=field, value=text, wanted=WANTED)
 
 
 def _between(low: float, high: float) -> str:

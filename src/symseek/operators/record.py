@@ -129,7 +129,9 @@ class Token:
                 field="formula",
                 value=self.formula,
             )
-        if self.dimensions not in (None, *DIMENSION_RULES):
+        if not isinstance(self.dimensions, str | None) or (
+            self.dimensions is not None and self.dimensions not in DIMENSION_RULES
+        ):
             raise refused(
                 f"what the dimensions {token} come to",
                 self.dimensions,

@@ -132,9 +132,9 @@ def simple_forms(form: GivenForm, library: Library) -> Programs:
     >>> for each in simple_forms(form, form.library(Library(["add", "mul", "const"], ["x"]))):
     ...     print(each.preorder())
     form 1.0 1.0
-    form x 1.0
-    form mul 1.0 x 1.0
-    form add mul 1.0 x 1.0 1.0
+    form 1.0 x
+    form 1.0 mul 1.0 x
+    form 1.0 add mul 1.0 x 1.0
     """
     line = ("const", "x", "mul const x", "add mul const x const")
     found: dict[tuple[int, ...], None] = {}

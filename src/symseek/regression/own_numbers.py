@@ -17,6 +17,7 @@ from symseek.programs import Program
 def in_order(program: Program) -> Program:
     """The formula with its own numbers named in the order in which they stand.
 
+    >>> from symseek import Library
     >>> from symseek.groups import Grouping
     >>> groups = Grouping("group", ("A", "B"), ("a", "b"))
     >>> library = Library(["add", "mul"], ["x", "group", "a", "b"], groups)
@@ -40,6 +41,7 @@ def variants(program: Program) -> list[Program]:
 
     Each begins with the values that the formula has, and is to be fitted.
 
+    >>> from symseek import Library
     >>> from symseek.groups import Grouping
     >>> groups = Grouping("group", ("A", "B"), ("a", "b"))
     >>> library = Library(["add", "mul", "const"], ["x", "group", "a", "b"], groups)
@@ -99,6 +101,7 @@ def _in_place_of(program: Program, name: str, part: Program) -> Program:
 def folded(program: Program) -> Program:
     """The formula without the constants that a factor of the groups' own can take up.
 
+    >>> from symseek import Library
     >>> from symseek.groups import Grouping
     >>> groups = Grouping("group", ("A", "B"), ("a",))
     >>> library = Library(["div", "mul", "const"], ["x", "group", "a"], groups)

@@ -275,8 +275,10 @@ class Regression:
     def repicked(self, model: Model, rule: str) -> Model:
         """The model with the formula that another rule picks."""
         self.settings = replace(self.settings, pick=rule)
-        choice = self.postprocessing.pick(self._found, self.settings.pick)
-        self._picked = self._found[choice.row].program
+        # Of a form, the model has formulas that are solved for the target.
+        formulas = model.formulas if self.problem.form is None else self._found
+        choice = self.postprocessing.pick(formulas, self.settings.pick)
+        self._picked = formulas[choice.row].program
         return replace(model, picked=choice.row, rule=choice.rule, picked_because=choice.because)
 
 

@@ -15,9 +15,9 @@ def worded(said: BaseException | Message | str, folder: Path, command: str = "fi
     """What is said of an error; files in the folder are called by their names alone.
 
     >>> from symseek.errors import Setting
-    >>> text = Message(Path("/lab/a.csv"), " has no rows; see ", Setting("drop_missing"))
+    >>> text = Message(Path("/lab/a.csv"), " has no rows; see ", Setting("missing"))
     >>> worded(text, Path("/lab"))
-    'a.csv has no rows; see --drop-missing'
+    'a.csv has no rows; see --missing'
     """
     if not isinstance(said, (Message, InputError)):
         return str(said)

@@ -87,7 +87,7 @@ def test_text_with_few_values_offers_itself_as_a_group(here: Path, capsys: Captu
     said = answer(capsys, "fit", "long.csv", "--target", "y", *QUICK)
     assert said.code == 0
     assert "left out: strain (text)" in said.err
-    assert "strain, or --by strain for a fit of each" in said.err
+    assert "try --group strain, or --by strain for a fit of each" in said.err
     Path("names.csv").write_text("name,t,y\nAnn,1,2\nBob,2,3\nCid,4,5\nDan,5,9\n")
     assert "--by" not in answer(capsys, "fit", "names.csv", "--target", "y", *QUICK).err
 

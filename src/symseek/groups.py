@@ -7,6 +7,7 @@ has: their value in a row follows from its group.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,14 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arrays import Floats
-from symseek.errors import InputError, Setting, shown
+from symseek.errors import InputError, Setting, name_shown, shown
 
 OWN_COMPLEXITY = 3
 """Of a number that each group has of its own: it is many, so a front has it where it pays."""
 MOST_GROUPS = 1000
 MOST_OWN = 10
+MOST_LABEL = 1000  # characters of a label
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+# Of 007 nobody knows whether it is a number.
+_NUMBER = re.compile(r"[+-]?(?=\.?\d)(0|[1-9]\d*)?(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+_MISSING = ("None", "nan", "<NA>", "NaT")  # as Python and pandas print them
+_LARGEST_WHOLE = 1e15  # of a number that is written with all of its digits
 
 
 @dataclass(frozen=True)
@@ -41,24 +47,39 @@ class Grouping:
     array([1., 0., 1.])
     """
 
-    column: str
+    column: str  # of the library
     labels: tuple[str, ...]  # by the number that stands for each
     own: tuple[str, ...]  # variables of the library, the last ones
+    source: str = ""  # the column of the table, if an input has its name
+
+    @property
+    def name(self) -> str:
+        """The column of the table that names the groups."""
+        return self.source or self.column
 
     def codes(self, labels: Sequence[Any]) -> Floats:
         """The number [N] of each label; one that is not known is refused."""
         known = {label: float(at) for at, label in enumerate(self.labels)}
         texts = label_texts(labels)
-        unknown = next((each for each in texts if each not in known), None)
+        unknown = next((at for at, each in enumerate(texts) if each not in known), None)
         if unknown is not None:
             raise InputError(
-                f"group {shown(unknown)} of {self.column!r} was not in the table that was fitted,"
-                f" so its own numbers are not known; known are {shown_labels(self.labels)}",
-                field=self.column,
+                f"group {shown(texts[unknown])} of {name_shown(self.name, quoted=True)} was not in"
+                " the table that was fitted, so its own numbers are not known; known are"
+                f" {shown_labels(self.labels)}",
+                field=self.name,
                 kind="column",
-                value=unknown,
+                value=texts[unknown],
+                row=unknown,
             )
         return np.array([known[each] for each in texts])
+
+    def beside(self, X: Floats, labels: Sequence[Any]) -> Floats:
+        """Rows [N, n] with the number of each label as their last column, as programs have it."""
+        if len(labels) != len(X):
+            rows = f"{len(X):,} rows and {len(labels):,} labels of groups"
+            raise InputError(f"there are {rows}; give one label for each row", field=self.name)
+        return np.column_stack([X, self.codes(labels)])
 
     def columns(self, codes: Floats, own: Sequence[Sequence[float]]) -> Floats:
         """The groups' own numbers [N, J] row by row; NaN where a group or a number is not known."""
@@ -75,37 +96,74 @@ def shown_labels(labels: Sequence[str]) -> str:
 
 
 def label_texts(labels: Sequence[Any]) -> list[str]:
-    """Labels as text; numbers as they are written shortest.
+    """Labels as text; numbers as they are written shortest, whether they are text already or not.
 
-    >>> label_texts([1.0, "B", 2, True])
-    ['1', 'B', '2', 'True']
+    A file may have 1.0 where an array has 1. What is no number stays as it is, as 007 does.
+
+    >>> label_texts([1.0, "B", 2, True, "1.50", "007", "3.0"])
+    ['1', 'B', '2', 'True', '1.5', '007', '3']
     """
-    texts = []
-    for each in np.asarray(labels, dtype=object).tolist():
-        number = isinstance(each, int | float) and not isinstance(each, bool)
-        texts.append(repr(float(each)).removesuffix(".0") if number else str(each))
-    return texts
+    written = list(map(str, np.asarray(labels, dtype=object).ravel().tolist()))
+    known = {each: _text(each) for each in set(written)}
+    return [known[each] for each in written]
+
+
+def _text(label: str) -> str:
+    text = label.strip().encode(errors="backslashreplace").decode()
+    if not _NUMBER.fullmatch(text):
+        return text
+    if text.lstrip("+-").isdecimal():
+        return text.lstrip("+")
+    value = float(text)
+    whole = value.is_integer() and abs(value) < _LARGEST_WHOLE
+    return str(int(value)) if whole else repr(value)
 
 
 def grouping_of(groups: Groups, taken: Collection[str], most_own: int) -> tuple[Grouping, Floats]:
     """The groups that labels [N] make, in the order in which they first come, and their codes [N].
 
-    >>> grouping_of(Groups("strain", ["B", "A", "B"]), ["x", "a_strain"], 1)
-    (Grouping(column='strain', labels=('B', 'A'), own=('b_strain',)), array([0., 1., 0.]))
+    >>> grouping, codes = grouping_of(Groups("strain", ["B", "A", "B"]), ["x", "a_strain"], 1)
+    >>> grouping.labels, grouping.own, codes
+    (('B', 'A'), ('b_strain',), array([0., 1., 0.]))
     """
-    column, texts = groups.column, label_texts(groups.labels)
+    name, texts = groups.column, _checked(groups)
     known = tuple(dict.fromkeys(texts))
     if not 2 <= len(known) <= MOST_GROUPS:
         raise InputError(
-            f"the groups of {column!r} are {len(known):,}; there must be 2 to {MOST_GROUPS:,}",
+            f"the groups of {name_shown(name, quoted=True)} are {len(known):,}; there must be 2 to"
+            f" {MOST_GROUPS:,}",
             field=Setting("group"),
-            value=column,
+            value=name,
         )
-    word = "".join(each if each.isalnum() else "_" for each in column).strip("_") or "group"
+    column = name
+    while column in taken:
+        column += "_group"
+    word = "".join(each if each.isalnum() else "_" for each in name).strip("_") or "group"
     names = (f"{letter}_{word}" for letter in _LETTERS)
-    free = [each for each in names if each not in taken]
-    grouping = Grouping(column, known, tuple(free[:most_own]))
+    free = [each for each in names if each not in taken and each != column]
+    source = "" if column == name else name
+    grouping = Grouping(column, known, tuple(free[:most_own]), source)
     return grouping, grouping.codes(texts)
+
+
+def _checked(groups: Groups) -> list[str]:
+    """The labels as text; one that is missing or too long is refused."""
+    name = name_shown(groups.column, quoted=True)
+    texts = label_texts(groups.labels)
+    for row, (label, text) in enumerate(zip(groups.labels, texts, strict=True)):
+        wrong = ""
+        if not text or (text in _MISSING and not isinstance(label, str)):
+            wrong = "has no label"
+        elif len(text) > MOST_LABEL:
+            wrong = f"has a label of {len(text):,} characters, more than {MOST_LABEL:,},"
+        if wrong:
+            raise InputError(
+                f"{name} {wrong} in row {row + 1}; give every row the label of its group",
+                field=Setting("group"),
+                value=groups.column,
+                row=row,
+            )
+    return texts
 
 
 def by_group(

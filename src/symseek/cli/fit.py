@@ -67,6 +67,7 @@ examples:
   symseek fit *.csv --target y --jobs 4
   symseek fit measurements/ --target y --out fits
   symseek fit long.csv --target y --by sensor
+  symseek fit growth.csv --target mass --group strain
 """
 
 
@@ -93,6 +94,12 @@ def add_fit(commands: Commands) -> None:
     )
     add("--all-columns", action="store_true", help="use those as well")
     add("--by", metavar="COLUMN", help="fit the rows of each value of this column on their own")
+    add(
+        "--group",
+        metavar="COLUMN",
+        help="a column of text or numbers that tells groups of rows apart: one formula for all,"
+        " with some of its numbers each group's own",
+    )
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--sheet", metavar="NAME", help="of an Excel workbook; default: the first")
@@ -133,6 +140,7 @@ def _fit(options: argparse.Namespace) -> int:
         settings,
         all_columns=options.all_columns,
         sheet=options.sheet,
+        group=options.group,
         max_table_size=options.max_table_size,
     )
     if asks_for_many(options):

@@ -92,7 +92,8 @@ def _check(options: argparse.Namespace, request: FitRequest) -> None:
         connected(options.cluster)
     if options.by is None:
         return
-    for column, option in ((request.target, "--target"), (request.weights, "--weights")):
+    pairs = (request.target, "--target"), (request.weights, "--weights"), (request.group, "--group")
+    for column, option in pairs:
         if column == options.by:
             raise InputError(f"column {column!r} is both --by and {option}; choose another")
     if options.by in (request.features or ()):

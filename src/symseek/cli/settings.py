@@ -112,7 +112,7 @@ def fit_words(request: FitRequest) -> list[str]:
 
 
 def _file_options(request: FitRequest) -> list[tuple[str, str | None]]:
-    names = "weights", "delimiter", "sheet"
+    names = "weights", "group", "delimiter", "sheet"
     return [(name, getattr(request, name)) for name in names]
 
 

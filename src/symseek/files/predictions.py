@@ -43,13 +43,14 @@ def predictions(
 
     formula = model.formula(row)
     inputs = read_inputs(
-        path, model.features, delimiter, missing, max_table_size, model.kinds, sheet
+        path, model.inputs, delimiter, missing, max_table_size, model.kinds, sheet, model.grouping
     )
     values = formula.program.evaluate(inputs.X)
     undefined = ~np.isfinite(values)
-    if keep or model.kinds:  # dates as they are in the file
+    if keep or model.kinds or model.grouping:  # dates and groups as they are in the file
         frame = read_all(path, delimiter, max_table_size, sheet).iloc[inputs.rows]
-        frame = frame if keep else frame[list(model.features)]
+        needed = [*model.inputs, *([model.grouping.name] if model.grouping else [])]
+        frame = frame if keep else frame[list(dict.fromkeys(needed))]
     else:
         frame = pandas.DataFrame(inputs.X, columns=list(model.features))
     predicted = np.where(undefined, np.nan, values)

@@ -30,6 +30,7 @@ from symseek.errors import (
     shown,
     suggestion,
 )
+from symseek.files.cells import BLANK, is_number
 from symseek.files.checks import (
     nameless,
     not_a_number,
@@ -50,6 +51,7 @@ from symseek.files.parquet import Parquet
 from symseek.files.roles import group_note, left_out_note, roles, with_followed
 from symseek.files.source import LOOKED_AT, Numbers, TableSource, TextCell
 from symseek.files.texts import text_columns
+from symseek.groups import Grouping, Groups, label_texts
 from symseek.tokens import RESERVED
 
 if TYPE_CHECKING:
@@ -73,11 +75,12 @@ class TrainingTable:
     X: Floats  # [N, n]
     y: Floats  # [N]
     weights: Floats | None  # [N], none negative, not all zero
-    columns: tuple[Column, ...]  # the features, the target, the weights, and what is left out
+    columns: tuple[Column, ...]  # features, target, weights, group, and what is left out
     path: Path
-    layout: Layout  # where the features are in the file
+    layout: Layout  # where the features are in the file, then the group
     # What was done that the user may not expect, a sentence each.
     notes: tuple[str | Message, ...] = ()
+    groups: Groups | None = None  # of the rows
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -99,7 +102,7 @@ class TrainingTable:
 class InputTable:
     """What a prediction needs from a file, every number finite."""
 
-    X: Floats  # [N, n]
+    X: Floats  # [N, n], and with groups the number of each row's in a last column
     features: tuple[str, ...]  # [n]
     ignored: tuple[str, ...]  # columns of the file that were not asked for
     rows: NDArray[np.intp]  # [N] which rows of the file these are, from 0
@@ -117,6 +120,7 @@ def read_table(
     left_out: Mapping[str, str] | None = None,
     max_table_size: int = MOST_TABLE,
     sheet: str | None = None,
+    group: str | None = None,
 ) -> TrainingTable:
     """Read a target and its features: all other quantities, unless some columns are chosen.
 
@@ -125,7 +129,8 @@ def read_table(
     delimiter of a text table is guessed unless it is given, as are decimal commas. Where values are
     `missing`, the table is refused, or the rows are left out, or the columns. Of a workbook a
     `sheet` is read, by default the first. A compressed table, or Parquet, may take `max_table_size`
-    bytes when it is read.
+    bytes when it is read. A column of text or numbers may tell the `group` of each row; it is an
+    input only if `features` names it too.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -138,7 +143,7 @@ def read_table(
     ('read commas in numbers as decimal signs',)
     """
     source = open_table(Path(path), delimiter, max_table_size, sheet)
-    return training_table(source, target, features, weights, missing, left_out)
+    return training_table(source, target, features, weights, missing, left_out, group)
 
 
 def training_table(
@@ -148,19 +153,27 @@ def training_table(
     weights: str | None = None,
     missing: str = "refuse",
     left_out: Mapping[str, str] | None = None,
+    group: str | None = None,
 ) -> TrainingTable:
     """The target and its features of a table that has been opened, as `read_table` has them."""
     target = _bare(source, target)
     weights = None if weights is None else _bare(source, weights)
+    group = None if group is None else _bare(source, group)
     beside = [target] if weights is None else [target, weights]
+    if group is not None:
+        _refuse_group(source, group, beside)
     decided = left_out is not None or features is not None
     if features is None:
-        names, numbers, left_out, remarks = _quantities(source, beside, left_out)
+        names, numbers, left_out, remarks = _quantities(source, beside, left_out, group)
     else:
         names, left_out, remarks = _feature_names(source, beside, features), {}, {}
         numbers = _numbers(source, [*names, *beside])
     values, read = numbers.values, [*names, *beside]
     kinds = {read[at]: kind for at, kind in numbers.kinds.items()}
+    labels: list[str] = []
+    if group is not None:
+        codes, labels = _labels(source, group)
+        beside, values = [*beside, group], np.column_stack([values, codes])
     if missing == "column":
         names, values, gaps = _without_gaps(source, names, beside, values)
         left_out, remarks = {**left_out, **gaps}, {**remarks, **gaps}
@@ -182,20 +195,58 @@ def training_table(
         values[:, : len(names)],  # no copy: a large table is in memory once
         y,
         row_weights,
-        _with_roles(source, names, target, weights, left_out, kinds),
+        _with_roles(source, names, target, weights, group, left_out, kinds),
         source.path,
         Layout(
-            tuple(source.first_column + source.names.index(name) for name in names),
+            tuple(
+                source.first_column + source.names.index(name)
+                for name in (*names, *([group] if group is not None else []))
+            ),
             source.first_row,
         ),
         (
             *source.notes,
             *_read_notes({name: kinds[name] for name in (*names, *beside) if name in kinds}),
             *left_out_note({**left_out, **remarks}),
-            *group_note(_possible_groups(source, left_out)),
+            *group_note(_possible_groups(source, left_out) if group is None else []),
             *dropped,
         ),
+        None if group is None else Groups(group, [labels[int(at)] for at in values[:, -1]]),
     )
+
+
+def _refuse_group(source: TableSource, group: str, beside: Sequence[str]) -> None:
+    """Refuse a column for groups that is not there, or something else already."""
+    if group in beside:
+        other = Setting("weights" if group in beside[1:] else "target")
+        raise InputError(
+            f"column {_named(group)} is both ",
+            other,
+            " and ",
+            Setting("group"),
+            "; choose another",
+            field=Setting("group"),
+            value=group,
+        )
+    _columns(source, [group])
+
+
+def _labels(source: TableSource, name: str) -> tuple[Floats, list[str]]:
+    """The group of each row [N] as the place of its label among all; nan where it has none."""
+    (cells,) = source.cells(_columns(source, [name]))
+    missing = [each is None or each != each or str(each).strip() in BLANK for each in cells]
+    texts = label_texts([_with_point(each, source.decimal) for each in cells])
+    pairs = list(zip(texts, missing, strict=True))
+    known = {
+        text: float(at) for at, text in enumerate(dict.fromkeys(t for t, no in pairs if not no))
+    }
+    return np.array([np.nan if no else known[text] for text, no in pairs]), list(known)
+
+
+def _with_point(cell: object, decimal: str) -> object:
+    """A cell with the sign of decimals that Python has, if it is a number."""
+    number = decimal == "," and isinstance(cell, str) and is_number(cell, decimal)
+    return str(cell).replace(",", ".") if number else cell
 
 
 def _with_roles(
@@ -203,6 +254,7 @@ def _with_roles(
     inputs: Sequence[str],
     target: str,
     weights: str | None,
+    group: str | None,
     left_out: Mapping[str, str],
     kinds: Mapping[str, str],
 ) -> tuple[Column, ...]:
@@ -211,6 +263,7 @@ def _with_roles(
     named.append((target, "target"))
     named += [] if weights is None else [(weights, "weights")]
     found = [(name, role, kinds.get(name, "quantity")) for name, role in named]
+    found += [] if group is None else [(group, "group", "groups")]
     found += [(name, "left out", why) for name, why in left_out.items()]
     units = {
         name: unit_of(kind) or source.units.get(name) or unit_in(name) for name, _, kind in found
@@ -261,7 +314,10 @@ def _missing_values(count: int) -> str:
 
 
 def _quantities(
-    source: TableSource, beside: Sequence[str], left_out: Mapping[str, str] | None
+    source: TableSource,
+    beside: Sequence[str],
+    left_out: Mapping[str, str] | None,
+    group: str | None = None,
 ) -> tuple[tuple[str, ...], Numbers, dict[str, str], dict[str, str]]:
     """The quantities beside the target, the numbers of all of these, and what is left out and why.
 
@@ -270,7 +326,7 @@ def _quantities(
     """
     _refuse_beside(source, beside)
     found = dict(left_out or {})
-    names = [name for name in source.names if name not in beside and name not in found]
+    names = [name for name in source.names if name not in (*beside, *found, group)]
     # R and pandas give no name to a first column that numbers the rows.
     unnamed = names[:1] == [""] == [source.names[0]]
     _refuse_number(source, names[1:] if unnamed else names, beside)
@@ -356,10 +412,12 @@ def read_inputs(
     max_table_size: int = MOST_TABLE,
     kinds: Mapping[str, str] | None = None,
     sheet: str | None = None,
+    grouping: Grouping | None = None,
 ) -> InputTable:
     """Read some columns by name, whatever their order in the file.
 
-    Of columns that had no numbers, `kinds` has what they were when a formula was searched for.
+    Of columns that had no numbers, `kinds` has what they were when a formula was searched for, and
+    `grouping` the groups of its rows; another group is refused.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -377,9 +435,16 @@ def read_inputs(
         if kind != FLAG and kind != (kinds or {}).get(names[at]):
             text = f" has {kind}, unlike when the formula was searched for; write it as then"
             raise of_column(source, names[at], text)
-    rows, dropped = _whole_rows(source, names, X, missing != "refuse")
-    ignored = tuple(name for name in source.names if name not in names)
-    return InputTable(_taken(X, rows), names, ignored, rows, source.path, (*source.notes, *dropped))
+    columns = names
+    if grouping is not None:
+        codes, labels = _labels(source, grouping.name)
+        columns, X = (*names, grouping.name), np.column_stack([X, codes])
+    rows, dropped = _whole_rows(source, columns, X, missing != "refuse")
+    ignored = tuple(name for name in source.names if name not in columns)
+    X = _taken(X, rows)
+    if grouping is not None:
+        X[:, -1] = grouping.codes([labels[int(at)] for at in X[:, -1]])
+    return InputTable(X, names, ignored, rows, source.path, (*source.notes, *dropped))
 
 
 def read_all(

@@ -129,15 +129,17 @@ def record_of(spec: Spec, table: TrainingTable, model: Model, result: Result) ->
 
 def _drawn(table: TrainingTable, model: Model) -> dict[str, list[Any]]:
     """The columns of the picture: y over the only feature, or over what is predicted."""
-    order = np.argsort(table.X[:, 0] if len(table.features) == 1 else table.y, kind="stable")
+    one = len(model.features) == 1
+    order = np.argsort(table.X[:, 0] if one else table.y, kind="stable")
     rows = order[np.linspace(0, len(order) - 1, min(_POINTS, len(order))).astype(int)]
     y = table.y[rows]
-    if len(table.features) == 1:
+    if one:
         x, label = table.X[rows, 0], table.features[0]
         line_x = np.linspace(x[0], x[-1], _POINTS)
         line_y = model.predict(line_x[:, None])
     else:
-        x, label = model.predict(table.X[rows]), "predicted"
+        X = model.rows(table.X, table.groups)
+        x, label = model.predict(X[rows]), "predicted"
         line_x = line_y = np.array([y.min(), y.max()])
     columns = {"x": x, "y": y, "line_x": line_x, "line_y": line_y}
     return {"label": [label], **{name: _short(values) for name, values in columns.items()}}

@@ -130,6 +130,7 @@ def fit_many(
     by: str | None = None,
     features: Sequence[str] | None = None,
     weights: str | None = None,
+    group: str | None = None,
     delimiter: str | None = None,
     drop_missing: bool = False,
     max_table_size: int = MOST_TABLE,
@@ -156,6 +157,8 @@ def fit_many(
         by: the column of one long table that says which rows belong together.
         features: the columns that formulas may use; by default all others.
         weights: a column that says how much each row counts.
+        group: a column that tells groups of rows apart in each table, which have some numbers of
+            their own.
         delimiter: what is between the columns of text files; found by itself unless given.
         drop_missing: whether to leave out rows with missing values.
         max_table_size: the most bytes that a compressed table, or Parquet, may take when it is
@@ -184,7 +187,8 @@ def fit_many(
     3*exp(-1/3*x0)
     """
     target, by = (str(name) if isinstance(name, int) else name for name in (target, by))
-    names = {"target": target, "by": by, "weights": weights, "delimiter": delimiter}
+    names = {"target": target, "by": by, "weights": weights, "group": group}
+    names["delimiter"] = delimiter
     for name, value in names.items():
         if not isinstance(value, str | None):
             raise refused(Setting(name), value, "text, or None")
@@ -206,7 +210,7 @@ def fit_many(
     elif target is None:
         raise InputError(Setting("target"), " names no column; name the one to find formulas for")
     given = None if in_memory or by is not None else delimiter
-    request = FitRequest(Path(), target, columns, weights, given, chosen)
+    request = FitRequest(Path(), target, columns, weights, given, chosen, group=group)
     request = replace(request, max_table_size=max_table_size)
     noun = "table" if in_memory else "file" if by is None else "group"
     with_report = folder is not None if report is None else report
@@ -306,7 +310,8 @@ def _listed(read: Any, many: ManyFolder, by: str | None, delimiter: str | None) 
         if by is not None:
             raise InputError(Setting("by"), " is for one long table; leave it out")
         return list(_written(read, many))
-    if by is not None and by in (request.target, request.weights, *(request.features or ())):
+    beside = request.target, request.weights, request.group
+    if by is not None and by in (*beside, *(request.features or ())):
         raise InputError(
             f"column {by!r} is for ", Setting("by"), ", and cannot be anything else; choose another"
         )
@@ -406,7 +411,7 @@ def _refuse_text(frame: Any, request: FitRequest, where: str = "") -> None:
     """Refuse columns that are used and hold no numbers, although a file of them could be read."""
     used = {request.target, request.weights, *(request.features or map(str, frame.columns))}
     for name in frame.columns:
-        if str(name) in used:
+        if str(name) in used and str(name) != request.group:
             refuse_text(frame[name], f"column {shown(name)}{where}", missing=True)
 
 

@@ -13,6 +13,7 @@ from symseek.arguments import whole
 from symseek.arrays import Floats
 from symseek.columns import Column, Layout
 from symseek.errors import InputError, Setting, printable, shown
+from symseek.groups import Grouping, Groups
 from symseek.model.formula import Formula
 from symseek.model.stored import fields_of, record_of
 from symseek.notation.parse import quote
@@ -60,6 +61,26 @@ class Model:
         """What the features were that are no numbers in the table, such as dates, by name."""
         named = [each for each in self.quantities if each.name in self.features]
         return {each.name: each.kind for each in named if each.kind != "quantity"}
+
+    @property
+    def grouping(self) -> Grouping | None:
+        """The groups that have numbers of their own, if there are any."""
+        return self.formulas[0].program.library.grouping if self.formulas else None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The features but the column of the groups, which is the last."""
+        return self.features if self.grouping is None else self.features[:-1]
+
+    def rows(self, X: Floats, groups: Groups | None) -> Floats:
+        """Rows of the inputs [N, n] as `predict` takes them: with the number of each one's group.
+
+        A group that was not in the rows that were fitted is refused.
+        """
+        grouping = self.grouping
+        if grouping is None or groups is None:
+            return X
+        return grouping.beside(X, groups.labels)
 
     @property
     def best(self) -> Formula:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from symseek.algebra.agreement import agree
@@ -12,6 +12,7 @@ from symseek.algebra.forms import STYLES, styled
 from symseek.columns import Column, Layout
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.schema import Label, Most, Real, Text, Within, Word, read
+from symseek.groups import MOST_GROUPS, MOST_LABEL, MOST_OWN, Grouping
 from symseek.model.formula import Formula, Part
 from symseek.model.library import full_library
 from symseek.programs import Program
@@ -41,6 +42,7 @@ def record_of(model: Model) -> dict[str, Any]:
         "picked_because": model.picked_because,
         **({"kinds": model.kinds} if model.kinds else {}),
         **({"form": model.form} if model.form else {}),
+        **({} if model.grouping is None else {"groups": _groups_record(model.grouping)}),
         "formulas": [
             {
                 "row": row,
@@ -57,6 +59,7 @@ def record_of(model: Model) -> dict[str, Any]:
                 "validation_r2": _finite_or_none(each.validation_r2),
                 "expression": each.text,
                 "program": each.program.preorder(),
+                **({"own": own} if (own := _own_record(each.program)) else {}),
                 **({"parts": list(map(_part_record, each.filled))} if each.filled else {}),
             }
             for row, each in enumerate(model.formulas)
@@ -113,6 +116,26 @@ class _StoredPart:
         return Part(self.name, self.columns, program, self.expression)
 
 
+_OwnNumbers = Annotated[tuple[Real | None, ...], Most(MOST_GROUPS)]  # of each group
+
+
+@dataclass(frozen=True)
+class _StoredGroups:
+    """The groups that have numbers of their own, in JSON."""
+
+    column: Label
+    labels: Annotated[tuple[Annotated[str, Most(MOST_LABEL)], ...], Most(MOST_GROUPS)]
+    own: Annotated[tuple[Label, ...], Most(MOST_OWN)]
+    source: Label | None = None
+
+    def grouping(self, features: Sequence[str]) -> Grouping:
+        if len(set(self.labels)) < len(self.labels):
+            raise InputError("a group is named twice")
+        if features[-1:] != (self.column,):
+            raise InputError(f"the last feature is not the column {shown(self.column)} of groups")
+        return Grouping(self.column, self.labels, self.own, self.source or "")
+
+
 @dataclass(frozen=True)
 class _StoredFormula:
     """A formula in JSON; older files lack the last fields."""
@@ -131,6 +154,7 @@ class _StoredFormula:
     limits: Annotated[tuple[Text, ...], Most(1000)] = ()
     style: Word = "best"
     parts: Annotated[tuple[_StoredPart, ...], Most(MAX_ARITY)] = ()
+    own: Annotated[Mapping[Label, _OwnNumbers], Most(MOST_OWN)] = field(default_factory=dict)
 
     def formula(self, library: Library, row: int) -> Formula:
         if self.row not in (None, row):
@@ -139,7 +163,7 @@ class _StoredFormula:
         if self.seeds is not None and self.seeds[0] > self.seeds[1]:
             raise InputError("the seeds of row {} are {} of {}".format(row, *self.seeds))
         return Formula(
-            program,
+            self._owning(program, row),
             self.expression,
             self.reward,
             self.nrmse,
@@ -151,6 +175,22 @@ class _StoredFormula:
             style=self.style if self.style in STYLES else "best",
             filled=tuple(each.part(library, row) for each in self.parts),
         )
+
+    def _owning(self, program: Program, row: int) -> Program:
+        """The program with the numbers that groups have of their own."""
+        grouping = program.library.grouping
+        names = () if grouping is None else grouping.own
+        used = {names[at] for at in program.own_used}
+        if used != set(self.own):
+            raise InputError(f"row {row} has not the groups' own numbers of its program")
+        if grouping is None or not used:
+            return program
+        if any(len(each) != len(grouping.labels) for each in self.own.values()):
+            raise InputError(f"row {row} has not a number of its own for each group")
+        unknown = (None,) * len(grouping.labels)
+        table = (self.own.get(name, unknown) for name in names)
+        own = tuple(tuple(math.nan if v is None else float(v) for v in each) for each in table)
+        return replace(program, own=own)
 
 
 def _checked_program(written: str, expression: str, library: Library, where: str) -> Program:
@@ -196,6 +236,7 @@ class _StoredModel:
     picked_because: Text = ""
     kinds: Annotated[Mapping[Label, Label], Most(100_000)] = field(default_factory=dict)
     form: Text = ""
+    groups: _StoredGroups | None = None
 
     def _programs(self) -> Iterator[_StoredFormula | _StoredPart]:
         for each in self.formulas:
@@ -204,7 +245,9 @@ class _StoredModel:
 
     def fields(self) -> dict[str, Any]:
         """The fields of the model, checked against each other."""
-        library = full_library(self.features, [each.token() for each in self.operators])
+        operators = [each.token() for each in self.operators]
+        grouping = None if self.groups is None else self.groups.grouping(self.features)
+        library = full_library(self.features, operators, grouping)
         if sum(each.program.count(" ") + 1 for each in self._programs()) > _MOST_IN_ALL:
             raise InputError(f"its programs have more than {_MOST_IN_ALL:,} tokens")
         formulas = tuple(each.formula(library, row) for row, each in enumerate(self.formulas))
@@ -222,7 +265,22 @@ class _StoredModel:
         same = {name: getattr(self, name) for name in names}
         quantities = tuple(Column(name, kind=kind) for name, kind in self.kinds.items())
         made = {"formulas": formulas, "layout": layout, "quantities": quantities}
-        return {**same, "features": library.variables, **made}
+        return {**same, "features": library.columns, **made}
+
+
+def _groups_record(grouping: Grouping) -> dict[str, Any]:
+    source = {"source": grouping.source} if grouping.source else {}
+    own, labels = list(grouping.own), list(grouping.labels)
+    return {"column": grouping.column, **source, "labels": labels, "own": own}
+
+
+def _own_record(program: Program) -> dict[str, list[float | None]]:
+    """The groups' own numbers by name; JSON has no nan."""
+    grouping = program.library.grouping
+    if grouping is None or not program.own:
+        return {}
+    used = program.own_used
+    return {grouping.own[at]: [_finite_or_none(v) for v in program.own[at]] for at in used}
 
 
 def _part_record(part: Part) -> dict[str, Any]:

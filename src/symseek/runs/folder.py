@@ -253,7 +253,8 @@ class RunFolder:
             "ended": result.stopped.value,
             **{name: text for name, text in known.items() if text is not None},
         }
-        return html(model, table.X, table.y, result.history, settings, summary)
+        X = model.rows(table.X, table.groups)
+        return html(model, X, table.y, result.history, settings, summary)
 
 
 def new_folder(data: Path, inside: Path = Path(), kind: str = "run") -> Path:

@@ -18,6 +18,7 @@ def make_regression(table: TrainingTable, settings: Settings) -> Regression:
         settings,
         target=target,
         weights=table.weights,
+        groups=table.groups,
         layout=table.layout,
     )
 

@@ -31,6 +31,7 @@ class FitRequest:
     all_columns: bool = False  # quantities or not
     left_out: Annotated[Mapping[Label, Label], Most(100_000)] | None = None  # and why, if known
     sheet: Label | None = None  # of a workbook; the first unless it is named
+    group: Label | None = None  # the column that tells the group of each row
     max_table_size: int = MOST_TABLE  # not kept in the file, which anyone may have written
 
     def read_table(self) -> TrainingTable:
@@ -43,6 +44,7 @@ class FitRequest:
             left_out={} if self.all_columns else self.left_out,
             max_table_size=self.max_table_size,
             sheet=self.sheet,
+            group=self.group,
         )
 
     def to_json(self) -> str:

@@ -64,7 +64,8 @@ class RunFormulas:
         table = self._table(run, model)
         count = len(table.y)
         shown = np.unique(np.linspace(0, count - 1, min(count, MOST_ROWS)).round().astype(int))
-        X, y = table.X[shown], table.y[shown]
+        inputs = model.rows(table.X, table.groups)
+        X, y = inputs[shown], table.y[shown]
         return {
             "target": model.target,
             "features": list(model.features),
@@ -87,7 +88,12 @@ class RunFormulas:
             most = self.max_table_size
             source = open_table(request.data, request.delimiter, most, request.sheet)
         return training_table(
-            source, request.target, model.features, request.weights, request.settings.missing
+            source,
+            request.target,
+            model.inputs,
+            request.weights,
+            request.settings.missing,
+            group=request.group,
         )
 
     # --- one formula

@@ -1,0 +1,269 @@
+"""Groups as users have them: a column of a file, a run folder, predictions."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import symseek
+from run_helpers import CHILD, answer
+from symseek.errors import InputError
+from symseek.files.tables import read_inputs, read_table
+from symseek.groups import Groups, grouping_of, label_texts
+from symseek.model import Model
+from symseek.runs.folder import RunFolder
+
+Capture = pytest.CaptureFixture[str]
+QUIET = ("--max-seconds", "none", "--quiet", "--no-report")
+
+STRAINS = ("wild type", "ΔrpoS", "K-12, plate 3", "<b>B</b>", "MG1655", "007")
+HEIGHTS = (1.0, 2.0, 3.0, 4.0, 5.5, 7.0)
+RATES = (0.3, 0.5, 0.7, 0.9, 1.1, 1.3)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def strains(rows: int = 240, noise: float = 0.0, seed: int = 0) -> pd.DataFrame:
+    """y = a*exp(-k*t) + 1.7*x + 0.6, where a and k are each strain's own."""
+    draw = np.random.default_rng(seed)
+    strain = draw.integers(0, len(STRAINS), rows)
+    t, x = draw.uniform(0, 4, rows), draw.uniform(1, 3, rows)
+    y = np.array(HEIGHTS)[strain] * np.exp(-np.array(RATES)[strain] * t) + 1.7 * x + 0.6
+    y += noise * draw.normal(size=rows)
+    names = [STRAINS[each] for each in strain]
+    return pd.DataFrame({"t": t, "strain": names, "x": x, "y": y})
+
+
+def found_in(folder: str) -> Model:
+    return RunFolder.open(Path(folder)).model()
+
+
+# --- labels
+
+
+def test_a_number_is_one_label_however_it_is_written() -> None:
+    assert label_texts([1, 1.0, "1", "1.0", "1e0", np.float64(1), np.int32(1)]) == ["1"] * 7
+    assert label_texts(["0.1", np.float32(0.1), 0.1, "0.10", ".1"]) == ["0.1"] * 5
+    many = ["007", "7", "1,5", "e5", ".", "-", "12345678901234567", "12345678901234568"]
+    assert label_texts(many) == many
+    assert label_texts([True, "True", " B "]) == ["True", "True", "B"]
+
+
+@pytest.mark.parametrize("label", [None, float("nan"), "", "  ", pd.NA, pd.NaT])
+def test_a_row_without_a_label_is_refused(label: object) -> None:
+    with pytest.raises(InputError, match="'site' has no label in row 2; give every row"):
+        grouping_of(Groups("site", ["A", label, "B"]), [], 1)
+    assert grouping_of(Groups("site", ["nan", "NA", "nan"]), [], 1)[0].labels == ("nan", "NA")
+
+
+def test_a_label_has_an_end() -> None:
+    with pytest.raises(InputError, match=r"has a label of 100,000 characters, more than 1,000, in"):
+        grouping_of(Groups("site", ["A", "B" * 100_000]), [], 1)
+
+
+# --- tables
+
+
+def test_groups_are_read_beside_the_columns(here: Path) -> None:
+    strains(12).to_csv("s.csv", index=False)
+    table = read_table("s.csv", "y", group="strain")
+    assert table.features == ("t", "x")
+    assert table.X.shape == (12, 2)
+    assert table.groups == Groups("strain", strains(12).strain.tolist())
+    roles = [(each.name, each.role, each.kind) for each in table.columns]
+    assert roles[-1] == ("strain", "group", "groups")
+    assert table.layout.columns == (0, 2, 1)
+    assert not any("groups apart" in str(note) for note in table.notes)
+
+
+def test_numbers_name_groups_too(here: Path) -> None:
+    Path("a.csv").write_text("site,x,y\n1,1,2\n1.0,2,3\n2,3,5\n2.50,4,5\n")
+    table = read_table("a.csv", "y", group="site")
+    assert (table.features, table.groups) == (("x",), Groups("site", ["1", "1", "2", "2.5"]))
+    both = read_table("a.csv", "y", ["site", "x"], group="site")
+    assert both.X[:, 0].tolist() == [1, 1, 2, 2.5]
+
+
+@pytest.mark.parametrize("end", [".csv", ".xlsx", ".parquet"])
+def test_every_kind_of_file_has_the_same_groups(here: Path, end: str) -> None:
+    frame = pd.DataFrame({"site": [1, 2, 1, 2], "x": [1.0, 2, 4, 3], "y": [2.0, 5, 1, 3]})
+    path = Path("a" + end)
+    {".csv": frame.to_csv, ".xlsx": frame.to_excel}.get(end, frame.to_parquet)(path, index=False)
+    assert read_table(path, "y", group="site").groups == Groups("site", ["1", "2", "1", "2"])
+
+
+def test_rows_without_a_group_are_refused_or_left_out(here: Path) -> None:
+    Path("a.csv").write_text("site,x,y\nA,1,2\n,2,3\nB,3,5\nNA,4,5\nB,5,7\nA,7,8\n")
+    with pytest.raises(
+        InputError, match=r"'site' of a\.csv has 2 missing values, the first in line"
+    ):
+        read_table("a.csv", "y", group="site")
+    table = read_table("a.csv", "y", group="site", missing="rows")
+    assert table.groups == Groups("site", ["A", "B", "B", "A"])
+    assert table.X[:, 0].tolist() == [1, 3, 5, 7]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"group": "y"}, "column 'y' is both `target` and `group`; choose another"),
+        (
+            {"group": "w", "weights": "w"},
+            "column 'w' is both `weights` and `group`; choose another",
+        ),
+        ({"group": "sit"}, "a.csv has no column 'sit'; did you mean 'site'?"),
+        ({"group": "site", "features": ["site"]}, "which is not a number"),
+    ],
+)
+def test_a_column_that_cannot_name_groups_is_refused(
+    here: Path, options: dict[str, str], sentence: str
+) -> None:
+    Path("a.csv").write_text("site,x,w,y\nA,1,1,2\nB,2,1,3\nB,3,1,5\nA,4,2,5\n")
+    with pytest.raises(InputError) as error:
+        read_table("a.csv", "y", **options)  # type: ignore[arg-type]
+    assert sentence in str(error.value)
+
+
+def test_new_rows_need_a_group_that_is_known(here: Path) -> None:
+    Path("new.csv").write_text("x,site\n1,B\n2,A\n,A\n4,B\n")
+    grouping, _ = grouping_of(Groups("site", ["A", "B"]), [], 1)
+    read = read_inputs("new.csv", ["x"], missing="rows", grouping=grouping)
+    assert read.X.tolist() == [[1, 1], [2, 0], [4, 1]]
+    Path("new.csv").write_text("x,site\n1,B\n2,C\n")
+    with pytest.raises(InputError, match="group 'C' of 'site' was not in the table"):
+        read_inputs("new.csv", ["x"], grouping=grouping)
+    Path("new.csv").write_text("x\n1\n2\n")
+    with pytest.raises(InputError, match=r"new\.csv has no column 'site'"):
+        read_inputs("new.csv", ["x"], grouping=grouping)
+
+
+# --- the command line
+
+
+def test_six_strains_share_two_numbers_and_have_two_of_their_own(
+    here: Path, capsys: Capture
+) -> None:
+    strains(noise=0.003).to_csv("s.csv", index=False)
+    options = ("--group", "strain", "--max-expressions", "20000", *QUIET)
+    said = answer(capsys, "fit", "s.csv", "--target", "y", *options)
+    assert said.code == 0
+    best = found_in("s-run-1").best
+    assert len(best.program.own_used) == 2
+    assert "x" in best.text
+    near = sorted(best.program.constants)
+    assert near == pytest.approx([0.6, 1.7], abs=0.01)
+    grouping = best.program.library.grouping
+    assert grouping is not None
+    assert set(grouping.labels) == set(STRAINS)
+    new = strains(60, seed=1)
+    new.drop(columns="y").to_csv("new.csv", index=False)
+    said = answer(capsys, "predict", "s-run-1", "new.csv")
+    assert said.code == 0
+    assert said.out.splitlines()[0] == "t,x,strain,y"
+    Path("out.csv").write_text(said.out)
+    np.testing.assert_allclose(pd.read_csv("out.csv").y, new.y, atol=0.01)
+
+
+def test_an_unknown_group_is_refused_in_a_sentence(here: Path, capsys: Capture) -> None:
+    strains().to_csv("s.csv", index=False)
+    options = ("--group", "strain", "--max-expressions", "2000", *QUIET)
+    assert answer(capsys, "fit", "s.csv", "--target", "y", *options).code == 0
+    new = strains(3).assign(strain=["K-13", STRAINS[0], STRAINS[1]])
+    new.to_csv("new.csv", index=False)
+    said = answer(capsys, "predict", "s-run-1", "new.csv")
+    assert said.code == 2
+    assert said.err.startswith("symseek: group 'K-13' of 'strain' was not in the table that was")
+    assert said.err.count("\n") == 1
+
+
+def test_a_grouped_run_is_kept_as_it_was_asked_for(here: Path, capsys: Capture) -> None:
+    strains(60).to_csv("s.csv", index=False)
+    options = ("--group", "strain", "--own", "1", "--max-expressions", "2000", *QUIET)
+    said = answer(capsys, "fit", "s.csv", "--target", "y", *options)
+    assert "--group strain" in said.out
+    assert "--own 1" in said.out
+    request = RunFolder.open(Path("s-run-1")).request
+    assert (request.group, request.settings.own) == ("strain", 1)
+    model = found_in("s-run-1")
+    assert Model.from_dict(json.loads(json.dumps(model.to_dict()))).to_dict() == model.to_dict()
+    assert model.features == ("t", "x", "strain")
+    assert all(len(each.program.own_used) <= 1 for each in model.formulas)
+    said = answer(capsys, "show", "s-run-1")
+    assert (said.code, said.err) == (0, "")
+
+
+def test_a_damaged_model_with_groups_is_refused(here: Path, capsys: Capture) -> None:
+    strains(60).to_csv("s.csv", index=False)
+    options = ("--group", "strain", "--max-expressions", "2000", *QUIET)
+    assert answer(capsys, "fit", "s.csv", "--target", "y", *options).code == 0
+    record = found_in("s-run-1").to_dict()
+    at = next(at for at, each in enumerate(record["formulas"]) if "own" in each)
+    name = next(iter(record["formulas"][at]["own"]))
+
+    def damaged(change: object) -> dict[str, object]:
+        copy = json.loads(json.dumps(record))
+        change(copy)  # type: ignore[operator]
+        return dict(copy)
+
+    for change, sentence in (
+        (lambda copy: copy["formulas"][at].pop("own"), "has not the groups' own numbers"),
+        (lambda copy: copy["formulas"][at]["own"][name].pop(), "has not a number of its own for"),
+        (lambda copy: copy["groups"]["labels"].append("007"), "a group is named twice"),
+        (lambda copy: copy["groups"].update(column="x"), "the last feature is not the column 'x'"),
+        (lambda copy: copy["formulas"][at]["own"].update({name: ["a"] * 6}), "must be a number"),
+    ):
+        with pytest.raises(InputError, match=r"this model is damaged \(.*; fit it again") as error:
+            Model.from_dict(damaged(change))
+        assert sentence in str(error.value)
+
+
+def test_a_killed_run_with_groups_comes_to_the_same(here: Path, capsys: Capture) -> None:
+    strains(120, noise=0.01).to_csv("s.csv", index=False)
+    words = ("fit", "s.csv", "--target", "y", "--group", "strain", "--max-expressions", "12000")
+    words += (*QUIET, "--threads", "1", "--patience", "none")
+    assert answer(capsys, *words, "--out", "whole").code == 0
+    command = [sys.executable, "-c", CHILD, "0.0", "0.0", *words, "--out", "cut"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not Path("cut", "checkpoint").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.kill()
+    assert process.wait() < 0, "it was killed before its end"
+    assert answer(capsys, "resume", "cut", "--quiet", "--no-report").code == 0
+    fronts = [Path(each, "front.json").read_bytes() for each in ("whole", "cut")]
+    assert fronts[0] == fronts[1]
+
+
+def test_by_another_column_fits_groups_in_each_table(here: Path, capsys: Capture) -> None:
+    frame = strains(240)
+    frame.assign(year=np.where(np.arange(240) % 2, 2023, 2024)).to_csv("s.csv", index=False)
+    words = ("fit", "s.csv", "--target", "y", "--group", "strain", "--max-expressions", "2000")
+    said = answer(capsys, *words, *QUIET, "--by", "year", "--out", "years")
+    assert said.code == 0, said.err
+    for year in ("2023", "2024"):
+        assert found_in(f"years/{year}").grouping is not None
+    fits = symseek.fit_many(
+        strains(120).assign(year=np.arange(120) % 2),
+        "y",
+        by="year",
+        group="strain",
+        jobs=1,
+        max_expressions=2000,
+    )
+    assert [fits[each].grouping is not None for each in fits] == [True, True]
+    said = answer(capsys, *words, *QUIET, "--by", "strain")
+    assert said.code == 2
+    assert "column 'strain' is both --by and --group; choose another" in said.err

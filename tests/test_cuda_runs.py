@@ -25,10 +25,16 @@ from symseek.engines.cuda.engine import CudaEngine
 from symseek.engines.cuda.policy import PolicyKernels
 from symseek.engines.cuda.rules import device_rules
 from symseek.lab import problems
-from symseek.lab.gpu.learning import LearningKernels, LearningRule
+from symseek.lab.gpu.learning import LearningKernels, LearningRule, Own
 from symseek.lab.gpu.limits import why_not
 from symseek.lab.gpu.searches import Searches
-from symseek.objectives import Novelty, RiskSeeking
+from symseek.objectives import (
+    Novelty,
+    PriorityQueue,
+    RiskSeeking,
+    VanillaPolicyGradient,
+    WholeQueue,
+)
 from symseek.rewards import reward_named
 
 pytestmark = host_device.needs_compiler
@@ -117,6 +123,56 @@ def test_a_search_does_not_depend_on_what_runs_beside_it() -> None:
     found = finished(beside)
     assert finished(alone)[0] == found[slots[1]]
     assert found[slots[0]] != found[slots[1]] != found[slots[2]]
+
+
+# Of each method, settings that differ in what runs beside each other may have of their own.
+MIXED: dict[str, list[dict[str, Any]]] = {
+    "dsr": [
+        {},
+        {"learning_rate": 0.01, "objective": RiskSeeking(0.3)},
+        {"entropy_weight": 0.5, "objective": RiskSeeking(0.1)},
+        {"entropy_weight": 0.0, "learning_rate": 0.003},
+    ],
+    "vpg": [
+        {"objective": VanillaPolicyGradient(beta), "learning_rate": rate}
+        for beta, rate in ((0.25, 0.01), (0.9, 0.01), (0.25, 0.002))
+    ],
+    "pqt": [
+        {"objective": PriorityQueue(size, weight), "learning_rate": 0.01}
+        for size, weight in ((2, 200.0), (20, 200.0), (20, 1.0))
+    ],
+    "pqt-whole": [{"objective": WholeQueue(size), "learning_rate": 0.01} for size in (1, 3, 20)],
+}
+
+
+@pytest.mark.parametrize("method", MIXED)
+def test_runs_of_a_grid_are_what_each_is_alone(method: str) -> None:
+    """To the last bit, and no two of them the same."""
+    grid = [config(method, iterations=12, **changes) for changes in MIXED[method]]
+    given = [(settings, noise) for settings in grid for noise in (0.0, 0.2)]
+    together = made(grid[0], len(given), curve=True)
+    slots = [together.start(5, 1, Own.of(*each)) for each in given]
+    found = finished(together)
+    weights = [together.weights(slot) for slot in slots]
+    for slot, moved, (settings, noise) in zip(slots, weights, given, strict=True):
+        alone = made(settings, 1, curve=True, reward_noise=noise)
+        alone.start(5, 1)
+        assert finished(alone)[0] == found[slot]
+        assert alone.weights(0).tobytes() == moved.tobytes()
+    assert len({each.tobytes() for each in weights[::2]}) == len(grid)  # none has noise
+
+
+@pytest.mark.parametrize("method", ["dsr", "vpg", "pqt-whole"])
+def test_runs_of_a_grid_are_those_of_the_native_engine(method: str) -> None:
+    grid = [config(method, **changes) for changes in MIXED[method]]
+    together = made(grid[0], len(grid), curve=True)
+    slots = [together.start(5, 1, Own.of(each)) for each in grid]
+    found = finished(together)
+    for slot, settings in zip(slots, grid, strict=True):
+        want = by_native(settings, PROBLEMS[1], 5)
+        rows = [(row.mean_reward, row.top_mean_reward, row.entropy) for row in want.history]
+        ours = [(mean, top, entropy) for mean, top, _, entropy, *_ in found[slot][1]]
+        np.testing.assert_allclose(ours, rows, rtol=1e-3)
 
 
 def test_a_slot_is_like_new_for_the_next_search() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import os
 import time
 from collections.abc import Callable, Iterable
@@ -169,6 +170,50 @@ def test_levels_of_noise_run_in_one_group() -> None:
     made.start(spec(0, noise=0.1, data_factor=2))  # has more rows
     assert [len(group.waiting) for _, group in made._groups] == [3, 1]
     made.close()
+
+
+GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
+    "dsr": {"epsilon": (0.05, 0.3)},
+    "vpg": {"beta": (0.1, 0.5)},
+    "pqt": {"size": (5, 20), "weight": (100.0, 200.0)},
+}
+
+
+def grid(method: str, **more: Any) -> list[Spec]:
+    """Runs of every combination of some settings that may differ in one group."""
+    varied = {**GRIDS[method], "learning_rate": (0.002, 0.01), "entropy_weight": (0.005, 0.1)}
+    return [
+        spec(5, method=method, **dict(zip(varied, values, strict=True)), **more)
+        for values in itertools.product(*varied.values())
+    ]
+
+
+@pytest.mark.parametrize("method", GRIDS)
+def test_the_runs_of_a_grid_are_one_group(method: str) -> None:
+    made = pool()
+    specs = grid(method)
+    for each in [*specs, spec(0, method=method), spec(0, method=method, reward_noise=0.5)]:
+        made.start(each)
+    made.start(spec(0, method=method, learning_rate=0.0))  # takes no steps
+    made.start(spec(0, method=method, batch_size=200))
+    assert [len(group.waiting) for _, group in made._groups] == [len(specs) + 2, 1, 1]
+    made.close()
+
+
+def test_queues_that_need_more_room_are_another_group() -> None:
+    made = pool()
+    for size in (5, 10, 32, 33):
+        made.start(spec(0, method="pqt", size=size))
+    assert [len(group.waiting) for _, group in made._groups] == [3, 1]
+    made.close()
+
+
+@pytest.mark.parametrize("method", mostly_slow(list(GRIDS), "dsr"))
+def test_a_run_of_a_grid_does_not_depend_on_the_others(method: str) -> None:
+    ours = grid(method, curve=True)
+    alone = [done([each])[0] for each in ours]
+    assert [repeatable(each) for each in done(ours)] == [repeatable(each) for each in alone]
+    assert len({str(each.curve) for each in alone}) == len(ours)
 
 
 def test_the_curve_begins_as_the_native_one() -> None:

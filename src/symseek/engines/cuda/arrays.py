@@ -22,6 +22,7 @@ class Sizes(NamedTuple):
     weights: int
     warps: int  # that score
     queue: int
+    own: int  # numbers that each run has of its own
 
 
 def arrays(device: Device, sizes: Sizes, evolves: bool) -> dict[str, Array]:
@@ -53,6 +54,7 @@ def arrays(device: Device, sizes: Sizes, evolves: bool) -> dict[str, Array]:
         "active": ((runs,), np.uint8),
         "asks": ((runs,), np.uint8),
         "dataset": ((runs,), np.int32),
+        "own": ((runs, sizes.own), np.float64),
         "baseline": ((runs,), np.float64),
         "queue_reward": ((runs, sizes.queue), np.float64),
         "queue_tokens": ((runs, sizes.queue, width), np.int16),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symseek.engines.cuda.device import Array, Device, Kernel
 from symseek.engines.cuda.policy import CHUNK
-from symseek.engines.cuda.source import with_sizes
+from symseek.engines.cuda.source import compiled, power_of_two, with_sizes
 from symseek.objectives import (
     Objective,
     PriorityQueue,
@@ -18,8 +19,10 @@ from symseek.objectives import (
     WholeQueue,
 )
 from symseek.rewards import InverseMAE, InverseMSE, InverseNMSE, InverseNRMSE, Reward
+from symseek.search import SearchConfig
 
 _REWARDS = (InverseNRMSE, InverseNMSE, InverseMSE, InverseMAE)  # by their number in the kernel
+_ROOM = 32  # programs for which every queue has room: queues of different sizes are alike so
 _THREADS = 256
 _KERNELS = ("grade", "keep", "choose_programs", "plan_items", "count_iteration")
 
@@ -47,9 +50,14 @@ class LearningRule:
     queue: int = 1  # programs in the queue
 
     @property
+    def room(self) -> int:
+        """Places for programs in the queue of every run beside it."""
+        return power_of_two(max(self.queue, _ROOM))
+
+    @property
     def extra(self) -> int:
         """Rows beside the batch for programs of the queue."""
-        return {2: 1, 3: self.queue}.get(self.number, 0)
+        return {2: 1, 3: self.room}.get(self.number, 0)
 
 
 def learning_rule(objective: Objective) -> LearningRule | None:
@@ -69,6 +77,35 @@ def learning_rule(objective: Objective) -> LearningRule | None:
     return None
 
 
+@dataclass(frozen=True)
+class Own:
+    """What each of the runs that advance together may have of its own, as `learning.cuh` has it."""
+
+    epsilon: float
+    beta: float
+    imitation: float
+    queue: float
+    entropy_weight: float
+    learning_rate: float
+    reward_noise: float
+
+    @classmethod
+    def of(cls, config: SearchConfig, reward_noise: float = 0.0) -> Own:
+        """The numbers of a search whose objective the kernels know."""
+        rule = learning_rule(config.objective)
+        assert rule is not None
+        given = (rule.epsilon, rule.beta, rule.imitation, rule.queue)
+        return cls(*given, config.entropy_weight, config.learning_rate, reward_noise)
+
+    @property
+    def row(self) -> NDArray[np.float64]:
+        """[`OWN`] as the kernels read it."""
+        return np.array(astuple(self), dtype=np.float64)
+
+
+OWN = len(fields(Own))
+
+
 class LearningKernels:
     """Launches the kernels; arrays of R runs lie side by side."""
 
@@ -81,11 +118,11 @@ class LearningKernels:
             "T": length,
             "K": constants,
             "C": complexities,
-            "Q": rule.queue,
+            "Q": rule.room,
             "OBJECTIVE": rule.number,
         }
         source = with_sizes(numbers, "shared/random.hpp", "learning.cuh")
-        self._kernels: dict[str, Kernel] = dict(device.compile(source, _KERNELS))
+        self._kernels: dict[str, Kernel] = dict(compiled(device, source, *_KERNELS))
         self._wide = device.warp > 1
 
     def grade(self, arrays: tuple[Array, ...], kind: int, batch: int, rewards: Array) -> None:
@@ -115,8 +152,7 @@ class LearningKernels:
         self,
         given: tuple[Array, ...],  # rewards, active, seeds, iterations
         batch: int,
-        entropy_weight: float,
-        noise: float,
+        own: Array,  # [R, OWN]
         entropy: Array,
         tokens: Array,
         memory: tuple[Array, ...],  # baseline, queue_reward, queue_tokens, queue_size
@@ -128,24 +164,17 @@ class LearningKernels:
         """What to learn from."""
         runs, rows = given[0].shape
         sizes = (np.int32(rows), np.int32(batch), *counted, front)
-        numbers = (
-            np.float64(self.rule.epsilon),
-            np.float32(entropy_weight),
-            np.float64(noise),
-            np.float64(self.rule.beta),
-            np.float32(self.rule.imitation),
-        )
-        given = (*given, *sizes, *numbers, entropy, tokens, *memory, *chosen, stats)
+        given = (*given, *sizes, own, entropy, tokens, *memory, *chosen, stats)
         shared = (rows + 33) * 8 + _THREADS * 4
         self._launch("choose_programs", runs, shared, (*given, np.int32(stats.shape[1])))
 
     def plan(
-        self, counts: Array, iterations: Array, rate: float, first_item: Array, step: Array
+        self, counts: Array, iterations: Array, own: Array, first_item: Array, step: Array
     ) -> None:
         """The items of work, and the size of Adam's step."""
-        numbers = tuple(np.float64(each) for each in (rate, 0.9, 0.999))
         sizes = (np.int32(len(counts)), np.int32(CHUNK))
-        given = (counts, iterations, *sizes, *numbers, first_item, step)
+        betas = (np.float64(0.9), np.float64(0.999))
+        given = (counts, iterations, *sizes, own, *betas, first_item, step)
         self._launch("plan_items", 1, (_THREADS + 1) * 4, given)
 
     def count(self, active: Array, asks: Array, iterations: Array, last: Array) -> None:

@@ -27,11 +27,11 @@ from symseek.errors import InputError, Setting
 from symseek.jobs.perform import Terminated, failure, perform, resolve
 from symseek.jobs.pool import Event
 from symseek.jobs.record import Record
-from symseek.jobs.spec import Spec, canonical
+from symseek.jobs.spec import Spec
 from symseek.lab import problems
 from symseek.lab.gpu.proposed import Proposed
 from symseek.lab.gpu.searches import Searches, Status
-from symseek.lab.gpu.shapes import RunShape, data_of, shape_of, table_of
+from symseek.lab.gpu.shapes import RunShape, data_of, own_of, shape_of, table_of
 from symseek.lab.trials.execute import EXECUTE, judge_of, proposals_for
 from symseek.lab.trials.judge import StopAtRecovery
 from symseek.lab.trials.judging import Processes, answer, performed, with_device, written
@@ -97,7 +97,7 @@ class GpuPool:
         self._fault: InputError | None = None  # why the device does no more
         self._jobs = jobs or max(1, (os.cpu_count() or 2) - 1)
         self._workers = Processes(self._jobs) if workers is None else workers(self._jobs)
-        self._known: dict[tuple[str, str, Program], Future[str]] = {}
+        self._known: dict[tuple[tuple[str, int, float], Program], Future[str]] = {}
 
     @property
     def room(self) -> int:
@@ -192,7 +192,8 @@ class GpuPool:
             spec = group.waiting.pop(0)
             plan, problem = Plan.of(spec), problems.load(spec.problem)
             stop = StopAtRecovery(judge_of(problem, plan))
-            slot = group.runs.start(spec.seed, group.tables.index(table_of(spec)))
+            table = group.tables.index(table_of(spec))
+            slot = group.runs.start(spec.seed, table, own_of(spec))
             group.running[slot] = _Running(spec, slot, stop, time.perf_counter())
 
     def _made(self, shape: RunShape, group: _Group) -> Searches:
@@ -204,8 +205,8 @@ class GpuPool:
         given = plan.constraints() or paper_constraints(constants=config.max_constants)
         rules = ConstraintSet(library, given)
         tables, reward = [data_of(*each) for each in group.tables], reward_named(plan.reward)
-        more: dict[str, Any] = {"reward_noise": plan.reward_noise, "ask": shape.asks}
-        more |= {"curve": plan.curve, "proposed": [self._proposed(spec, each) for each in tables]}
+        more: dict[str, Any] = {"ask": shape.asks, "curve": plan.curve}
+        more["proposed"] = [self._proposed(spec, each) for each in tables]
         return Searches.fitting(
             self.engine, library, rules, config, reward, tables, slots, MEMORY, **more
         )
@@ -319,8 +320,8 @@ class GpuPool:
     # --- in worker processes
 
     def _ask(self, spec: Spec, program: Program) -> Future[str]:
-        """Whether it is the formula; seeds often find the same one."""
-        key = spec.problem, canonical(dict(spec.settings)), program
+        """Whether it is the formula; runs on one table often find the same one."""
+        key = table_of(spec), program
         if key not in self._known:
             self._known[key] = self._workers.submit(answer, spec, program)
         return self._known[key]

@@ -1,9 +1,10 @@
 """Many searches side by side, every step of them on the device.
 
-The searches share library, constraints, settings and number of rows; each has its own seed,
-weights and data. One that ends leaves its slot to the next. Nothing is exchanged between
-slots, so what a search finds does not depend on what runs beside it. The host sees a search when
-its best program is good enough to ask about, or when its budget is spent.
+The searches share library, constraints, number of rows and most settings. Each has its own seed,
+weights and data, and its own numbers that steer what it learns (`learning.Own`). One that ends
+leaves its slot to the next. Nothing is exchanged between slots, so what a search finds does not
+depend on what runs beside it. The host sees a search when its best program is good enough to ask
+about, or when its budget is spent.
 
 An iteration is that of `symseek.search`. With evolution in it, `evolving` has the steps between the
 batch and what is learnt.
@@ -29,7 +30,7 @@ from symseek.engines.cuda.rules import device_rules
 from symseek.errors import InputError
 from symseek.front import Front
 from symseek.lab.gpu.evolving import Evolving, Stage
-from symseek.lab.gpu.learning import LearningKernels, learning_rule, reward_number
+from symseek.lab.gpu.learning import OWN, LearningKernels, Own, learning_rule, reward_number
 from symseek.lab.gpu.limits import most_constants, why_not
 from symseek.lab.gpu.proposed import Proposed
 from symseek.programs import Programs
@@ -80,7 +81,8 @@ class Searches:
         assert config.max_expressions is not None
         self.engine, self.library, self.rules, self.config = engine, library, rules, config
         assert isinstance(reward, ErrorReward)
-        self.reward, self.noise, self.ask, self.slots = reward, reward_noise, ask, slots
+        self.reward, self.ask, self.slots = reward, ask, slots
+        self._own = Own.of(config, reward_noise)
         self.device, self.policy, self.rule = engine.device, policy, rule
         self._number = number
         evolves = config.evolution is not None
@@ -195,7 +197,8 @@ class Searches:
             looks,
             self.policy.weights,
             self.policy.warps,
-            self.rule.queue,
+            self.rule.room,
+            OWN,
         )
         self._on = arrays(self.device, sizes, self._evolving is not None)
         self._complexity = xp.asarray(self.library.complexity.astype(np.int32))
@@ -231,8 +234,14 @@ class Searches:
         """How many searches there are."""
         return len(self._busy)
 
-    def start(self, seed: int, table: int) -> int:
-        """Begin a search on one of the tables; returns its slot."""
+    def start(self, seed: int, table: int, own: Own | None = None) -> int:
+        """Begin a search on one of the tables; returns its slot.
+
+        `own` replaces what the settings and the noise of all say.
+        """
+        own = own or self._own
+        assert own.queue <= self.rule.room
+        assert (own.learning_rate > 0) == (self._own.learning_rate > 0)
         slot, on = self._free.pop(), self._on
         self._busy.add(slot)
         self._going.add(slot)
@@ -243,6 +252,7 @@ class Searches:
         for name in ("mean", "variance", "iterations", "asks", "baseline", "queue_size", "stats"):
             on[name][slot] = 0
         on["front_reward"][slot] = -1.0
+        on["own"][slot] = self.device.xp.asarray(own.row)
         on["seeds"][slot] = np.uint64(seed)
         on["last"][slot] = self.last
         on["dataset"][slot] = table
@@ -280,13 +290,12 @@ class Searches:
 
     def _step(self) -> None:
         """One iteration of Algorithm 1 of every active search."""
-        on, config, learning = self._on, self.config, self._learning
+        on, learning = self._on, self._learning
         numbers = self._write() if self._evolving is None else self._evolve(self._evolving)
         learning.choose(
             (on["rewards"], on["active"], on["seeds"], on["iterations"]),
             self._offers,
-            config.entropy_weight,
-            self.noise,
+            on["own"],
             on["entropy"],
             on["tokens"],
             (on["baseline"], *(on[f"queue_{name}"] for name in ("reward", "tokens", "size"))),
@@ -295,9 +304,8 @@ class Searches:
             numbers,
             on["front_reward"],
         )
-        rate = config.learning_rate
-        learning.plan(on["counts"], on["iterations"], rate, on["first_item"], on["step"])
-        if rate > 0:
+        learning.plan(on["counts"], on["iterations"], on["own"], on["first_item"], on["step"])
+        if self._own.learning_rate > 0:
             self._learn()
         if self._evolving is None:
             learning.count(on["active"], on["asks"], on["iterations"], on["last"])

@@ -1,4 +1,8 @@
-"""Which runs can advance together on a device: those that are alike in all but data and seed."""
+"""Which runs can advance together on a device.
+
+They are alike in all but data, seed, and the numbers that steer what a run learns, so that a grid
+of these numbers is one group of runs.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from symseek.constraints import ConstraintSet, paper_constraints
 from symseek.data import Data
 from symseek.jobs.spec import Spec, canonical
 from symseek.lab import problems
+from symseek.lab.gpu.learning import Own, learning_rule
 from symseek.lab.gpu.limits import why_not
 from symseek.lab.trials.execute import proposals_for, training_data
 from symseek.lab.trials.judge import Judge, StopAtRecovery
@@ -18,17 +23,24 @@ from symseek.rewards import reward_named
 
 _METHODS = ("dsr", "pqt", "pqt-whole", "vpg", "hybrid")
 _NEVER = 2.0  # more than any reward
+# Settings that runs may each have of their own: see `learning.Own`.
+_OWN = (
+    *("learning_rate", "entropy_weight", "reward_noise"),
+    *("epsilon", "beta", "size", "weight"),
+)
 
 
 @dataclass(frozen=True)
 class RunShape:
-    """Runs that can advance together: alike in all but problem data and seed."""
+    """Runs that can advance together: alike in all but problem data, seed and `learning.Own`."""
 
     library: str
     shape: tuple[int, int]  # rows and columns
     method: str
     settings: str
     asks: float
+    learns: bool  # at any rate
+    queue: int  # programs that its queue has room for
 
 
 def shape_of(spec: Spec) -> RunShape | None:
@@ -55,8 +67,18 @@ def _shape(method: str, problem_name: str, settings_text: str) -> RunShape | Non
     asks = _NEVER
     if plan.early_stop:
         asks = 1 - StopAtRecovery(Judge(problem)).allowed
-    settings = canonical({**spec.settings, "noise": 0.0})
-    return RunShape(repr(library), data.X.shape, spec.method, settings, asks)
+    settings = {name: value for name, value in spec.settings.items() if name not in _OWN}
+    alike = canonical({**settings, "noise": 0.0})
+    rule = learning_rule(config.objective)
+    assert rule is not None
+    learns = config.learning_rate > 0
+    return RunShape(repr(library), data.X.shape, spec.method, alike, asks, learns, rule.room)
+
+
+def own_of(spec: Spec) -> Own:
+    """What a run has of its own beside data and seed."""
+    plan = Plan.of(spec)
+    return Own.of(search_config(spec.method, plan), plan.reward_noise)
 
 
 def table_of(spec: Spec) -> tuple[str, int, float]:

@@ -1,7 +1,8 @@
 // What a search does with its graded batch: rewards, the best program of every complexity, what to learn from, and
 // whether it goes on. A block serves one run.
 
-// Rewards by their number in `learning.REWARDS`, from the mean squared error, the mean absolute one and the spread of y.
+// Rewards by their number in `learning.REWARDS`, from the mean squared error, the mean absolute one and the spread of
+// y.
 DEVICE double reward_of(int kind, double mse, double mae, double spread) {
   switch (kind) {
     case 0: return 1.0 / (1.0 + sqrt(mse) / spread);
@@ -12,9 +13,10 @@ DEVICE double reward_of(int kind, double mse, double mae, double spread) {
   }
 }
 
-// rewards [R, rows] from the squared and absolute errors, losses [2, R, rows]; 0 where a program is invalid. total and spread [D] are of the data sets.
-KERNEL grade(const double* losses, const uint8* ok, const uint8* active, const int* dataset,
-             const double* total, const double* spread, int kind, int runs, int rows, int batch, double* rewards) {
+// rewards [R, rows] from the squared and absolute errors, losses [2, R, rows]; 0 where a program is invalid. total and
+// spread [D] are of the data sets.
+KERNEL grade(const double* losses, const uint8* ok, const uint8* active, const int* dataset, const double* total,
+             const double* spread, int kind, int runs, int rows, int batch, double* rewards) {
   const long long count = (long long)runs * rows, threads = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += threads) {
     const int run = (int)(i / rows);
@@ -25,9 +27,9 @@ KERNEL grade(const double* losses, const uint8* ok, const uint8* active, const i
 }
 
 // The best program of each complexity so far: front_reward [R, C], -1 where there is none, front_tokens [R, C, T],
-// front_constants [R, C, K], front_found [R, C]: what `clock` [R] says, and so much later. A better one with a reward of at
-// least `ask` sets `asks` [R]. front_source [R, C] is -1 for what was found here. Valid rewards are 0 or more, so their
-// bits are ordered as they are. A run has `counts` [R] programs, or all have `most`.
+// front_constants [R, C, K], front_found [R, C]: what `clock` [R] says, and so much later. A better one with a reward
+// of at least `ask` sets `asks` [R]. front_source [R, C] is -1 for what was found here. Valid rewards are 0 or more, so
+// their bits are ordered as they are. A run has `counts` [R] programs, or all have `most`.
 KERNEL keep(const Token* tokens, const int* lengths, const double* constants, const uint8* ok, const double* rewards,
             const uint8* active, const int* clock, int later, const int* complexity, int rows, const int* counts,
             int most, double ask, double* front_reward, Token* front_tokens, double* front_constants, int* front_found,
@@ -106,11 +108,17 @@ DEVICE int list_from(const double* values, int count, double threshold, int* cou
   return all;
 }
 
-// The queue of the best programs: queue_reward [R, Q], queue_tokens [R, Q, T], queue_size [R].
+// What each run has of its own, whatever runs beside it: a row of `own` [R], as `learning.Own` has it.
+struct Own {
+  double epsilon, beta, imitation, queue, entropy_weight, learning_rate, reward_noise;
+};
+
+// The queue of the best programs: queue_reward [R, Q], queue_tokens [R, Q, T], queue_size [R]. It holds `most` of them.
 struct Queue {
   double* reward;
   Token* tokens;
   int* size;
+  int most;
 };
 
 DEVICE bool alike(const Token* a, const Token* b) {
@@ -122,7 +130,7 @@ DEVICE bool alike(const Token* a, const Token* b) {
 // One thread. Of equal rewards the earlier stays in front; of equal programs the better one stays.
 DEVICE void enter(const Queue& queue, const Token* tokens, double reward) {
   int size = *queue.size;
-  if (size == Q && !(reward > queue.reward[Q - 1])) return;
+  if (size == queue.most && !(reward > queue.reward[size - 1])) return;
   for (int i = 0; i < size; ++i)
     if (alike(queue.tokens + i * T, tokens)) {
       if (queue.reward[i] >= reward) return;
@@ -133,14 +141,14 @@ DEVICE void enter(const Queue& queue, const Token* tokens, double reward) {
       --size;
       break;
     }
-  int at = size < Q ? size : Q - 1;
+  int at = size < queue.most ? size : queue.most - 1;
   for (; at > 0 && queue.reward[at - 1] < reward; --at) {
     queue.reward[at] = queue.reward[at - 1];
     for (int t = 0; t < T; ++t) queue.tokens[at * T + t] = queue.tokens[(at - 1) * T + t];
   }
   queue.reward[at] = reward;
   for (int t = 0; t < T; ++t) queue.tokens[at * T + t] = tokens[t];
-  *queue.size = size < Q ? size + 1 : Q;
+  *queue.size = size < queue.most ? size + 1 : queue.most;
 }
 
 DEVICE double normal(uint64 seed, uint32 iteration, uint32 number) {
@@ -153,29 +161,32 @@ DEVICE double normal(uint64 seed, uint32 iteration, uint32 number) {
 DEVICE int rank_of(double epsilon, int count) { return (int)ceil((1.0 - epsilon) * (count - 1)); }
 
 // What to learn from: chosen, weight and share [R, rows], counts [R]. Rows from `batch` on hold programs of the queue.
-// OBJECTIVE: 0 risk-seeking, 1 vanilla, 2 one of the queue, 3 the whole queue. stats [R, iterations, 6]: the mean reward of
-// the batch, that of its best share, its best, the mean entropy, the expressions graded, the best reward so far.
+// OBJECTIVE: 0 risk-seeking, 1 vanilla, 2 one of the queue, 3 the whole queue. stats [R, iterations, 6]: the mean
+// reward of the batch, that of its best share, its best, the mean entropy, the expressions graded, the best reward so
+// far.
 //
-// A run has `offered` [R] programs to choose from; the first `shown` [R] of them are the batch, and the first `samples` [R]
-// of these were sampled. Where these arrays are null, all have `batch`, and `expressions` [R] is a multiple of it.
+// A run has `offered` [R] programs to choose from; the first `shown` [R] of them are the batch, and the first `samples`
+// [R] of these were sampled. Where these arrays are null, all have `batch`, and `expressions` [R] is a multiple of it.
 KERNEL choose_programs(const double* rewards, const uint8* active, const uint64* seeds, const int* iterations, int rows,
                        int batch, const int* offered, const int* shown, const int* samples, const int* expressions,
-                       const double* front_reward, double epsilon, float entropy_weight, double noise, double beta, float imitation,
-                       const float* entropy, Token* tokens, double* baseline, double* queue_reward, Token* queue_tokens,
-                       int* queue_size, int* chosen, float* weight, float* share, int* counts, float* stats,
-                       int stats_rows) {
+                       const double* front_reward, const Own* own_numbers, const float* entropy, Token* tokens,
+                       double* baseline, double* queue_reward, Token* queue_tokens, int* queue_size, int* chosen,
+                       float* weight, float* share, int* counts, float* stats, int stats_rows) {
   const int run = blockIdx.x;
   if (!active[run]) {
     if (threadIdx.x == 0) counts[run] = 0;
     return;
   }
+  const Own& numbers = own_numbers[run];
+  const double epsilon = numbers.epsilon, noise = numbers.reward_noise;
+  const float entropy_weight = (float)numbers.entropy_weight;
   const long long first = (long long)run * rows;
   const int count = offered ? offered[run] : batch, known = shown ? shown[run] : batch;
   const int sampled = samples ? samples[run] : batch;
-  double* values = (double*)shared_memory;           // [count], of `rows`
-  double* scratch = values + rows;                   // [32]
-  double* result = scratch + 32;                     // [1]
-  int* places = (int*)(result + 1);                  // [threads]
+  double* values = (double*)shared_memory;  // [count], of `rows`
+  double* scratch = values + rows;          // [32]
+  double* result = scratch + 32;            // [1]
+  int* places = (int*)(result + 1);         // [threads]
   const uint32 iteration = (uint32)iterations[run];
   double sum = 0.0, mean_entropy = 0.0;
   for (int i = threadIdx.x; i < count; i += blockDim.x) {
@@ -214,13 +225,14 @@ KERNEL choose_programs(const double* rewards, const uint8* active, const uint64*
     __syncthreads();
   }
   if (noise > 0.0 || count > known) threshold = at_rank(values, count, rank_of(epsilon, count), result);
-  const Queue queue{queue_reward + (long long)run * Q, queue_tokens + (long long)run * Q * T, queue_size + run};
+  const Queue queue{queue_reward + (long long)run * Q, queue_tokens + (long long)run * Q * T, queue_size + run,
+                    (int)numbers.queue};
   int* own = chosen + first;
   if (OBJECTIVE == 1) {
     double noisy = 0.0;
     for (int i = threadIdx.x; i < count; i += blockDim.x) noisy += values[i];
     const double now = group_sum(noisy, scratch) / count;
-    const double b = iteration == 0 ? now : beta * now + (1.0 - beta) * baseline[run];
+    const double b = iteration == 0 ? now : numbers.beta * now + (1.0 - numbers.beta) * baseline[run];
     __syncthreads();
     for (int i = threadIdx.x; i < count; i += blockDim.x) {
       own[i] = i;
@@ -262,12 +274,13 @@ KERNEL choose_programs(const double* rewards, const uint8* active, const uint64*
   const uint32 drawn = random_block(seeds[run], QUEUE, iteration, 0, 0).word[0] % (uint32)*queue.size;
   for (int t = 0; t < T; ++t) tokens[(first + batch) * T + t] = queue.tokens[drawn * T + t];
   own[0] = batch;
-  weight[first] = imitation;
+  weight[first] = (float)numbers.imitation;
   share[first] = 0.0f;
 }
 
-// The items of work that the chosen programs make: first_item [R + 1]. And Adam's step [R] in this iteration. One block.
-KERNEL plan_items(const int* counts, const int* iterations, int runs, int chunk, double learning_rate, double beta1,
+// The items of work that the chosen programs make: first_item [R + 1]. And Adam's step [R] in this iteration. One
+// block.
+KERNEL plan_items(const int* counts, const int* iterations, int runs, int chunk, const Own* own_numbers, double beta1,
                   double beta2, int* first_item, float* step) {
   int* parts = (int*)shared_memory;  // [threads + 1]
   const int thread = threadIdx.x, threads = blockDim.x, part = (runs + threads - 1) / threads;
@@ -276,7 +289,7 @@ KERNEL plan_items(const int* counts, const int* iterations, int runs, int chunk,
   for (int run = begin; run < end; ++run) {
     own += (counts[run] + chunk - 1) / chunk;
     const double steps = iterations[run] + 1.0;
-    step[run] = (float)(learning_rate * sqrt(1.0 - pow(beta2, steps)) / (1.0 - pow(beta1, steps)));
+    step[run] = (float)(own_numbers[run].learning_rate * sqrt(1.0 - pow(beta2, steps)) / (1.0 - pow(beta1, steps)));
   }
   parts[thread] = own;
   __syncthreads();

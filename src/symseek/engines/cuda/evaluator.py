@@ -191,8 +191,8 @@ class CudaEvaluator:
         A program with more than `MOST_CONSTANTS` is left as it is, with the status LIMIT.
         """
         self.table.check_resident()
-        counts = range(batch.constants.shape[1] + 1)
-        self._fit(batch, counts, config, scale, power, status, sums)
+        most = min(batch.constants.shape[1], most_leaves(batch.tokens.shape[1], self.library))
+        self._fit(batch, range(most + 1), config, scale, power, status, sums)
 
     def _fit(
         self,
@@ -292,6 +292,16 @@ class CudaEvaluator:
         if self.device.warp == 1:
             return 1, 1
         return (self.device.warp, 8) if rows < WARP_ROWS else (256, 1)
+
+
+def most_leaves(length: int, library: Library) -> int:
+    """How many leaves a program of so many tokens has at most.
+
+    >>> most_leaves(30, Library(["add", "sin"], ["x"]))
+    15
+    """
+    widest = max(1, int(library.arity.max()))
+    return length - -(-(length - 1) // widest)
 
 
 def evaluation_source(

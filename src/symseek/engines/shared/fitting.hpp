@@ -6,6 +6,7 @@
 // derivatives, places to look at; `stride` is the width of the matrix `inverse`), and
 //   measure(x, loss)   the loss at x; false where the program is invalid
 //   look_at(x, loss)   the same where derivatives may be wanted
+//   pair(wanted)       whether such looks are to give the normal matrix from now on; BFGS does without
 //   see_slopes()       next_gradient (sum of w r df/dc) and next_normal (sum of w df/dc df/dc') of the last such look
 //   take()             makes those the present ones: gradient and normal
 //   entry(i, j)        where the normal matrix and its factor keep that element, j <= i
@@ -394,7 +395,14 @@ struct Fitter : Looks {
 
   // Broyden, Fletcher, Goldfarb and Shanno's method with the first steps, the line search and the end of SciPy's, so
   // that a fit goes the way the paper's went, but with exact derivatives.
-  NOINLINE FitStatus bfgs(double* x, double& loss) {
+  SHARED FitStatus bfgs(double* x, double& loss) {
+    pair(false);
+    const FitStatus ended = quasi_newton(x, loss);
+    pair(true);
+    return ended;
+  }
+
+  NOINLINE FitStatus quasi_newton(double* x, double& loss) {
     UP_TO (i, size) {
       UP_TO (j, size) inverse[i * stride + j] = i == j;
       direction[i] = 0.0;

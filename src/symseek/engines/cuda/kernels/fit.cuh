@@ -120,19 +120,20 @@ DEVICE FitStatus stepped(Fitter& fitter, Descent& descent, bool valid, double fo
 
 // The same with what is kept between launches; `sums` are those of all rows.
 DEVICE void take_step(Fitter& fitter, Descent& descent, const double* sums, double* own, uint8* status) {
-  SUM_UP_TO(i, MAX_K) {
+  SUM_UP_TO(i, summed(fitter.size)) {
     fitter.next_gradient[i] = sums[1 + i];
     fitter.gradient[i] = descent.gradient[i];
   }
-  for (int i = 0; i < PAIRS; ++i) {
+  const int pairs = triangle(summed(fitter.size), 0);
+  for (int i = 0; i < pairs; ++i) {
     fitter.next_normal[i] = sums[1 + MAX_K + i];
     fitter.normal[i] = descent.normal[i];
   }
   const FitStatus ended = stepped(fitter, descent, isfinite(sums[0]), sums[0]);
   if (ended == FitStatus::goes_on) {
     fitter.copy(fitter.trial, descent.trial);
-    SUM_UP_TO(i, MAX_K) descent.gradient[i] = fitter.gradient[i];
-    for (int i = 0; i < PAIRS; ++i) descent.normal[i] = fitter.normal[i];
+    SUM_UP_TO(i, summed(fitter.size)) descent.gradient[i] = fitter.gradient[i];
+    for (int i = 0; i < pairs; ++i) descent.normal[i] = fitter.normal[i];
     return;
   }
   descent.phase = DONE;
@@ -164,8 +165,9 @@ KERNEL __launch_bounds__(MOST_THREADS)
     double* sums = parts + item * SUMS;
     if (threadIdx.x == 0) {
       sums[0] = valid ? loss : infinity();
-      SUM_UP_TO(i, MAX_K) sums[1 + i] = fitter.next_gradient[i];
-      for (int i = 0; i < PAIRS; ++i) sums[1 + MAX_K + i] = fitter.next_normal[i];
+      const int count = summed(fitter.size), pairs = triangle(count, 0);
+      SUM_UP_TO(i, count) sums[1 + i] = fitter.next_gradient[i];
+      for (int i = 0; i < pairs; ++i) sums[1 + MAX_K + i] = fitter.next_normal[i];
     }
     if (!last_to_arrive(descent.arrived, chunks)) continue;
     double* whole = (double*)shared_memory;  // [SUMS]

@@ -41,17 +41,20 @@ DEVICE void share_sums(double (&sums)[SUMS]) {
 }
 #endif
 
-// The sums of a group, or the first of them alone, each the same in all its threads.
+// The sums of a group, or the first of them alone, each the same in all its threads. Where there may be MANY constants,
+// those of so many and of so many elements of the normal matrix.
 template <bool ALL>
-DEVICE void add_up(double (&sums)[SUMS]) {
+DEVICE void add_up(double (&sums)[SUMS], int constants, int pairs) {
 #ifndef SYMSEEK_HOST
   double* scratch = (double*)shared_memory;
   if constexpr (!ALL)
     sums[0] = group_sum(sums[0], scratch);
   else if constexpr (SUMS <= 32)
     share_sums(sums);
-  else
-    for (int i = 0; i < SUMS; ++i) sums[i] = group_sum(sums[i], scratch);
+  else {
+    for (int i = 0; i <= constants; ++i) sums[i] = group_sum(sums[i], scratch);
+    for (int i = 0; i < pairs; ++i) sums[1 + MAX_K + i] = group_sum(sums[1 + MAX_K + i], scratch);
+  }
 #endif
 }
 
@@ -65,6 +68,7 @@ struct Looks {
   int size;      // K
   static constexpr int stride = MAX_K;
   bool some_linear, all_linear;
+  bool paired = true;  // whether a look with derivatives gives the normal matrix, too
   FitOptions options;
   Key key;  // names the program
 
@@ -84,8 +88,14 @@ struct Looks {
   DEVICE bool sweep(double& loss) {
     uint32 worst = 0;
     int pass = 0;
+    const int count = summed(size), pairs = MANY && !paired ? 0 : triangle(count, 0);
     double sums[SUMS];
-    _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) sums[i] = 0.0;
+    if constexpr (MANY) {
+      for (int i = 0; i <= count; ++i) sums[i] = 0.0;
+      for (int i = 0; i < pairs; ++i) sums[1 + MAX_K + i] = 0.0;
+    } else {
+      _Pragma("unroll ALL_UNROLLED") for (int i = 0; i < SUMS; ++i) sums[i] = 0.0;
+    }
     const Rows rows(table, first_row, end_row);
     for (int begin = threadIdx.x; begin - (int)threadIdx.x < rows.count; begin += blockDim.x * ROWS) {
       int row[ROWS];
@@ -99,22 +109,22 @@ struct Looks {
         const double off = weight == 0.0 ? 0.0 : __ldg(rows.target + row[r]) - value[r];
         sums[0] += weight * FIT_LOSS::value(off, loss_parameter);
         const double bent = SLOPES ? weight * FIT_LOSS::bend(off, loss_parameter) : 0.0;
-        if (SLOPES) SUM_UP_TO(i, MAX_K) {
+        if (SLOPES) SUM_UP_TO(i, count) {
           // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
           if (!isfinite(slopes[r][i])) slopes[r][i] = 0.0;
           const double weighted = bent * slopes[r][i];
           sums[1 + i] += weighted * off;
-          SUM_UP_TO(j, i + 1) sums[1 + MAX_K + triangle(i, j)] += weighted * slopes[r][j];
+          if (!MANY || paired) SUM_UP_TO(j, i + 1) sums[1 + MAX_K + triangle(i, j)] += weighted * slopes[r][j];
         }
       }
       if (++pass % 8 == 0 && group_any(worst >= NOT_FINITE)) return false;
     }
     if (group_any(worst >= NOT_FINITE)) return false;
-    add_up<SLOPES>(sums);
+    add_up<SLOPES>(sums, count, pairs);
     loss = sums[0];
-    if (SLOPES) SUM_UP_TO(i, MAX_K) {
+    if (SLOPES) SUM_UP_TO(i, count) {
       next_gradient[i] = sums[1 + i];
-      SUM_UP_TO(j, i + 1) next_normal[triangle(i, j)] = sums[1 + MAX_K + triangle(i, j)];
+      if (!MANY || paired) SUM_UP_TO(j, i + 1) next_normal[triangle(i, j)] = sums[1 + MAX_K + triangle(i, j)];
     }
     return isfinite(loss);
   }
@@ -149,10 +159,12 @@ struct Looks {
     return true;
   }
   DEVICE void see_slopes() {}
+  // BFGS needs no normal matrix, whose sums are most of what a look at MANY constants takes.
+  DEVICE void pair(bool wanted) { paired = wanted; }
   DEVICE void take() {
-    SUM_UP_TO(i, MAX_K) {
+    SUM_UP_TO(i, summed(size)) {
       gradient[i] = next_gradient[i];
-      SUM_UP_TO(j, i + 1) normal[triangle(i, j)] = next_normal[triangle(i, j)];
+      if (!MANY || paired) SUM_UP_TO(j, i + 1) normal[triangle(i, j)] = next_normal[triangle(i, j)];
     }
   }
 

@@ -15,9 +15,15 @@ struct alignas(8) Operands {  // of a step: the constants that they depend on, a
 
 DEVICE bool is_leaf(int opcode) { return opcode == VARIABLE || opcode == NUMBER || opcode == CONSTANT; }
 
-// Loops over constants in sums over the rows.
-constexpr int SUM_UNROLLED = MAX_K <= 8 ? MAX_K : 1;
-#define SUM_UP_TO(i, end) _Pragma("unroll SUM_UNROLLED") for (int i = 0; i < MAX_K; ++i) if (i < (end))
+// Loops over constants in sums over the rows. Few constants stay in registers, which needs loops that the compiler takes
+// apart: they are as long as there is room for constants. Where there may be MANY, loops end with the last one.
+constexpr bool MANY = MAX_K > 8;
+constexpr int SUM_UNROLLED = MANY ? 1 : MAX_K;
+#define SUM_UP_TO(i, end) \
+  _Pragma("unroll SUM_UNROLLED") for (int i = 0; i < (MANY ? (end) : MAX_K); ++i) if (MANY || i < (end))
+
+// So many constants are summed up of a program that has `constants`.
+DEVICE int summed(int constants) { return MANY ? constants : MAX_K; }
 
 // Rows of a table, from one of them on: offsets are as short as can be, since every step of a program adds them.
 struct Rows {
@@ -38,7 +44,10 @@ struct Rows {
 
 // Multiplies the derivatives by these constants, a bit each, by a factor.
 DEVICE void scale_slopes(double (&slopes)[MAX_K], uint32 constants, double by) {
-  SUM_UP_TO(k, MAX_K) if (constants >> k & 1) slopes[k] *= by;
+  if constexpr (MANY)
+    for (uint32 left = constants; left != 0; left &= left - 1) slopes[lowest_bit(left)] *= by;
+  else
+    SUM_UP_TO(k, MAX_K) if (constants >> k & 1) slopes[k] *= by;
 }
 
 // The values at `at` of the program that `steps` gives, on N rows. A constant stands in one place of a program: where steps
@@ -52,9 +61,10 @@ DEVICE void read_program(Steps& steps, const Rows& rows, const double* at, int c
   double stack[STACK][N], beneath[CARRIED ? STACK : 1][N][MAX_K];  // below the top; the first entry is no value
   bool moving[CARRIED ? STACK : 1], moves = false;
   int height = 0;
+  const int count = summed(constants);
   EACH_OF(N) {
     top[r] = 0.0;
-    if (SLOPES && FOLDED) SUM_UP_TO(k, MAX_K) slopes[r][k] = k < constants ? 1.0 : 0.0;
+    if (SLOPES && FOLDED) SUM_UP_TO(k, count) slopes[r][k] = k < constants ? 1.0 : 0.0;
   }
   Step step;
   Operands operands{0, 0};
@@ -79,12 +89,12 @@ DEVICE void read_program(Steps& steps, const Rows& rows, const double* at, int c
     if (pushes) {
       EACH_OF(N) {
         stack[height][r] = top[r];
-        if (CARRIED && moves) SUM_UP_TO(k, MAX_K) beneath[height][r][k] = slopes[r][k];
+        if (CARRIED && moves) SUM_UP_TO(k, count) beneath[height][r][k] = slopes[r][k];
       }
       if (CARRIED) {
         moving[height] = moves;
         moves = opcode == CONSTANT;
-        if (moves) EACH_OF(N) SUM_UP_TO(k, MAX_K) slopes[r][k] = k == step.index ? 1.0 : 0.0;
+        if (moves) EACH_OF(N) SUM_UP_TO(k, count) slopes[r][k] = k == step.index ? 1.0 : 0.0;
       }
       ++height;
       if (!FOLDED && opcode == ARGUMENT) {  // a copy of an operand of the formula
@@ -92,7 +102,7 @@ DEVICE void read_program(Steps& steps, const Rows& rows, const double* at, int c
         if (CARRIED) moves = moving[from];
         EACH_OF(N) {
           other[r] = stack[from][r];
-          if (CARRIED && moves) SUM_UP_TO(k, MAX_K) slopes[r][k] = beneath[from][r][k];
+          if (CARRIED && moves) SUM_UP_TO(k, count) slopes[r][k] = beneath[from][r][k];
         }
       }
       EACH_OF(N) {
@@ -139,7 +149,7 @@ DEVICE void read_program(Steps& steps, const Rows& rows, const double* at, int c
       const double a = top[r], b = FOLDED ? other[r] : stack[height][r], v = VALUE;                                \
       if (CARRIED && moving[height]) {                                                                             \
         const double by_a = moves ? SLOPE_A : 0.0, by_b = SLOPE_B;                                                 \
-        SUM_UP_TO(k, MAX_K) slopes[r][k] = (moves ? slopes[r][k] * by_a : 0.0) + beneath[height][r][k] * by_b;     \
+        SUM_UP_TO(k, count) slopes[r][k] = (moves ? slopes[r][k] * by_a : 0.0) + beneath[height][r][k] * by_b;     \
       } else {                                                                                                     \
         if (SLOPES && first) scale_slopes(slopes[r], first, SLOPE_A);                                              \
         if (SLOPES && second) scale_slopes(slopes[r], second, SLOPE_B);                                            \
@@ -155,5 +165,5 @@ DEVICE void read_program(Steps& steps, const Rows& rows, const double* at, int c
     }
     EACH_OF(N) watch(worst, top[r]);
   }
-  if (CARRIED && !moves) EACH_OF(N) SUM_UP_TO(k, MAX_K) slopes[r][k] = 0.0;
+  if (CARRIED && !moves) EACH_OF(N) SUM_UP_TO(k, count) slopes[r][k] = 0.0;
 }

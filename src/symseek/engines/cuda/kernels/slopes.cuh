@@ -2,13 +2,14 @@
 // works on ROWS rows at a time, so that reading a step of the program serves all of them.
 
 constexpr int PAIRS = MAX_K * (MAX_K + 1) / 2;
-// Loops over constants. Few constants stay in registers, which needs loops that the compiler takes apart. Sums over the
-// rows are worth it for more of them (SUM_UP_TO) than what is done once for all rows.
+// Loops over constants in what is done once for all rows: fewer are taken apart than in sums over the rows (SUM_UP_TO).
 constexpr int UNROLLED = MAX_K <= 3 ? MAX_K : 1;
-#define UP_TO(i, end) _Pragma("unroll UNROLLED") for (int i = 0; i < MAX_K; ++i) if (i < (end))
+#define UP_TO(i, end) \
+  _Pragma("unroll UNROLLED") for (int i = 0; i < (MANY ? (end) : MAX_K); ++i) if (MANY || i < (end))
 #define FROM_TO(i, begin, end) UP_TO (i, end)
 #define LINKED_BELOW(k, i) UP_TO (k, size) if (k > (i))
-#define DOWN_FROM(i, end) _Pragma("unroll UNROLLED") for (int i = MAX_K - 1; i >= 0; --i) if (i < (end))
+#define DOWN_FROM(i, end) \
+  _Pragma("unroll UNROLLED") for (int i = (MANY ? (end) : MAX_K) - 1; i >= 0; --i) if (MANY || i < (end))
 
 // The steps of the tape of this group.
 struct TapeSteps {
@@ -37,7 +38,7 @@ DEVICE void run(const Rows& rows, const double* at, const int (&row)[ROWS], doub
       double top[1], by[1][MAX_K];
       read_program<false, SLOPES, 1>(steps, rows, at, tape.size, one, top, by, worst);
       value[r] = top[0];
-      if (SLOPES) SUM_UP_TO(k, MAX_K) slopes[r][k] = by[0][k];
+      if (SLOPES) SUM_UP_TO(k, summed(tape.size)) slopes[r][k] = by[0][k];
     }
   }
 }

@@ -25,7 +25,8 @@ from symseek.engines.cuda.table import DeviceTable, RowBlock
 from symseek.errors import InputError
 from symseek.losses import SQUARED, Loss
 
-SIZES = ((1, 1), (2, 3), (4, 6), (7, 16), (17, 32))  # constants, least and most, that a kernel is made for
+# Constants, least and most, that a kernel is made for. Of 30 tokens at most 15 are constants.
+SIZES = ((1, 1), (2, 3), (4, 6), (7, 16), (17, 32))
 MOST_CONSTANTS = SIZES[-1][1]
 FEW_ROWS = 400  # up to here a thread works on one row at a time, beyond on several
 ROWS = {1: 4, 3: 2, 6: 2}  # so many, by the most constants

@@ -41,6 +41,11 @@ def spec(seed: int, problem: str = "Nguyen-11", method: str = "dsr", **settings:
     return Spec(method, problem, seed, {**SMALL, "engine": "cuda", **settings})
 
 
+def of_host(seed: int, problem: str = "Nguyen-11", **settings: Any) -> Spec:
+    """A run that is led by the host."""
+    return spec(seed, problem, "hybrid", distribution=True, **settings)
+
+
 def pool(device: Any = None, workers: Callable[[int], Any] = ThreadPoolExecutor) -> GpuPool:
     """On the host, with threads instead of processes."""
     engine = CudaEngine(1, device or host_device.HostDevice())
@@ -227,6 +232,21 @@ def test_the_curve_begins_as_the_native_one() -> None:
         assert record.curve[name][first] == pytest.approx(other.curve[name][first], rel=1e-3)
 
 
+def test_the_distributions_begin_as_the_native_ones() -> None:
+    made = pool()
+    made.start(spec(3, distribution=True, early_stop=False))
+    assert made._groups  # wholly on the device
+    made.close()
+    (record,) = done([spec(3, distribution=True, curve=True, early_stop=False)])
+    other = native(record.spec)
+    assert record.curve["looks"] == other.curve["looks"] == list(range(1, 11))
+    first, native_first = (each.curve["batches"][0] for each in (record, other))
+    assert first == pytest.approx(native_first, rel=1e-3)
+    assert [np.mean(each) for each in record.curve["batches"]] == pytest.approx(
+        record.curve["mean"][:10], abs=0.01
+    )
+
+
 # --- other runs
 
 
@@ -271,18 +291,17 @@ def test_ctrl_c_in_a_run_of_the_host_is_no_failure(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("symseek.lab.trials.execute.execute", interrupted)
     with Store() as store:
-        outcome = drive([spec(0, distribution=True)], store, pool, Listener())
+        outcome = drive([of_host(0)], store, pool, Listener())
         assert outcome.interrupted
         assert outcome.counts == Counts(missing=1)
 
 
-@pytest.mark.parametrize(
-    "distribution", mostly_slow([False, True], True)
-)  # such a run is not wholly on the device
+@pytest.mark.parametrize("whole", mostly_slow([True, False], False))
 def test_a_lost_device_ends_the_runs_and_keeps_those_that_finished(
-    distribution: bool, monkeypatch: pytest.MonkeyPatch
+    whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    long = spec(1, "Nguyen-1", max_expressions=20_000, distribution=distribution)
+    made = spec if whole else of_host
+    long = made(1, "Nguyen-1", max_expressions=20_000, early_stop=False)
     specs = [spec(0, max_expressions=100), long]
     device = FailingDevice(after=60)
     use_device(monkeypatch, device)

@@ -36,7 +36,7 @@ from symseek.lab.trials.execute import EXECUTE, judge_of, proposals_for
 from symseek.lab.trials.judge import StopAtRecovery
 from symseek.lab.trials.judging import Processes, answer, performed, with_device, written
 from symseek.lab.trials.plan import Plan, search_config
-from symseek.lab.trials.training_curve import TrainingCurve
+from symseek.lab.trials.training_curve import TrainingCurve, looks
 from symseek.rewards import reward_named
 from symseek.search import Search
 
@@ -206,6 +206,8 @@ class GpuPool:
         rules = ConstraintSet(library, given)
         tables, reward = [data_of(*each) for each in group.tables], reward_named(plan.reward)
         more: dict[str, Any] = {"ask": shape.asks, "curve": plan.curve}
+        if plan.distribution:
+            more["looks"] = looks(plan.max_expressions, config.batch_size)
         more["proposed"] = [self._proposed(spec, each) for each in tables]
         return Searches.fitting(
             self.engine, library, rules, config, reward, tables, slots, MEMORY, **more
@@ -369,8 +371,10 @@ def _uninterrupted(execute: str) -> Callable[[Spec], Record]:
 
 def _curve(plan: Plan, runs: Searches, slot: int, iterations: int) -> dict[str, list[Any]]:
     """The training curve from the device's notes."""
-    curve = TrainingCurve(plan.max_expressions, plan.curve)
+    curve = TrainingCurve(plan.max_expressions, plan.curve, plan.distribution)
     if plan.curve:
         for mean, top, _, _, expressions, best in runs.stats(slot)[:iterations].astype(float):
             curve.add(int(expressions), mean, top, best)
+    for iteration, rewards in runs.kept(slot):
+        curve.add_batch(iteration, rewards)
     return curve.finish()

@@ -13,7 +13,7 @@ batch and what is learnt.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +68,7 @@ class Searches:
         reward_noise: float = 0.0,
         ask: float = _NO_ASKING,  # the reward from which on a new best program is asked about
         curve: bool = False,
+        looks: Collection[int] = (),  # iterations whose rewards are kept
         proposed: Sequence[Proposed | None] | None = None,  # for each table, by its structure
     ) -> None:
         reason = why_not(config, reward, rules, len(tables[0].y))
@@ -92,6 +93,8 @@ class Searches:
         self._free = list(range(slots))[::-1]
         self._busy: set[int] = set()
         self._going: set[int] = set()  # those that do not wait for an answer
+        self._looks = frozenset(looks)
+        self._kept: dict[int, list[tuple[int, NDArray[np.float64]]]] = {}  # by slot
         self._proposed = [None] * len(tables) if proposed is None else list(proposed)
         width, self._constants = rules.max_length, most_constants(rules)
         entries = [e.complexity for each in self._proposed if each for e in each.front]
@@ -258,6 +261,7 @@ class Searches:
         on["dataset"][slot] = table
         on["active"][slot] = 1
         self.seconds[slot] = 0.0
+        self._kept[slot] = []
         return slot
 
     def _first_weights(self, seed: int) -> Any:
@@ -282,6 +286,8 @@ class Searches:
         begin, going = time.perf_counter(), sorted(self._going)
         for _ in range(iterations):
             self._step()
+            if self._looks:
+                self._keep_rewards(going)
         active = self.device.get(self._on["active"])
         if going:
             self.seconds[going] += (time.perf_counter() - begin) / len(going)
@@ -311,6 +317,15 @@ class Searches:
             learning.count(on["active"], on["asks"], on["iterations"], on["last"])
         else:
             self._evolving.close(on["active"], on["asks"], on["iterations"])
+
+    def _keep_rewards(self, slots: Sequence[int]) -> None:
+        """Keep the rewards of the batches that are to be kept."""
+        iterations = self.device.get(self._on["iterations"])
+        for slot in slots:
+            now, kept = int(iterations[slot]), self._kept[slot]
+            if now in self._looks and not (kept and kept[-1][0] == now):
+                rewards = self.device.get(self._on["rewards"][slot])
+                kept.append((now, rewards[: self.config.batch_size].astype(np.float64)))
 
     def _write(self) -> tuple[None, ...]:
         """The batch of every search, graded."""
@@ -396,6 +411,10 @@ class Searches:
         """[P] the policy of a search as it is now."""
         found: NDArray[np.float32] = self.device.get(self._on["weights"][slot])
         return found
+
+    def kept(self, slot: int) -> list[tuple[int, NDArray[np.float64]]]:
+        """The iterations whose rewards are kept, with those of the batch [B]."""
+        return self._kept[slot]
 
     def stats(self, slot: int) -> NDArray[np.float32]:
         """[iterations, 6]: mean reward, that of the best share, best reward, entropy of each batch.

@@ -52,9 +52,11 @@ def shape_of(spec: Spec) -> RunShape | None:
 def _shape(method: str, problem_name: str, settings_text: str) -> RunShape | None:
     spec = Spec(method, problem_name, 0, json.loads(settings_text))
     plan = Plan.of(spec)
-    if spec.method not in _METHODS or plan.distribution:
+    if spec.method not in _METHODS:
         return None
     problem, config = problems.load(spec.problem), search_config(spec.method, plan)
+    if plan.distribution and config.evolution is not None:
+        return None  # its batches are not what it learns from
     library = plan.library(problem)
     given = plan.constraints() or paper_constraints(constants=config.max_constants)
     data, reward = data_of(*table_of(spec)), reward_named(plan.reward)

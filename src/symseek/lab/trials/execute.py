@@ -57,7 +57,7 @@ def execute(spec: Spec) -> Record:
     recorder, search = _set_up(spec, plan, problem, data)
     judge = judge_of(problem, plan)
     stop = StopAtRecovery(judge)
-    curve = TrainingCurve(plan.max_expressions, plan.curve, recorder)
+    curve = TrainingCurve(plan.max_expressions, plan.curve, plan.distribution, recorder)
     reporter = Reporter(spec, judge)
 
     def callback(now: Iteration) -> bool:

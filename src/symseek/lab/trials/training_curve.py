@@ -60,36 +60,69 @@ class RewardRecorder(_Around):
         return self.objective.select(state, programs, rewards)
 
 
+class Grid:
+    """Where on the way through a budget something is kept: at so many places, and at the start.
+
+    >>> grid = Grid(1000, 4)
+    >>> [at for at in range(100, 1001, 100) if grid.reached(at)]
+    [100, 300, 500, 800, 1000]
+    """
+
+    def __init__(self, budget: int, places: int) -> None:
+        self._budget, self._spacing, self._due = budget, budget / places, 0.0
+
+    def reached(self, expressions: int) -> bool:
+        """Whether a place is reached that was not reached before."""
+        if expressions < min(self._due, self._budget):
+            return False
+        self._due = self._spacing * (expressions // self._spacing + 1)
+        return True
+
+
+def looks(budget: int, batch: int) -> tuple[int, ...]:
+    """The iterations whose distribution is kept, where each has so many expressions.
+
+    >>> looks(2_000_000, 1000)[:3]
+    (1, 200, 400)
+    """
+    grid = Grid(budget, DISTRIBUTIONS)
+    return tuple(at for at in range(1, budget // batch + 1) if grid.reached(at * batch))
+
+
 class TrainingCurve:
     """The columns of a curve, filled iteration by iteration.
 
     `expressions`, then rewards: `mean` and `top` (mean of the best epsilon) of the batch, `best` so
-    far. With a recorder also `looks` and `batches`: at some iterations, the first and the last
+    far. With distributions also `looks` and `batches`: at some iterations, the first and the last
     among them, quantiles of the batch's rewards.
     """
 
-    def __init__(self, budget: int, curve: bool, recorder: RewardRecorder | None = None) -> None:
-        self._spacing = {"curve": budget / POINTS, "distribution": budget / DISTRIBUTIONS}
-        self._due = {"curve": 0.0, "distribution": 0.0}
-        self._budget = budget
+    def __init__(
+        self,
+        budget: int,
+        curve: bool,
+        distributions: bool = False,
+        recorder: RewardRecorder | None = None,
+    ) -> None:
+        self._points, self._looks = Grid(budget, POINTS), Grid(budget, DISTRIBUTIONS)
         self._curve = curve
         self._recorder = recorder
         self._last: tuple[int, float, float, float] | None = None
         names = ["expressions", "mean", "top", "best"] if curve else []
-        names += ["looks", "batches"] if recorder else []
+        names += ["looks", "batches"] if distributions else []
         self.columns: dict[str, list[Any]] = {name: [] for name in names}
 
     def __call__(self, now: Iteration) -> None:
         """Add an iteration, if it is one to keep."""
         best = now.best.reward if now.best else 0.0
         self.add(now.expressions, now.mean_reward, now.top_mean_reward, best)
-        if self._recorder is not None and self._reached("distribution", now.expressions):
-            self._add_distribution(now, self._recorder)
+        if self._recorder is not None and self._looks.reached(now.expressions):
+            self.add_batch(now.iteration, self._recorder.rewards)
 
     def add(self, expressions: int, mean: float, top: float, best: float) -> None:
         """Add the rewards of a batch, and the best so far."""
         self._last = expressions, mean, top, best
-        if self._curve and self._reached("curve", expressions):
+        if self._curve and self._points.reached(expressions):
             self._add_point(*self._last)
 
     def finish(self) -> dict[str, list[Any]]:
@@ -99,20 +132,13 @@ class TrainingCurve:
             self._add_point(*last)
         return self.columns
 
-    def _reached(self, what: str, expressions: int) -> bool:
-        if expressions < min(self._due[what], self._budget):
-            return False
-        spacing = self._spacing[what]
-        self._due[what] = spacing * (expressions // spacing + 1)
-        return True
-
     def _add_point(self, expressions: int, mean: float, top: float, best: float) -> None:
         self.columns["expressions"].append(expressions)
         for name, value in (("mean", mean), ("top", top), ("best", best)):
             self.columns[name].append(round(value, DIGITS))
 
-    def _add_distribution(self, now: Iteration, recorder: RewardRecorder) -> None:
+    def add_batch(self, iteration: int, rewards: Floats) -> None:
+        """Add the distribution of the rewards of a batch."""
         levels = (np.arange(SAMPLE) + 0.5) / SAMPLE
-        rewards = np.quantile(recorder.rewards, levels)
-        self.columns["looks"].append(now.iteration)
-        self.columns["batches"].append(rewards.round(DIGITS).tolist())
+        self.columns["looks"].append(iteration)
+        self.columns["batches"].append(np.quantile(rewards, levels).round(DIGITS).tolist())

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import pickle
+import re
+import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +21,24 @@ import pytest
 
 import symseek
 from run_helpers import CHILD, answer
+from symseek import Program, SymbolicRegressor
 from symseek.errors import InputError
+from symseek.export import (
+    latex_own,
+    to_c,
+    to_excel,
+    to_numpy,
+    to_python,
+    to_sympy,
+    torch_function,
+)
 from symseek.files.tables import read_inputs, read_table
-from symseek.groups import Groups, grouping_of, label_texts
-from symseek.model import Model
+from symseek.groups import Grouping, Groups, grouping_of, label_texts
+from symseek.model import Formula, Model, full_library
+from symseek.report import plots
+from symseek.report.chart import Chart, Cloud, Line
+from symseek.report.groups import curves
+from symseek.report.html import html
 from symseek.runs.folder import RunFolder
 
 Capture = pytest.CaptureFixture[str]
@@ -267,3 +287,197 @@ def test_by_another_column_fits_groups_in_each_table(here: Path, capsys: Capture
     said = answer(capsys, *words, *QUIET, "--by", "strain")
     assert said.code == 2
     assert "column 'strain' is both --by and --group; choose another" in said.err
+
+
+# --- what is shown of them, and formulas elsewhere
+
+
+LAW = "a_strain*exp(-b_strain*t) + 1.7*x + 0.6"
+
+
+def strain_model(labels: tuple[str, ...] = STRAINS) -> Model:
+    """The law of the strains as a model."""
+    grouping = Grouping("strain", labels, ("a_strain", "b_strain"))
+    library = full_library(["t", "x", "strain"], grouping=grouping)
+    law = replace(Program.parse(LAW, library), own=(HEIGHTS, RATES))
+    formulas = [
+        Formula(Program.parse("1.5*x", library), "1.5*x", 0.5, 0.9, 0.2),
+        Formula(law, LAW, 0.99, 0.01, 0.99),
+    ]
+    return Model("y", ("t", "x", "strain"), tuple(formulas), 1, spread=2.0)
+
+
+def rows_of(model: Model) -> tuple[np.ndarray, list[str]]:
+    table = strains(40)
+    labels = table.strain.tolist()
+    return model.rows(table[["t", "x"]].to_numpy(), Groups("strain", labels)), labels
+
+
+def test_own_numbers_are_a_table_by_group() -> None:
+    model = strain_model()
+    frame = model.own_numbers()
+    assert frame.index.name == "strain"
+    assert frame.index.tolist() == list(STRAINS)
+    assert frame["a_strain"].tolist() == list(HEIGHTS)
+    assert model.own_numbers(0).shape == (6, 0)
+    shown = str(model).splitlines()
+    at = shown.index("The numbers of row 1 that each strain has of its own:")
+    assert shown[at + 1].split() == ["strain", "a_strain", "b_strain"]
+    assert shown[at + 2] == "wild type             1       0.3"
+    assert not strain_model().own_lines(0)
+
+
+def test_many_groups_are_shown_in_part() -> None:
+    labels = tuple(f"site {at}" for at in range(30))
+    grouping = Grouping("site", labels, ("a_site",))
+    library = full_library(["x", "site"], grouping=grouping)
+    law = replace(Program.parse("a_site*x", library), own=(tuple(np.arange(30.0)),))
+    model = Model("y", ("x", "site"), (Formula(law, "a_site*x", 0.9, 0.1, 0.9),), 0)
+    shown = str(model).splitlines()
+    assert shown[-1] == "... and 18 more"
+    assert len(model.own_lines()) == 33
+    X = np.column_stack([np.tile(np.linspace(1, 2, 4), 30), np.repeat(np.arange(30), 4)])
+    picture = curves(model, X, model.predict(X))
+    assert isinstance(picture, Chart)
+    drawn = [each for each in picture.marks if isinstance(each, Line)]
+    assert len(drawn) == 30
+    assert len({each.color for each in drawn}) == 9, "eight colours, and grey for the others"
+
+
+def test_the_curves_are_along_the_input_in_which_groups_differ() -> None:
+    model = strain_model()
+    X, _ = rows_of(model)
+    picture = curves(model, X, model.predict(X))
+    assert isinstance(picture, Chart)
+    assert picture.x.label == "t"
+    lines = [each for each in picture.marks if isinstance(each, Line)]
+    clouds = [each for each in picture.marks if isinstance(each, Cloud)]
+    middle = np.median(X[:, 1])
+    for line, cloud, height, rate in zip(lines, clouds, HEIGHTS, RATES, strict=True):
+        for x, y in ((line.x, line.y), (cloud.x, cloud.y)):
+            expected = height * np.exp(-rate * np.asarray(x)) + 1.7 * middle + 0.6
+            np.testing.assert_allclose(y, expected)
+
+
+def test_the_report_has_a_table_of_the_numbers(here: Path) -> None:
+    model = strain_model()
+    X, _ = rows_of(model)
+    page = html(model, X, model.predict(X), [], {}, {})
+    assert "40 rows, 2 input columns, 6 groups by strain" in page
+    assert "<h2>Numbers that each strain has of its own</h2>" in page
+    assert '<th scope="row">&lt;b&gt;B&lt;/b&gt;</th><td class="number">4</td>' in page
+    assert "<b>B</b>" not in page
+    assert "A curve for each strain, at x = " in page
+    plots.data(model, X, model.predict(X)).figure.savefig("curves.png")
+    assert Path("curves.png").stat().st_size > 1000
+
+
+def test_exported_functions_take_the_label_of_the_group(here: Path) -> None:
+    model = strain_model()
+    X, labels = rows_of(model)
+    program, expected = model.best.form(), model.predict(X)
+    made: dict[str, Any] = {}
+    exec(to_python(program), made)
+    values = [made["formula"](t, x, label) for (t, x, _), label in zip(X, labels, strict=True)]
+    np.testing.assert_allclose(values, expected, rtol=1e-14)
+    with pytest.raises(KeyError):
+        made["formula"](1.0, 2.0, "K-13")
+    made = {}
+    exec(to_numpy(program), made)
+    np.testing.assert_allclose(made["formula"](X[:, :2], labels), expected, rtol=1e-14)
+    made = {}
+    exec(to_sympy(program), made)
+    law = made["expression"].subs(made["own"][labels[0]])
+    places = dict(zip((each.name for each in law.free_symbols), law.free_symbols, strict=True))
+    value = law.subs({places["t"]: X[0, 0], places["x"]: X[0, 1]})
+    assert float(value) == pytest.approx(expected[0])
+    alone = model.formula(0).form()
+    assert "OWN" not in to_python(alone)
+    assert "def formula(t, x):" in to_python(alone)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_exported_c_takes_the_label_of_the_group(here: Path) -> None:
+    labels = ('"quoted"', "a\\b??/", "ΔrpoS", "*/", "x", "007")
+    model = strain_model(labels)
+    Path("f.c").write_text(to_c(model.best.form()))
+    flags = ["-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-shared", "-fPIC"]
+    subprocess.run(["cc", *flags, "f.c", "-o", "f.so", "-lm"], check=True)
+    formula = ctypes.CDLL(str(Path("f.so").resolve())).formula
+    formula.argtypes = [ctypes.c_double, ctypes.c_double, ctypes.c_char_p]
+    formula.restype = ctypes.c_double
+    for code, label in enumerate(labels):
+        (expected,) = model.predict([[0.7, 1.3, float(code)]])
+        assert formula(0.7, 1.3, label.encode()) == pytest.approx(expected, rel=1e-14)
+    assert np.isnan(formula(0.7, 1.3, b"other"))
+
+
+def test_a_spreadsheet_looks_the_group_up() -> None:
+    model = strain_model()
+    cell = to_excel(model.best.form())
+    looked_up = re.findall(r"\(SUMPRODUCT\(EXACT\(C2,\{(.*?)\}\)\*\{(.*?)\}\)/SUMPRODUCT", cell)
+    assert len(looked_up) == 2
+    for (labels, numbers), values in zip(looked_up, (HEIGHTS, RATES), strict=True):
+        assert labels == ";".join(f'"{each}"' for each in STRAINS)
+        assert tuple(map(float, numbers.split(";"))) == values
+    assert to_excel(model.formula(0).form()) == "=1.5*B2"
+
+
+def test_tables_for_latex_and_arrays(here: Path) -> None:
+    model = strain_model()
+    table = latex_own(model.best.form())
+    assert r"wild\ type & $1$ & $0.3$ \\" in table
+    assert latex_own(model.formula(0).form()) == ""
+    torch = pytest.importorskip("torch")
+    X, _ = rows_of(model)
+    values = torch_function(model.best.form())(torch.tensor(X))
+    np.testing.assert_allclose(values.numpy(), model.predict(X))
+
+
+# --- the estimator
+
+
+def test_the_estimator_takes_a_column_or_labels(here: Path) -> None:
+    table = strains(noise=0.003)
+    inputs, y = table[["t", "x", "strain"]], table.y
+    model = SymbolicRegressor(max_expressions=20_000, max_seconds=None, random_state=0)
+    model.fit(inputs, y, groups="strain")
+    assert model.group_ == "strain"
+    assert model.n_features_in_ == 2
+    assert list(model.feature_names_in_) == ["t", "x"]
+    assert model.own_numbers().index.tolist() == list(dict.fromkeys(table.strain))
+    assert model.own_numbers().shape == (6, 2)
+    np.testing.assert_allclose(model.predict(inputs), y, atol=0.02)
+    assert model.score(inputs, y) > 0.999
+    labels = table.strain.to_numpy()
+    plain = SymbolicRegressor(max_expressions=20_000, max_seconds=None, random_state=0)
+    plain.fit(table[["t", "x"]], y, groups=labels)
+    assert plain.group_ == "group"
+    same = plain.predict(table[["t", "x"]], groups=labels)
+    np.testing.assert_array_equal(same, model.predict(inputs))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(inputs), same)
+    again.report(here / "again.html", inputs, y)
+    assert "has of its own" in (here / "again.html").read_text()
+
+
+def test_the_estimator_says_what_is_wrong_with_groups() -> None:
+    table = strains(60)
+    inputs = table[["t", "x", "strain"]]
+    model = SymbolicRegressor(max_expressions=500, max_seconds=None, random_state=0)
+    with pytest.raises(InputError, match="unknown column 'strian'; did you mean 'strain'"):
+        model.fit(inputs, table.y, groups="strian")
+    with pytest.raises(InputError, match="X has no names of columns; give `groups` as a label"):
+        model.fit(inputs[["t", "x"]].to_numpy(), table.y, groups="strain")
+    with pytest.raises(InputError, match=r"shape \(2,\); give one label for each of 60 rows"):
+        model.fit(inputs[["t", "x"]], table.y, groups=["A", "B"])
+    model.fit(inputs, table.y, groups="strain")
+    with pytest.raises(InputError, match="give their labels as `groups`, or X with the column 's"):
+        model.predict(inputs[["t", "x"]])
+    with pytest.raises(InputError, match="group 'K-13' of 'strain' was not in the table"):
+        model.predict(inputs[["t", "x"]][:1], groups=["K-13"])
+    model.fit(inputs[["t", "x"]], table.y)
+    with pytest.raises(InputError, match="the fit was without groups; leave out `groups`"):
+        model.predict(inputs[["t", "x"]], groups=table.strain)
+    with pytest.raises(InputError, match="fitted without groups"):
+        model.own_numbers()

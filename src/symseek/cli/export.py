@@ -32,6 +32,9 @@ targets:
   sympy        source that makes the SymPy expression
   excel        a formula for the first row of a spreadsheet that has the columns of the data file,
                to be filled down; --cells says where they are in another sheet
+
+Of a fit with --group, functions take the label of the group as well, and have a table of the
+numbers that each group has of its own.
 """
 
 
@@ -54,7 +57,7 @@ def add_export(commands: Commands) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from symseek.export import TARGETS, cells_of, export, latex_table
+    from symseek.export import TARGETS, cells_of, export, latex_own, latex_table
 
     check_writable(options.out, options.overwrite)
     if options.to not in (*TARGETS, "latex-table"):
@@ -69,7 +72,10 @@ def _export(options: argparse.Namespace) -> int:
     else:
         cells = cells_of(model) | options.cells
         more = {"cells": cells} if options.to == "excel" else {}
-        text = export(model.formula(options.row).form(), options.to, **more)
+        program = model.formula(options.row).form()
+        text = export(program, options.to, **more)
+        if options.to == "latex" and program.own_used:
+            text = f"{text}\n\n{latex_own(program)}"
         if more:
             _say_guessed(model, cells, options.cells)
     write_text(text, options.out, options.overwrite)

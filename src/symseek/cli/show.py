@@ -51,4 +51,6 @@ def _show(options: argparse.Namespace) -> int:
     show(f"complexity  {formula.complexity}")
     show(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}\n")
     show(formula.form().tree())
+    if formula.own is not None:
+        show("\n".join(model.own_lines(options.row)))
     return 0

@@ -1,6 +1,6 @@
 """Formulas for use elsewhere: one function a target.
 
-- `to_latex`, `latex_table`: for a document
+- `to_latex`, `latex_own`, `latex_table`: for a document
 - `to_sympy`: source that makes the SymPy expression
 - `to_python`, `to_numpy`, `to_c`: source of a function
 - `to_excel`: a spreadsheet's cell, `cells_of` a model for the file that it was fitted to
@@ -20,7 +20,7 @@ from symseek.errors import unknown_name
 from symseek.export.c import to_c
 from symseek.export.callables import jax_function, numpy_function, torch_function
 from symseek.export.excel import cells_of, to_excel
-from symseek.export.latex import latex_table, to_latex
+from symseek.export.latex import latex_own, latex_table, to_latex
 from symseek.export.numpy import to_numpy
 from symseek.export.python import to_python
 from symseek.export.sympy import to_sympy
@@ -31,6 +31,7 @@ __all__ = [
     "cells_of",
     "export",
     "jax_function",
+    "latex_own",
     "latex_table",
     "numpy_function",
     "to_c",

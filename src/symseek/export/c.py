@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 
 from symseek.export.names import ascii_identifier, described, function_name, identifiers
+from symseek.export.own import OwnColumns
 from symseek.export.tree import checked
 from symseek.export.writer import Language, called, literal, write
 from symseek.notation.brackets import Fragment
@@ -58,7 +60,9 @@ _LANGUAGE = Language("c", _number, lift="", assign="const double {name} = {text}
 def to_c(program: Program, name: str = "formula") -> str:
     """The source of a C99 function of one double for each column, in the order of the columns.
 
-    Where the formula has no value the function returns a NaN or an infinity.
+    Where the formula has no value the function returns a NaN or an infinity. Of a formula with
+    numbers of each group's own, the label of the group is the last argument; a NaN is returned for
+    another label.
 
     >>> print(to_c(Program.parse("2.5*sin(`flow rate`)**2 + x")), end="")
     #include <math.h>
@@ -74,31 +78,85 @@ def to_c(program: Program, name: str = "formula") -> str:
         return 2.5*(part1*part1) + x;
     }
     """
-    columns = checked(program).library.variables
+    checked(program)
     function_name(name, ascii_identifier, _KEYWORDS | _FUNCTIONS)
+    own = OwnColumns.of(program)
+    tables = (f"{name}_labels", f"{name}_numbers")
     taken = _KEYWORDS | called(program, "c") | {name}
+    if own.group is not None:
+        taken |= {*tables, "group", "strcmp"}
 
     def reserved(each: str) -> bool:
         return each in taken or _MACROS.fullmatch(each) is not None
 
-    names = identifiers(columns, ascii_identifier, reserved)
+    names = identifiers(program.library.variables, ascii_identifier, reserved)
     source = write(program, _LANGUAGE, names, {name})
     body = [
-        *(f"(void){each};" for i, each in enumerate(names) if i not in source.used),
+        *(f"(void){names[i]};" for i in own.columns if i not in source.used),
+        *_of_group(own, names, *tables),
         *source.lines,
         f"return {source.expression};",
     ]
-    arguments = ", ".join(f"double {each}" for each in names) or "void"
+    arguments = [f"double {names[i]}" for i in own.columns]
+    if own.group is not None:
+        arguments.append(f"const char *{names[own.group]}")
     lines = [
         "#include <math.h>",
+        *(["#include <string.h>"] if own.group is not None else []),
         "",
+        *_tables(own, *tables),
         *_comment(described(program, names)),
-        f"double {name}({arguments})",
+        f"double {name}({', '.join(arguments) or 'void'})",
         "{",
         *("    " + line for line in body),
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tables(own: OwnColumns, labels: str, numbers: str) -> list[str]:
+    """The labels of the groups, and their numbers, as arrays."""
+    if own.group is None:
+        return []
+    return [
+        f"static const char *const {labels}[] = {{",
+        *(f"    {_string(label)}," for label in own.labels),
+        "};",
+        f"static const double {numbers}[][{len(own.numbers)}] = {{",
+        *(f"    {{{', '.join(_number(v).text for v in values)}}}," for _, values in own.lines()),
+        "};",
+        "",
+    ]
+
+
+def _of_group(own: OwnColumns, names: Sequence[str], labels: str, numbers: str) -> list[str]:
+    """The lines that take the numbers of the group that is asked for."""
+    if own.group is None:
+        return []
+    count = len(own.labels)
+    return [
+        "int group = 0;",
+        f"while (group < {count} && strcmp({labels}[group], {names[own.group]}) != 0)",
+        "    ++group;",
+        f"if (group == {count})",
+        "    return NAN;",
+        *(
+            f"const double {names[at]} = {numbers}[group][{place}];"
+            for place, at in enumerate(own.numbers)
+        ),
+    ]
+
+
+def _string(text: str) -> str:
+    r"""A string of C; what is not plain is written byte by byte.
+
+    >>> print(_string('a "b"?'), _string("Δ"))
+    "a \042b\042\077" "\316\224"
+    """
+    plain = set(range(32, 127)) - set(b'"?\\')
+    data = text.encode(errors="backslashreplace")
+    inside = "".join(chr(each) if each in plain else f"\\{each:03o}" for each in data)
+    return f'"{inside}"'
 
 
 def _comment(lines: list[str]) -> list[str]:

@@ -1,5 +1,7 @@
 """Formulas as functions of a table: in NumPy, PyTorch and JAX, the latter two differentiable.
 
+Of a formula with groups, the last column has the number of each row's group, from 0 on, in the
+order of the labels.
 PyTorch and JAX are loaded when asked for; neither is needed otherwise.
 """
 
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.errors import InputError
+from symseek.export.own import OwnColumns
 from symseek.export.tree import checked, exportable, work
 from symseek.operators.record import missing_form
 from symseek.programs import Program
@@ -68,6 +71,7 @@ def torch_function(program: Program) -> Callable[[Tensor], Tensor]:
     It computes in the precision and on the device of X, and gradients flow through it.
     """
     exportable(program, "torch")
+    own = OwnColumns.of(program)
     torch = _imported("torch", "PyTorch")
     form = _forms("torch")
 
@@ -77,12 +81,14 @@ def torch_function(program: Program) -> Callable[[Tensor], Tensor]:
             rows = rows.to(torch.get_default_dtype())
         _check_columns(program, rows.shape)
         like = {"dtype": rows.dtype, "device": rows.device}
-        values = work(
-            program,
-            form,
-            lambda value: torch.tensor(value, **like),
-            lambda index: rows[..., index],
-        )
+
+        def column(index: int) -> Tensor:
+            if index not in own.numbers:
+                return rows[..., index]
+            numbers = torch.tensor(own.values[own.numbers.index(index)], **like)
+            return numbers[rows[..., own.group].long()]
+
+        values = work(program, form, lambda value: torch.tensor(value, **like), column)
         result: Tensor = values.expand(rows.shape[:-1])
         return result
 
@@ -96,6 +102,7 @@ def jax_function(program: Program) -> Callable[[Array], Array]:
     32 bits unless you say otherwise by `jax.config.update("jax_enable_x64", True)`.
     """
     exportable(program, "jax")
+    own = OwnColumns.of(program)
     _imported("jax", "JAX")
     jnp = importlib.import_module("jax.numpy")
     form = _forms("jax")
@@ -105,12 +112,14 @@ def jax_function(program: Program) -> Callable[[Array], Array]:
         if not jnp.issubdtype(rows.dtype, jnp.floating):
             rows = rows.astype(float)
         _check_columns(program, rows.shape)
-        values = work(
-            program,
-            form,
-            lambda value: jnp.asarray(value, dtype=rows.dtype),
-            lambda index: rows[..., index],
-        )
+
+        def column(index: int) -> Any:
+            if index not in own.numbers:
+                return rows[..., index]
+            numbers = jnp.asarray(own.values[own.numbers.index(index)], dtype=rows.dtype)
+            return numbers[rows[..., own.group].astype(int)]
+
+        values = work(program, form, lambda value: jnp.asarray(value, dtype=rows.dtype), column)
         result: Array = jnp.broadcast_to(values, rows.shape[:-1])
         return result
 
@@ -125,7 +134,7 @@ def _imported(module: str, name: str) -> Any:
 
 
 def _check_columns(program: Program, shape: tuple[int, ...]) -> None:
-    names = program.library.variables
+    names = program.library.columns
     if not shape or shape[-1] != len(names):
         raise InputError(
             f"X has shape {tuple(shape)}; this formula needs rows of {len(names)} columns,"

@@ -12,13 +12,14 @@ from collections.abc import Mapping, Sequence
 
 from symseek.columns import Layout
 from symseek.errors import InputError, unknown_name
-from symseek.export.tree import checked
+from symseek.export.own import OwnColumns
 from symseek.export.writer import Language, literal, write
 from symseek.model import Model
 from symseek.notation.brackets import ATOM, Fragment, Style
 from symseek.programs import Program
 from symseek.tokens import number_name
 
+_MOST_LABEL = 255  # characters of a text in a formula
 _MOST_CHARACTERS, _MOST_BRACKETS = 8192, 64  # of Excel, the strictest of the three
 
 
@@ -51,20 +52,41 @@ def to_excel(program: Program, cells: Mapping[str, str] | None = None) -> str:
     >>> print(to_excel(program, {"flow rate": "$C$1", "x": "Height"}))
     =2.5*$C$1^2 - LN(Height)
     """
-    columns = checked(program).library.variables
+    own, columns = OwnColumns.of(program), program.library.columns
     if cells is None:
         cells = {name: f"{_letters(place)}2" for place, name in enumerate(columns)}
     _check_cells(cells, columns)
-    source = write(program, _LANGUAGE, [cells.get(name, "") for name in columns])
-    for index in sorted(source.used):
+    names = [cells.get(name, "") for name in columns]
+    names += _of_group(own, names, len(program.library.variables))
+    source = write(program, _LANGUAGE, names)
+    needed = {at for at in source.used if at < len(columns)}
+    needed |= set() if own.group is None else {own.group}
+    for index in sorted(needed):
         if columns[index] not in cells:
             raise InputError(
                 f"column {columns[index]!r} has no cell; give one, such as 'B2'",
                 field="cells",
                 value=columns[index],
             )
+    if len(source.expression) >= _MOST_CHARACTERS:
+        raise InputError(f"the formula takes more than the {_MOST_CHARACTERS} characters of a cell")
     _check_brackets(source.expression)
     return "=" + source.expression
+
+
+def _of_group(own: OwnColumns, cells: Sequence[str], variables: int) -> list[str]:
+    """What gives the numbers of the group in a cell: of an unknown group it is an error."""
+    found = [""] * (variables - len(cells))
+    if own.group is None:
+        return found
+    if any(len(label) > _MOST_LABEL for label in own.labels):
+        raise InputError(f"a label has more than the {_MOST_LABEL} characters that a cell takes")
+    labels = ";".join('"' + label.replace('"', '""') + '"' for label in own.labels)
+    here = f"EXACT({cells[own.group]},{{{labels}}})"
+    for at, values in zip(own.numbers, own.values, strict=True):
+        numbers = ";".join(_number(value).text for value in values)
+        found[at - len(cells)] = f"(SUMPRODUCT({here}*{{{numbers}}})/SUMPRODUCT(--{here}))"
+    return found
 
 
 def cells_of(model: Model) -> dict[str, str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from symseek.errors import InputError
 from symseek.export.tree import checked
-from symseek.model import Formula, Model
+from symseek.model import Formula, Model, OwnNumbers
 from symseek.notation.brackets import Fragment
 from symseek.notation.printing import LATEX, latex_name
 from symseek.programs import Program
@@ -23,6 +23,8 @@ _SPECIAL = str.maketrans(
 
 def to_latex(program: Program, digits: int | None = 6) -> str:
     r"""LaTeX for mathematics mode, constants with so many significant digits, or all when None.
+
+    Of a formula with numbers of each group's own, `latex_own` has these.
 
     >>> print(to_latex(Program.parse("2.718281828*x1/(y + 1.5)")))
     \frac{2.71828 \cdot x_{1}}{y + 1.5}
@@ -44,6 +46,30 @@ def _name(name: str) -> str:
     """
     seen = "".join(c if c.isprintable() else " " for c in name)
     return latex_name(seen) if seen.isascii() else rf"\textrm{{{seen.translate(_SPECIAL)}}}"
+
+
+def latex_own(program: Program, digits: int | None = 6) -> str:
+    r"""The numbers that each group has of its own as a `tabular`; empty if there are none."""
+    own = OwnNumbers.of(program)
+    if own is None:
+        return ""
+    head = [_words(own.column), *(f"${_name(name)}$" for name in own.names)]
+    rows = [
+        [_words(label), *(f"${_number(value, digits)}$" for value in own.of_group(at))]
+        for at, label in enumerate(own.labels)
+    ]
+    return _tabular("l" + "r" * len(own.names), head, rows)
+
+
+def _number(value: float, digits: int | None) -> str:
+    if not math.isfinite(value):
+        return r"\mathrm{nan}"
+    return _power(number_name(value if digits is None else float(f"{value:.{digits}g}")))
+
+
+def _words(text: str) -> str:
+    """Text outside of mathematics."""
+    return "".join(c if c.isprintable() else " " for c in text).translate(_SPECIAL)
 
 
 def latex_table(model: Model, digits: int | None = 6) -> str:
@@ -77,8 +103,11 @@ def latex_table(model: Model, digits: int | None = 6) -> str:
         ]
         for row, each in enumerate(model.formulas)
     ]
+    return _tabular("c" + "r" * (len(head) - 2) + "l", head, rows)
+
+
+def _tabular(columns: str, head: list[str], rows: list[list[str]]) -> str:
     lines = [" & ".join(cells) + r" \\" for cells in (head, *rows)]
-    columns = "c" + "r" * (len(head) - 2) + "l"
     return "\n".join(
         [
             rf"\begin{{tabular}}{{{columns}}}",
@@ -105,6 +134,10 @@ def _score(value: float | None) -> str:
         return "--"
     if math.isinf(value):
         return r"$\infty$" if value > 0 else r"$-\infty$"
-    mantissa, _, exponent = number_name(float(f"{value:.4g}")).partition("e")
-    power = rf" \cdot 10^{{{int(exponent)}}}" if exponent else ""
-    return f"${mantissa}{power}$"
+    return f"${_power(number_name(float(f'{value:.4g}')))}$"
+
+
+def _power(written: str) -> str:
+    """A number, written as 1.5e-07, with a power of ten."""
+    mantissa, _, exponent = written.partition("e")
+    return mantissa + (rf" \cdot 10^{{{int(exponent)}}}" if exponent else "")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import chain, count
 
 from symseek.errors import InputError
+from symseek.export.own import OwnColumns
 from symseek.programs import Program
 
 PYTHON_RESERVED = frozenset({*keyword.kwlist, "__debug__"})
@@ -87,6 +88,12 @@ def described(program: Program, names: Sequence[str]) -> list[str]:
     >>> described(Program.parse("x + `flow rate`"), ["flow_rate", "x"])
     ['x + `flow rate`', '', 'flow_rate: column 0, "flow rate"', 'x: column 1, "x"']
     """
-    pairs = enumerate(zip(names, program.library.variables, strict=True))
-    columns = [f'{name}: column {i}, "{printable(column)}"' for i, (name, column) in pairs]
-    return [printable(program.infix()), *([""] if columns else []), *columns]
+    own, library = OwnColumns.of(program), program.library
+    said = [
+        f'{names[at]}: column {i}, "{printable(library.columns[at])}"'
+        for i, at in enumerate(own.columns)
+    ]
+    if own.group is not None:
+        column = printable(library.columns[own.group])
+        said.append(f'{names[own.group]}: the label of the group, as in column "{column}"')
+    return [printable(program.infix()), *([""] if said else []), *said]

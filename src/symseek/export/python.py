@@ -7,8 +7,10 @@ written below the formula give nan or an infinity instead, as predictions do.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 from symseek.export.names import described
+from symseek.export.own import OwnColumns
 from symseek.export.writer import Language, Source, literal, python_source
 from symseek.notation.brackets import Fragment
 from symseek.programs import Program
@@ -16,7 +18,8 @@ from symseek.tokens import OPERATORS
 
 _INDENT = "    "
 
-_RESERVED = {"abs", "float", "math"}
+OWN = "OWN"  # the table of the numbers of each group
+_RESERVED = {"abs", "float", "math", "str", OWN}
 
 
 def _number(value: float) -> Fragment:
@@ -31,7 +34,8 @@ _LANGUAGE = Language("python", _number, assign="{name} = {text}")
 def to_python(program: Program, name: str = "formula") -> str:
     """The source of a Python function of one number for each column, in the order of the columns.
 
-    Where the formula has no value the function returns nan or an infinity, as `evaluate` does.
+    Where the formula has no value the function returns nan or an infinity, as `evaluate` does. Of
+    a formula with numbers of each group's own, the label of the group is the last argument.
 
     >>> print(to_python(Program.parse("2.5*`flow rate`**2 + log(x)")), end="")
     import math
@@ -52,15 +56,42 @@ def to_python(program: Program, name: str = "formula") -> str:
         return math.log(a) if a > 0.0 else -math.inf if a == 0.0 else math.nan
     """
     names, source = python_source(program, _LANGUAGE, name, _RESERVED)
+    own = OwnColumns.of(program)
     body = [
         *docstring(described(program, names)),
-        *(f"{names[i]} = float({names[i]})" for i in sorted(source.used)),
+        *(f"{names[i]} = float({names[i]})" for i in sorted(source.used) if i in own.columns),
+        *_own_line(own, names),
         *source.lines,
         f"return {source.expression}",
     ]
-    head = f"def {name}({', '.join(names)}):"
+    head = f"def {name}({', '.join(names[i] for i in own.arguments)}):"
     function = "\n".join([head, *(_INDENT + line if line else "" for line in body)]) + "\n"
-    return "\n\n".join(["import math\n", function, *_helpers(source)])
+    table = own_table(own, _number)
+    return "\n\n".join(["import math\n" + table, function, *_helpers(source)])
+
+
+def own_table(own: OwnColumns, number: Callable[[float], Fragment]) -> str:
+    """The numbers of each group by its label, as lines of Python; empty without such numbers."""
+    if own.group is None:
+        return ""
+    lines = [
+        f"    {label!r}: ({' '.join(number(value).text + ',' for value in values)}),"
+        for label, values in own.lines()
+    ]
+    return "\n".join(["", f"{OWN} = {{", *lines, "}", ""])
+
+
+def _own_line(own: OwnColumns, names: Sequence[str]) -> list[str]:
+    """The line that takes the numbers of the group that is asked for."""
+    if own.group is None:
+        return []
+    return [f"{targets(own, names)} = {OWN}[str({names[own.group]})]"]
+
+
+def targets(own: OwnColumns, names: Sequence[str]) -> str:
+    """The names to which the numbers of a group are assigned."""
+    one, *others = (names[at] for at in own.numbers)
+    return ", ".join([one, *others]) if others else f"({one},)"
 
 
 def _helpers(source: Source) -> list[str]:

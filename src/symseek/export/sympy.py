@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import re
 
+from symseek.export.own import OwnColumns
 from symseek.export.tree import checked
 from symseek.export.writer import CALLED, Language, literal, python_source
 from symseek.notation.brackets import Fragment
 from symseek.programs import Program
 
-_RESERVED = {"S", "Symbol"}
+_OWN = "own"  # the numbers of each group, by its label
+_RESERVED = {"S", "Symbol", _OWN}
 _NOT_FINITE = {"inf": "S.Infinity", "-inf": "S.NegativeInfinity", "nan": "S.NaN"}
 
 
@@ -29,7 +31,8 @@ _LANGUAGE = Language("sympy", _number, lift="S({})", assign="{name} = {text}")
 def to_sympy(program: Program, name: str = "expression") -> str:
     """The source that makes the SymPy expression, under a name, and its symbols.
 
-    The symbols are real numbers, as columns are. `Program.sympy` gives the expression itself.
+    The symbols are real numbers, as columns are. `Program.sympy` gives the expression itself. Of
+    a formula with numbers of each group's own, `expression.subs(own["label"])` has those of one.
 
     >>> print(to_sympy(Program.parse("2.5*`flow rate`**2 + log(x)")), end="")
     from sympy import Symbol, log
@@ -51,5 +54,12 @@ def to_sympy(program: Program, name: str = "expression") -> str:
     functions = {each for form in forms for each in CALLED.findall(form)}
     imported = ", ".join(sorted(functions | numbers | symbol))
     blocks = [f"from sympy import {imported}"] if imported else []
-    blocks += ["\n".join(each) for each in (symbols, lines) if each]
+    own = OwnColumns.of(program)
+    of_groups = [] if own.group is None else [f"{_OWN} = {{"]
+    for label, values in own.lines():
+        pairs = zip(own.numbers, values, strict=True)
+        listed = ", ".join(f"{names[at]}: {_number(value).text}" for at, value in pairs)
+        of_groups.append(f"    {label!r}: {{{listed}}},")
+    of_groups += ["}"] if of_groups else []
+    blocks += ["\n".join(each) for each in (symbols, lines, of_groups) if each]
     return "\n\n".join(blocks) + "\n"

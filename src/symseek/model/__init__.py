@@ -8,6 +8,7 @@ from symseek.model.accuracy import Accuracy, HasAccuracy, loss
 from symseek.model.formula import Constant, Formula, Part
 from symseek.model.library import full_library
 from symseek.model.model import Model
+from symseek.model.own_numbers import OwnNumbers
 
 __all__ = [
     "Accuracy",
@@ -15,6 +16,7 @@ __all__ = [
     "Formula",
     "HasAccuracy",
     "Model",
+    "OwnNumbers",
     "Part",
     "full_library",
     "loss",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from symseek.algebra import forms
 from symseek.data import Data
 from symseek.model.accuracy import Accuracy
+from symseek.model.own_numbers import OwnNumbers
 from symseek.programs import Program
 from symseek.rewards import Reward
 
@@ -84,6 +85,11 @@ class Formula:
         return {each.name: each for each in self.filled}
 
     @property
+    def own(self) -> OwnNumbers | None:
+        """The numbers that each group has of its own, if there are any."""
+        return OwnNumbers.of(self.program)
+
+    @property
     def is_close(self) -> bool:
         """Whether it meets its rows so nearly that numbers of nine digits may be neat."""
         return self.nrmse <= _NEARLY_EXACT
@@ -101,7 +107,8 @@ class Formula:
         >>> print(Formula(law, "", reward=1.0, nrmse=0.0, r2=1.0).form("expanded"))
         1.5*x + 0.25*x*y
         """
-        return forms.styled(self.program, self.style if style is None else style)
+        styled = forms.styled(self.program, self.style if style is None else style)
+        return styled.owning(self.program)
 
     def written(self, style: str | None = None) -> str:
         """The text: neat numbers by their names, six digits of others; styles as of `form`.

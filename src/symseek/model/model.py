@@ -15,6 +15,7 @@ from symseek.columns import Column, Layout
 from symseek.errors import InputError, Setting, printable, shown
 from symseek.groups import Grouping, Groups
 from symseek.model.formula import Formula
+from symseek.model.own_numbers import MOST_SHOWN
 from symseek.model.stored import fields_of, record_of
 from symseek.notation.parse import quote
 
@@ -163,7 +164,32 @@ class Model:
             if each.filled:
                 lines.append(f"{'':>{len(line)}}  where {', '.join(map(str, each.filled))}")
         notes = filter(None, [self.given, self.reason, self.doubt])
-        return "\n".join(map(printable, [*lines, *notes]))
+        return "\n".join(map(printable, [*lines, *notes, *self.own_lines(most=MOST_SHOWN)]))
+
+    def own_lines(self, row: int | None = None, most: int | None = None) -> list[str]:
+        """The numbers that groups have of their own in a row, as text; none if there are none."""
+        own = self.formula(row).own
+        if own is None:
+            return []
+        number = self.picked if row is None else row
+        head = f"The numbers of row {number} that each {own.column} has of its own:"
+        more = len(own.labels) - len(own.labels[:most])
+        rest = [f"... and {more:,} more"] if more else []
+        return ["", head, *own.lines(most), *rest]
+
+    def own_numbers(self, row: int | None = None) -> DataFrame:
+        """The numbers that groups have of their own, as a DataFrame: a line a group, by label.
+
+        It has no columns where the formula has no such numbers.
+        """
+        import pandas
+
+        own, grouping = self.formula(row).own, self.grouping
+        if grouping is None:
+            raise InputError("this model was fitted without groups; there are no such numbers")
+        columns = {} if own is None else dict(zip(own.names, own.values, strict=True))
+        labels = pandas.Index(grouping.labels, name=grouping.name)
+        return pandas.DataFrame(columns, index=labels, dtype=float)
 
     @property
     def given(self) -> str:

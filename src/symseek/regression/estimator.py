@@ -19,6 +19,7 @@ from symseek.arguments import real_array, refuse_text, refused, whole
 from symseek.engines.choice import NATIVE, described
 from symseek.errors import InputError, Setting, sentence, suggestion, unknown_name
 from symseek.files.roles import roles, with_followed, with_reasons
+from symseek.groups import Groups
 from symseek.loop import Result, Stopped
 from symseek.model import Model
 from symseek.regression.parameters import (
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-_NOT_SAVED = ("_regressions", "_table")
+_NOT_SAVED = ("_regressions", "_table", "_labels")
 
 
 class LeftOutWarning(UserWarning):
@@ -70,6 +71,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         history_: for each target, the course of the search.
         engine_: the engine that was used.
         ignored_columns_: the columns that are no quantities, by name, with the reason for each.
+        group_: the name of the column of the groups, None without groups.
 
     >>> import numpy as np
     >>> t = np.linspace(0.1, 3, 40)
@@ -90,13 +92,20 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             setattr(self, name, given.get(name, each.default))
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: str | ArrayLike | None = None,
     ) -> SymbolicRegressor:
         """Search for formulas of the columns of X [N, n] that give y [N] or, one each, [N, k].
 
-        Ctrl-C, or the stop button of a notebook, ends it with the formulas found so far.
+        Rows of several `groups`, told apart by a column of X or by a label for each row, have one
+        formula with some of its numbers for each group. Ctrl-C, or the stop button of a notebook,
+        ends the search with the formulas found so far.
         """
         settings = settings_of(self)
+        X, grouped = _labelled(X, groups)
         refuse_text(X, "X")
         refuse_text(y, "y")
         options = {"multi_output": True, "y_numeric": True, "ensure_min_samples": 2}
@@ -110,11 +119,14 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if sample_weight is not None:
             weights = _weights(sample_weight, inputs)
         before = getattr(self, "_regressions", []) if self.warm_start else []
+        self.group_ = None if grouped is None else grouped.column
         inputs, names = self._quantities(inputs, columns, before)
         if before and not is_seed(self.random_state):
             settings = replace(settings, seed=before[0].settings.seed)
         fresh = [
-            Regression(inputs, column, names, settings, target=target, weights=weights)
+            Regression(
+                inputs, column, names, settings, target=target, weights=weights, groups=grouped
+            )
             for column, target in zip(
                 columns.T, _target_names(y, columns.shape[1], names), strict=True
             )
@@ -123,7 +135,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         results = self._run()
         self._models = [_model(each) for each in self._regressions]
         self._pick = self.pick
-        self._table = inputs, columns
+        self._table, self._labels = (inputs, columns), grouped
         self.target_means_ = np.average(columns, axis=0, weights=weights)
         self.history_ = [result.history for result in results]
         self.engine_ = described(self._regressions[0].search.engine)
@@ -140,8 +152,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         given = getattr(self, "feature_names_in_", None)
         names = [f"x{i}" for i in range(inputs.shape[1])] if given is None else list(given)
         left = {} if self.all_columns else roles(inputs.T, None if given is None else names)
-        if before and set(before[0].full.variables) <= set(names):
-            had = before[0].full.variables
+        if before and set(before[0].full.inputs) <= set(names):
+            had = before[0].full.inputs
             why = getattr(self, "ignored_columns_", {})
             left = {at: why.get(name, "") for at, name in enumerate(names) if name not in had}
         self.ignored_columns_ = {names[at]: why for at, why in left.items()}
@@ -191,14 +203,18 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         pairs = zip(self._regressions, self._models, strict=True)
         return [regression.repicked(model, self.pick) for regression, model in pairs]
 
-    def predict(self, X: ArrayLike, row: int | None = None) -> NDArray[np.float64]:
+    def predict(
+        self, X: ArrayLike, row: int | None = None, groups: str | ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """The picked formula's values [N] or [N, k], or those of another row of the front.
 
-        Where a formula has no value, `undefined` says what is there instead.
+        Where a formula has no value, `undefined` says what is there instead. The groups of a fit
+        with groups are taken from their column of X, unless they are given; one that was not in the
+        rows of the fit is refused.
         """
         check_is_fitted(self, "models_")
         PARAMETERS["undefined"].check(self.undefined)
-        values = self._values(X, row)
+        values = self._values(X, row, groups)
         wrong = ~np.isfinite(values)
         if not wrong.any():
             pass
@@ -208,16 +224,37 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             self._tell_undefined(wrong, row)
         return values if self.many_targets_ else values[:, 0]
 
-    def _values(self, X: ArrayLike, row: int | None = None) -> NDArray[np.float64]:
+    def _values(
+        self, X: ArrayLike, row: int | None = None, groups: str | ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """The values [N, k] as the formulas give them."""
-        X = self._checked(X)
-        return np.column_stack([model.predict(X, row) for model in self.models_])
+        X, grouped = self._checked(X, groups)
+        return np.column_stack(
+            [model.predict(model.rows(X, grouped), row) for model in self.models_]
+        )
 
-    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The columns of X that were searched in."""
+    def _checked(
+        self, X: ArrayLike, groups: str | ArrayLike | None = None
+    ) -> tuple[NDArray[np.float64], Groups | None]:
+        """The columns of X that were searched in, and the groups of its rows."""
+        column = getattr(self, "group_", None)
+        if column is None and groups is not None:
+            raise InputError("the fit was without groups; leave out `groups`", field="groups")
+        if column is not None and groups is None:
+            if column not in getattr(X, "columns", ()):
+                raise InputError(
+                    f"the fit was with groups; give their labels as `groups`, or X with the column"
+                    f" {column!r}",
+                    field="groups",
+                )
+            groups = column
+        X, grouped = _labelled(X, groups)
+        if column in getattr(X, "columns", ()):  # labels that were given come before it
+            X, _ = _labelled(X, column)
         refuse_text(X, "X")
         inputs: NDArray[np.float64] = _validated(self, X, reset=False)
-        return inputs if len(self._used) == inputs.shape[1] else inputs[:, self._used]
+        used = inputs if len(self._used) == inputs.shape[1] else inputs[:, self._used]
+        return used, grouped
 
     def _tell_undefined(self, wrong: NDArray[np.bool_], row: int | None) -> None:
         """Say where a formula has no value, and what to do about it."""
@@ -238,12 +275,18 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             stacklevel=3,
         )
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: str | ArrayLike | None = None,
+    ) -> float:
         """R2 of the predictions; where a formula is undefined, the mean of its training rows."""
         from sklearn.metrics import r2_score
 
         check_is_fitted(self, "models_")
-        values = self._values(X)
+        values = self._values(X, groups=groups)
         values = np.where(np.isfinite(values), values, self.target_means_)
         values = values if self.many_targets_ else values[:, 0]
         refuse_text(y, "y")
@@ -259,6 +302,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         path: str | PathLike[str],
         X: ArrayLike | None = None,
         y: ArrayLike | None = None,
+        groups: str | ArrayLike | None = None,
     ) -> None:
         """Write everything about the fit to an HTML file: formulas, pictures, settings.
 
@@ -267,6 +311,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             X: the rows to show, by default those of the fit. A model that was saved and loaded has
                 none, and needs them here.
             y: their target or targets.
+            groups: the labels of their groups, where X has no column of them.
         """
         from symseek.report.html import report
 
@@ -278,9 +323,10 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         if X is None or y is None:
             if not hasattr(self, "_table"):
                 raise InputError("a model that was saved has no rows to show; give `X` and `y`")
-            inputs, targets = self._table
+            (inputs, targets), grouped = self._table, self._labels
         else:
-            inputs, targets = self._checked(X), real_array(y, "y")
+            (inputs, grouped), targets = self._checked(X, groups), real_array(y, "y")
+        inputs = self.models_[0].rows(inputs, grouped)
         settings, left_out = self.get_params(deep=False), self.ignored_columns_
         last = [history[-1] for history in self.history_ if history]
         summary = {
@@ -313,6 +359,10 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         from symseek.export import to_latex
 
         return to_latex(self.model(target).formula(row).form())
+
+    def own_numbers(self, row: int | None = None, target: int | str = 0) -> DataFrame:
+        """The numbers that each group has of its own, as a DataFrame: a line a group, by label."""
+        return self.model(target).own_numbers(row)
 
     def model(self, target: int | str = 0) -> Model:
         """The formulas of one target, by its number or name."""
@@ -393,6 +443,30 @@ def _target_names(y: Any, count: int, features: Sequence[str]) -> list[str]:
     if count == 1 and name is not None and name not in features:
         return [str(name)]
     return ["y"] if count == 1 else [f"y{i}" for i in range(count)]
+
+
+def _labelled(X: Any, groups: Any) -> tuple[Any, Groups | None]:
+    """X without the column that names its groups, and the groups, if there are any."""
+    if groups is None:
+        return X, None
+    name, labels = groups, groups
+    if isinstance(groups, str):
+        columns = list(getattr(X, "columns", ()))
+        if groups not in columns:
+            text = "X has no names of columns; give `groups` as a label for each row"
+            known = unknown_name("column", groups, columns) if columns else InputError(text)
+            raise InputError("`groups`: " * bool(columns), known, field="groups", value=groups)
+        labels, X = X[groups], X[[each for each in columns if each != groups]]
+    else:
+        name = getattr(groups, "name", None)
+    labels = np.asarray(labels, dtype=object)
+    rows = np.shape(X)[0] if np.ndim(X) else 0
+    if labels.shape != (rows,):
+        raise InputError(
+            f"`groups` has shape {labels.shape}; give one label for each of {rows:,} rows",
+            field="groups",
+        )
+    return X, Groups("group" if name is None else str(name), labels.tolist())
 
 
 def _validated(estimator: SymbolicRegressor, *data: Any, **options: Any) -> Any:

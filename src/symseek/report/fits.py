@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,7 @@ def parity(y: ArrayLike, predicted: ArrayLike) -> Chart | str:
     if not len(truth):
         return _NO_ROW
     inside = _near(truth, guess)
-    ends = _spanned(np.append(truth, guess[inside]), 0.04)
+    ends = spanned(np.append(truth, guess[inside]), 0.04)
     r2 = _r_squared(truth, guess)
     marks = [
         chart.Cloud(truth[inside], guess[inside], BLUE),
@@ -53,7 +54,7 @@ def residuals(y: ArrayLike, predicted: ArrayLike) -> Chart | str:
         return _NO_ROW
     left, inside = truth - guess, _near(truth, guess)
     reach = 1.08 * float(np.abs(left[inside]).max(initial=0.0)) or 1.0
-    across = _spanned(guess[inside] if inside.any() else truth, 0.04)
+    across = spanned(guess[inside] if inside.any() else truth, 0.04)
     rms = _root_mean_square(left)
     marks: list[chart.Mark] = []
     if rms < reach:
@@ -81,14 +82,14 @@ def data(
     stand side by side along the input on which the formula depends the most. Of many rows, evenly
     spaced ones are drawn.
     """
-    inputs, truth = _rows(X, y)
+    inputs, truth = rows_of(X, y)
     if not len(truth):
         return "There are no rows."
     one = inputs.shape[1] == 1
-    column = 0 if one else _strongest(model, inputs, row)
+    column = 0 if one else strongest(model, inputs, row)
     x = inputs[:, column]
     feature, target = model.features[column], model.target
-    across, up = chart.Axis(feature, *_spanned(x, 0.03)), chart.Axis(target, *_spanned(truth, 0.08))
+    across, up = chart.Axis(feature, *spanned(x, 0.03)), chart.Axis(target, *spanned(truth, 0.08))
     drawn: chart.Mark = (
         chart.Line(*_curve(model, x, row, up), ORANGE, 2.2, label)
         if one
@@ -99,7 +100,7 @@ def data(
     return Chart(f"Data and formula: {names}", across, up, marks)
 
 
-def _rows(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
+def rows_of(X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
     """Inputs and target as arrays; of many rows, evenly spaced ones."""
     inputs = np.asarray(X, dtype=np.float64)
     truth = np.asarray(y, dtype=np.float64).ravel()
@@ -120,19 +121,21 @@ def _curve(model: Model, x: Floats, row: int | None, up: chart.Axis) -> tuple[Fl
     return grid, np.where(near, values, np.nan)
 
 
-def _strongest(model: Model, inputs: Floats, row: int | None) -> int:
-    """The column whose shuffling changes the predictions the most."""
+def strongest(
+    model: Model, inputs: Floats, row: int | None, columns: Sequence[int] | None = None
+) -> int:
+    """The column, of some or all, whose shuffling changes the predictions the most."""
     sample = inputs[:: max(1, len(inputs) // 1000)]
     before = model.predict(sample, row)
-    changes = []
-    for column in range(inputs.shape[1]):
+    changes, columns = [], range(inputs.shape[1]) if columns is None else columns
+    for column in columns:
         changed = sample.copy()
         changed[:, column] = np.roll(changed[:, column], len(changed) // 2)
         with np.errstate(all="ignore"):
             change = np.abs(model.predict(changed, row) - before)
         finite = change[np.isfinite(change)]
         changes.append(float(np.median(finite)) if len(finite) else 0.0)
-    return int(np.argmax(changes))
+    return columns[int(np.argmax(changes))]
 
 
 def _pairs(y: ArrayLike, predicted: ArrayLike) -> tuple[Floats, Floats, int]:
@@ -147,11 +150,11 @@ def _pairs(y: ArrayLike, predicted: ArrayLike) -> tuple[Floats, Floats, int]:
 
 def _near(truth: Floats, guess: Floats) -> NDArray[np.bool_]:
     """Which predictions are not far beyond the data."""
-    low, high = _spanned(truth)
+    low, high = spanned(truth)
     return (guess >= low) & (guess <= high)
 
 
-def _spanned(values: Floats, room: float = _OUTLIER) -> tuple[float, float]:
+def spanned(values: Floats, room: float = _OUTLIER) -> tuple[float, float]:
     """The ends of the values with some room beyond them, in parts of their distance."""
     low, high = float(values.min()), float(values.max())
     span = (high - low) or abs(high) or 1.0

@@ -20,6 +20,7 @@ from symseek.files.atomic import write_whole
 from symseek.loop import Iteration
 from symseek.model import Model
 from symseek.notation.mathml import escaped, mathml
+from symseek.report import groups
 from symseek.report.page import document
 from symseek.report.pictures import pictures
 from symseek.text import brief, counted, r2_text
@@ -131,9 +132,12 @@ def _title(models: Sequence[Model]) -> str:
 
 
 def _head(models: Sequence[Model], inputs: NDArray[np.float64], summary: Mapping[str, Any]) -> str:
-    rows, columns = inputs.shape
+    rows, columns = len(inputs), len(models[0].inputs)
     source = f"<code>{escaped(str(summary['data']))}</code>: " if "data" in summary else ""
     size = f"{counted(rows, 'row')}, {counted(columns, 'input column')}"
+    grouping = models[0].grouping
+    if grouping is not None:
+        size += f", {len(grouping.labels):,} groups by {escaped(grouping.name)}"
     return f'<h1>{escaped(_title(models))}</h1>\n<p class="muted">From {source}{size}.</p>\n'
 
 
@@ -154,12 +158,22 @@ def _section(
 {heading}{_picked(model)}
 <h{level}>Every formula on the front</h{level}>
 {_front(model)}
-<h{level}>Pictures</h{level}>
+{_own(model, inputs, target, level)}<h{level}>Pictures</h{level}>
 <div class="figures">
 {figures}
 </div>
 </section>
 """
+
+
+def _own(model: Model, inputs: NDArray[np.float64], target: NDArray[np.float64], level: int) -> str:
+    """The numbers that groups have of their own, if there are any."""
+    table = groups.table_html(model, inputs, target)
+    if not table:
+        return ""
+    assert model.grouping is not None
+    name = escaped(model.grouping.name)
+    return f"<h{level}>Numbers that each {name} has of its own</h{level}>\n{table}\n"
 
 
 def _picked(model: Model) -> str:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from symseek.arrays import Floats
-from symseek.report import fits, fronts, training
+from symseek.report import fits, fronts, groups, training
 from symseek.report.chart import MUTED, ORANGE, Chart, Tags
 from symseek.report.svg import drawn, drawn_tree
 from symseek.text import shortened
@@ -39,6 +39,13 @@ def _fit(model: Model, inputs: Floats, target: Floats) -> Iterator[tuple[Chart |
         "Error against complexity: each point is the best formula of its size, with its row; the"
         " picked one is orange.",
     )
+    if model.grouping is not None:
+        yield (
+            groups.curves(model, inputs, target),
+            f"The picked formula for each {shortened(model.grouping.name, 40)}, with its rows."
+            " Other columns are at their medians, and a row is as far from its curve as its"
+            " residual.",
+        )
     if inputs.shape[1] == 1:
         label = shortened(model.best.text, 70)
         yield (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from symseek.algebra.typeset import readable
-from symseek.report import fits, training
+from symseek.report import fits, groups, training
 from symseek.report.plots.draw import draw
 from symseek.report.plots.labels import formula_text
 
@@ -40,8 +40,11 @@ def data(
     """Draw the data and the predictions of a formula, by default the picked one.
 
     With one input that is a curve. With several, data and predictions stand side by side along the
-    input on which the formula depends the most. Of many rows, evenly spaced ones are drawn.
+    input on which the formula depends the most. With groups, whose numbers X has as its last
+    column, each has a curve along that input. Of many rows, evenly spaced ones are drawn.
     """
+    if model.grouping is not None:
+        return draw(groups.curves(model, X, y, row), ax)
     text, math_mode = formula_text(readable(model.formula(row), digits=4), _LONGEST)
     return draw(fits.data(model, X, y, row, text if math_mode else "formula"), ax)
 

@@ -77,6 +77,23 @@ class Grader(Protocol):
         """
 
 
+class Check(Protocol):
+    """Says which graded programs may be kept, beside what their errors say."""
+
+    def few_points(self, programs: Programs, ok: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which of those that are `ok` [B] may be, at a glance."""
+
+    def foremost(
+        self, programs: Programs, rewards: Floats, ok: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """The same, looked at closely where a program may enter a front."""
+
+
+def checked(grader: Grader, check: Check | None, closely: bool = True) -> Grader:
+    """A grader whose programs are valid only if a check lets them pass."""
+    return grader if check is None else _CheckedGrader(grader, check, closely)
+
+
 def data_grader(
     library: Library,
     data: Data,
@@ -130,6 +147,8 @@ def data_grader(
 
 def refitting(grader: Grader, constants: FitConfig | None) -> Grader:
     """A grader of `data_grader` that fits otherwise, on the same rows; they are there once."""
+    if isinstance(grader, _CheckedGrader):
+        return replace(grader, grader=refitting(grader.grader, constants))
     if constants is None or not isinstance(grader, _LeastSquaresGrader | _SearchGrader):
         return grader
     return replace(grader, config=constants)
@@ -201,6 +220,26 @@ def fit_constants(
         library, programs.tokens, programs.lengths, constants, graded.programs.own
     )
     return replace(graded, programs=best)
+
+
+@dataclass
+class _CheckedGrader:
+    """Takes programs as invalid that a check does not let pass."""
+
+    grader: Grader
+    check: Check
+    closely: bool  # with those that may enter a front
+
+    @property
+    def memories(self) -> list[dict[bytes, Any]]:
+        return self.grader.memories
+
+    def __call__(self, programs: Programs) -> Graded:
+        graded = self.grader(programs)
+        ok = self.check.few_points(graded.programs, graded.ok)
+        if self.closely:
+            ok = self.check.foremost(graded.programs, graded.rewards, ok)
+        return replace(graded, rewards=np.where(ok, graded.rewards, 0.0), ok=ok)
 
 
 @dataclass

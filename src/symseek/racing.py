@@ -32,7 +32,7 @@ from symseek.arrays import Floats
 from symseek.constants import FitConfig
 from symseek.data import Data
 from symseek.engines.interface import Engine, Evaluator
-from symseek.evaluation import Graded, Grader, data_grader, refitting
+from symseek.evaluation import Check, Graded, Grader, checked, data_grader, refitting
 from symseek.front import ALIKE, ROUNDING, Entry, Front
 from symseek.mapping import Mapping, mapped
 from symseek.programs import Program, Programs
@@ -93,6 +93,7 @@ class Racer:
         mapping: Mapping | None,
         seed: int,
         grader: Grader,
+        check: Check | None = None,
     ) -> Racer | None:
         """A racer before the grader of all rows; None where there is nothing to gain by it.
 
@@ -110,7 +111,7 @@ class Racer:
             )
             graded = library if mapping is None else mapping.library
             values = mapped(engine.evaluator(graded, some.X, cache=0), mapping)
-            rungs.append(Rung(some, own, values, reward, data.spread))
+            rungs.append(Rung(some, checked(own, check, False), values, reward, data.spread))
             fit = _shortened(constants, racing.steps)
         return cls(racing, rungs, refitting(grader, _shortened(constants, racing.last_steps)))
 

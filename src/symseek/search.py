@@ -22,7 +22,7 @@ from symseek.constraints import Constraint, ConstraintSet, Custom, paper_constra
 from symseek.data import Data
 from symseek.engines.interface import Engine, Sample, engine_named
 from symseek.errors import InputError, Setting, unknown_name
-from symseek.evaluation import Graded, Grader, ScoreFunction, score_grader
+from symseek.evaluation import Check, Graded, Grader, ScoreFunction, checked, score_grader
 from symseek.evolution import Evolution, Evolver, Population, merged, part
 from symseek.front import Front
 from symseek.loop import (
@@ -169,6 +169,7 @@ class Search(IterativeSearch):
         score: ScoreFunction | None = None,
         deterministic: bool = True,
         constraints: Iterable[Constraint | Custom] | None = None,
+        check: Check | None = None,
         ending: Ends | None = None,
         proposals: Proposer | None = None,
         seed: int = 0,
@@ -187,6 +188,7 @@ class Search(IterativeSearch):
         self.data: Data | None = None
         self.rows: Data | None = None  # with the values that a formula is to have
         self.perfect = math.inf  # the reward of an exact fit
+        self.check = check  # of what programs do beside the rows
         self.judged_by: object
         self.grader: Grader
         if score is not None:
@@ -234,10 +236,10 @@ class Search(IterativeSearch):
         how = reward, self.engine, config.constants, config.underflow_invalid, self.mapping
         self.data, self.rows = data, target.rows(data)
         self.judged_by = reward if type(target) is Target else (reward, target)
-        self.grader = target.grader(self.library, data, *how)
+        self.grader = checked(target.grader(self.library, data, *how), self.check)
         if self.rows is not None:
             fitted = self.library, self.rows, *how
-            self.racer = Racer.on(config.racing, *fitted, self.seed, self.grader)
+            self.racer = Racer.on(config.racing, *fitted, self.seed, self.grader, self.check)
         if isinstance(reward, ErrorReward):  # each is 1 where there is no error
             self.perfect = PERFECT
 

@@ -30,6 +30,11 @@ class Limit:
 
     ranges: Ranges = field(default=(), kw_only=True)
 
+    @property
+    def about(self) -> str | None:
+        """The column that it is about; None if it is about the values as they are."""
+        return getattr(self, "column", None)
+
     def _text(self, before: str, what: str, own: str | None = None) -> str:
         """The limit as text; the range of the column that it is about needs no name."""
         if own is not None and [name for name, *_ in self.ranges] == [own]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import isinf
 
 from symseek.algebra.simplify import structural_exponents
+from symseek.arrays import Floats
 from symseek.constants import Bounds
 from symseek.constraints.phrases import Binding, forbidden, required
-from symseek.errors import InputError, Setting, suggestion
+from symseek.errors import InputError, Setting, shown, suggestion
+from symseek.groups import Grouping
 from symseek.limits.forms import WANTED, Bounded, Limit, Numbers, parse
+from symseek.limits.shapes import Shapes, itself
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
@@ -31,8 +34,9 @@ class Limits:
     """
 
     rules: tuple[Binding, ...] = ()  # of what formulas are made
-    shapes: tuple[Limit, ...] = ()  # of their values
+    values: tuple[Limit, ...] = ()  # of their values
     numbers: Bounds | None = None  # of their numbers
+    shapes: Shapes | None = None  # the limits of values, in a table
 
     @classmethod
     def of(
@@ -57,10 +61,35 @@ class Limits:
         rules = (*required(require, library, full), *forbidden(forbid, full))
         records = [_of_target(parse(each), target) for each in limit]
         numbers = [each for each in records if isinstance(each, Numbers)]
-        return cls(rules, (), _bounds(numbers))
+        values = tuple(each for each in records if isinstance(each, Limit))
+        for each in values:
+            _check_columns(each, full)
+        return cls(rules, values, _bounds(numbers))
+
+    def within(
+        self,
+        columns: Sequence[str],
+        rows: Floats,
+        spread: float,
+        grouping: Grouping | None = None,
+        whole: Callable[[Program], Program] = itself,
+    ) -> Limits:
+        """The limits in a table, which says where those of values hold.
+
+        Args:
+            columns: the columns of the table.
+            rows: the rows [N, n], in the user's units.
+            spread: of the target.
+            grouping: whose column is the last.
+            whole: what to make of a formula before its values are looked at.
+        """
+        if not self.values:
+            return self
+        shapes = Shapes(self.values, tuple(columns), rows, spread, grouping, whole)
+        return replace(self, shapes=shapes)
 
     def __bool__(self) -> bool:
-        return bool(self.rules or self.shapes or self.numbers)
+        return bool(self.rules or self.values or self.numbers)
 
     @property
     def unscaled(self) -> bool:
@@ -76,13 +105,22 @@ class Limits:
 
     def said(self, program: Program) -> tuple[str, ...]:
         """What to say of a formula that keeps to the limits, of those that take a proof."""
-        return ()
+        return () if self.shapes is None else self.shapes.said(program)
 
     def allow(self, program: Program) -> bool:
-        """Whether a formula in the user's units keeps to all limits."""
+        """Whether a formula in the user's units keeps to all limits, as far as points show."""
+        shapes = self.shapes
+        return self.allow_writing(program) and (shapes is None or shapes.allow(program))
+
+    def allow_writing(self, program: Program) -> bool:
+        """Whether what it is made of does, its operators, columns and numbers."""
         if any(rule.violated_by(program) for rule in self.rules):
             return False
         return self.numbers is None or _within(program, self.numbers)
+
+    def hold(self, program: Program) -> bool:
+        """The same, and nothing is disproved between the points."""
+        return self.allow(program) and (self.shapes is None or self.shapes.hold(program))
 
 
 def _of_target(limit: Limit | Numbers, target: str) -> Limit | Numbers:
@@ -99,6 +137,25 @@ def _of_target(limit: Limit | Numbers, target: str) -> Limit | Numbers:
             wanted=WANTED,
         )
     return limit
+
+
+def _check_columns(limit: Limit, full: Library) -> None:
+    """Refuse a limit of columns that are not in the table."""
+    known = [each for each in full.columns if not _is_group(each, full)]
+    column = [] if limit.about is None else [limit.about]
+    for name in (*column, *(each for each, *_ in limit.ranges)):
+        if name not in known:
+            raise InputError(
+                Setting("limit"),
+                f" is about {shown(name)}, which is no column of the table;"
+                f" {suggestion(name, known)}",
+                value=str(limit),
+                wanted=WANTED,
+            )
+
+
+def _is_group(column: str, full: Library) -> bool:
+    return full.grouping is not None and column == full.grouping.column
 
 
 def _bounds(numbers: Sequence[Numbers]) -> Bounds | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +128,7 @@ class Model:
             "r2": [each.r2 for each in self.formulas],
             "validation_r2": [each.validation_r2 for each in self.formulas],
             **({"seeds": [self._seeds(each) for each in self.formulas]} if self._seeded else {}),
+            **({"limits": ["; ".join(each.limits) for each in self.formulas]} if self.kept else {}),
             "expression": [each.text for each in self.formulas],
             **{
                 name: [each.parts[name].text for each in self.formulas]
@@ -163,7 +164,7 @@ class Model:
             lines.append(f"{line}  {each.text}")
             if each.filled:
                 lines.append(f"{'':>{len(line)}}  where {', '.join(map(str, each.filled))}")
-        notes = filter(None, [self.given, self.reason, self.doubt])
+        notes = filter(None, [self.given, *self.kept, self.reason, self.doubt])
         return "\n".join(map(printable, [*lines, *notes, *self.own_lines(most=MOST_SHOWN)]))
 
     def own_lines(self, row: int | None = None, most: int | None = None) -> list[str]:
@@ -200,6 +201,29 @@ class Model:
         if left == self.target:
             return f"The form could not be solved for one column, so values are those of {left}."
         return f"Errors are those of {left}, which the form has on its left."
+
+    @property
+    def kept(self) -> list[str]:
+        """Which limits the formulas keep to, and how that is known: a sentence for rows alike.
+
+        >>> from dataclasses import replace
+        >>> from symseek.model import full_library
+        >>> from symseek.programs import Program
+        >>> library, limits = full_library(["t"]), ("t: increasing, proved",)
+        >>> texts = "4.1", "3.2", "2.5*t"
+        >>> rows = [Formula(Program.parse(each, library), each, 0.5, 1.0, 0.0) for each in texts]
+        >>> rows = [replace(each, limits=limits) for each in rows]
+        >>> Model("y", ("t",), tuple(rows), 0).kept
+        ['Limits of rows 0-2: t: increasing, proved.']
+        """
+        rows: dict[tuple[str, ...], list[int]] = {}
+        for row, each in enumerate(self.formulas):
+            if each.limits:
+                rows.setdefault(each.limits, []).append(row)
+        return [
+            f"Limits of row{'s' * (len(alike) > 1)} {_ranges(alike)}: {'; '.join(limits)}."
+            for limits, alike in rows.items()
+        ]
 
     @property
     def reason(self) -> str:
@@ -240,6 +264,18 @@ class Model:
     def from_dict(cls, record: Mapping[str, Any]) -> Model:
         """Read what `to_dict` wrote; what is not that is refused."""
         return cls(**fields_of(record))
+
+
+def _ranges(rows: Sequence[int]) -> str:
+    """Numbers that rise, briefly.
+
+    >>> _ranges([0, 1, 2, 5, 7, 8])
+    '0-2, 5, 7-8'
+    """
+    ends = [row for row in rows if row + 1 not in rows]
+    begins = [row for row in rows if row - 1 not in rows]
+    pairs = zip(begins, ends, strict=True)
+    return ", ".join(str(one) if one == other else f"{one}-{other}" for one, other in pairs)
 
 
 def _in_units(value: float) -> str:

@@ -26,6 +26,7 @@ class KeptTo:
     def __init__(self, limits: Limits, editing: Editing, scales: Scales) -> None:
         self.limits, self.editing, self.scales = limits, editing, scales
         self.allow = cache(limits.allow) if limits else lambda _: True
+        self.hold = cache(limits.hold) if limits else lambda _: True
 
     def translated(self, program: Program) -> Program:
         """A program in units of the search, token by token in those of the user."""
@@ -47,11 +48,16 @@ class KeptTo:
         """The same for programs in units of the search."""
         return old if not self.allow_scaled(new) and self.allow_scaled(old) else new
 
+    def surely(self, new: Program, old: Program) -> Program:
+        """The same, and no limit is to be broken between points."""
+        return old if not self.hold(new) and self.hold(old) else new
+
     def written(self, formula: Formula) -> Formula:
         """The formula, written in a way that keeps to the limits, with what is said of them."""
         if not self.limits:
             return formula
-        kept = self.allow(self.editing.read(formula.program)) or not self.allow(formula.program)
+        well = self.limits.allow_writing
+        kept = well(self.editing.read(formula.program)) or not well(formula.program)
         said = self.limits.said(formula.program)
         return replace(formula, style="best" if kept else "factored", limits=said)
 

@@ -98,9 +98,9 @@ class Postprocessing:
             graded = [Formula.graded(each, self.scaled, self.measure.reward) for each in programs]
             programs = contenders(graded, proposed, self.measure)
         programs = [self.in_units(each) for each in self._with_number(programs)]
-        programs = [self.kept_to.better(self.neat(each), each) for each in programs]
+        programs = [self.kept_to.surely(self.neat(each), each) for each in programs]
         programs = [self.refit.own(in_order(each), self.rows.judged) for each in programs]
-        programs = [each for each in programs if self.kept_to.allow(each)]
+        programs = [each for each in programs if self.kept_to.hold(each)]
         if not programs:
             raise InputError(
                 "no formula that was found keeps to all limits; search longer or ask for less"
@@ -186,7 +186,7 @@ class Postprocessing:
             return formula
         program = formula.program
         if not formula.exact:
-            program = self.kept_to.better(every.fitted(program), program)
+            program = self.kept_to.surely(every.fitted(program), program)
         found, validated = every.accuracy(program)
         formula = replace(
             formula, program=program, reward=found.reward, nrmse=found.nrmse, r2=found.r2

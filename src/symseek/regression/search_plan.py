@@ -26,7 +26,7 @@ from symseek.engines.interface import Engine, engine_named
 from symseek.errors import InputError, Setting
 from symseek.form import GivenForm
 from symseek.groups import Groups, grouping_of
-from symseek.limits import Limits
+from symseek.limits import Limits, ShapeCheck
 from symseek.model import full_library
 from symseek.problem import Problem
 from symseek.programs import Program, Programs
@@ -86,13 +86,20 @@ class SearchPlan:
         library = Library([*settings.operators, *numbers], full.variables, grouping)
         to_keep = settings.require, settings.forbid, settings.limit
         limits = Limits.of(library, full, problem.output.name, *to_keep)
-        solution = None
+        solution, given = None, problem.data
         if settings.form is not None:
-            given, problem = problem.data, problem.formed(str(settings.form))
+            problem = problem.formed(str(settings.form))
             assert problem.form is not None
             library = problem.form.library(library)
             solution = problem.form.solution(given.X, given.y)
         rows = Rows.of(problem, replace(settings, scale=False) if limits.unscaled else settings)
+        limits = limits.within(
+            full.columns,
+            rows.judged.X,
+            given.spread,
+            grouping,
+            partial(_whole, problem.form, solution, full),
+        )
         problem = problem.scaled(rows.scales)
         name = _engine(problem, settings, rows, limits)
         engine = name if name == NATIVE else engine_named(name, settings.threads)
@@ -171,12 +178,27 @@ class SearchPlan:
             weights=data.weights,
             target=problem.target,
             constraints=self._constraints(library, data),
+            check=self._check if library is self.library else None,
             ending=ending,
             proposals=proposals,
             seed=seed,
             threads=settings.threads,
             engine=self.engine,
         )
+
+    @cached_property
+    def _check(self) -> ShapeCheck | None:
+        """What says which programs keep to the limits of values; groups have numbers of their own.
+
+        Those are not known of a program of the search, so its formulas are checked afterwards.
+        """
+        shapes = self.limits.shapes
+        if shapes is None or self.problem.grouping is not None:
+            return None
+        form, solution = self.problem.form, self.solution
+        solution = None if form is None or form.plain else solution
+        engine = engine_named(self.engine, self.settings.threads)
+        return ShapeCheck(shapes, engine, self.library, self.rows.scales, solution)
 
     def _constraints(self, library: Library, data: Data) -> list[Constraint | Custom]:
         """Those of every fit, and those of the user.
@@ -241,6 +263,15 @@ class SearchPlan:
         return self._on(library, data.sampled(self.settings.sample_rows, self.settings.seed), seed)
 
 
+def _whole(
+    form: GivenForm | None, solution: Program | None, full: Library, program: Program
+) -> Program:
+    """What limits are about: the target, where a given form can be solved for it."""
+    if form is None or form.plain or solution is None:
+        return program
+    return form.solved(solution, form.whole(program, full)).owning(program)
+
+
 def _of_form(config: SearchConfig, form: GivenForm) -> SearchConfig:
     """The settings of a search for a form: no two of its programs can be joined into one.
 
@@ -255,7 +286,7 @@ def _engine(problem: Problem, settings: Settings, rows: Rows, limits: Limits) ->
     native = {
         "form": problem.form is not None,
         "group": problem.grouping is not None,
-        "limit": limits.numbers is not None,
+        "limit": limits.numbers is not None or bool(limits.values),
     }
     only = next((name for name, asked in native.items() if asked), None)
     if only is None:

@@ -18,7 +18,7 @@ from symseek.algebra.typeset import readable
 from symseek.errors import InputError
 from symseek.files.atomic import write_whole
 from symseek.loop import Iteration
-from symseek.model import Model
+from symseek.model import Formula, Model
 from symseek.notation.mathml import escaped, mathml
 from symseek.report import groups
 from symseek.report.page import document
@@ -180,11 +180,12 @@ def _picked(model: Model) -> str:
     best = model.best
     facts = zip(_headings(model), _numbers(model, model.picked), strict=True)
     listed = " · ".join(f"{name} {value}" for name, value in facts)
+    notes = "".join(f"<p>{escaped(each)}</p>" for each in (model.reason, model.doubt) if each)
     return f"""<div class="formula">
 <div class="typeset">{mathml(readable(best), model.target)}</div>
 <p><code class="copy">{escaped(best.text)}</code></p>
 <p class="muted">row {model.picked} · {listed} · picked by {escaped(model.rule)}</p>
-{"".join(f"<p>{escaped(each)}</p>" for each in (model.reason, model.doubt) if each)}</div>"""
+{_limits(best)}{notes}</div>"""
 
 
 def _headings(model: Model) -> list[str]:
@@ -219,6 +220,7 @@ def _front(model: Model) -> str:
         cells = "".join(f'<td class="number">{text}</td>' for text in texts)
         mark = '<td title="picked" aria-label="picked">▸</td>' if picked else "<td></td>"
         text = f'{mathml(readable(each))}<code class="copy">{escaped(each.text)}</code>'
+        text += _limits(each)
         opening = '<tr class="picked">' if picked else "<tr>"
         rows.append(f'{opening}{mark}{cells}<td class="text">{text}</td></tr>')
     lines = "\n".join(rows)
@@ -228,6 +230,13 @@ def _front(model: Model) -> str:
 {lines}
 </tbody>
 </table></div>"""
+
+
+def _limits(formula: Formula) -> str:
+    """The limits that a formula keeps to, and how that is known."""
+    if not formula.limits:
+        return ""
+    return f'<p class="muted">{escaped("; ".join(formula.limits))}</p>\n'
 
 
 def _figure(picture: str, caption: str) -> str:

@@ -1,0 +1,119 @@
+"""Limits of values while formulas are searched: no program that breaks one may enter the front.
+
+All programs of a batch are checked on a few points by the engine, at a part of the cost of a fit.
+Those that nothing simpler in the batch beats, which alone may enter the front, are checked on many.
+What is found depends on the programs alone, so it may be remembered.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from symseek.arrays import Floats
+from symseek.data import Scales
+from symseek.engines.interface import Engine
+from symseek.limits.intervals import Flags
+from symseek.limits.points import Points
+from symseek.limits.shapes import MANY, Shapes
+from symseek.programs import Program, Programs
+from symseek.tokens import Library
+
+_FEW = 128  # points for each limit that every program is checked on
+_REMEMBERED = 1 << 14  # programs
+
+
+class ShapeCheck:
+    """Says which programs of a search keep to the limits of values."""
+
+    def __init__(
+        self,
+        shapes: Shapes,
+        engine: Engine,
+        library: Library,
+        scales: Scales,
+        solution: Program | None = None,
+    ) -> None:
+        self.scales = scales
+        self.solution = solution  # the target by the columns and the values of a program
+        self.few = _Values(shapes.some(_FEW), engine, library, scales)
+        self.many = _Values(shapes.some(MANY), engine, library, scales)
+        self.known: OrderedDict[bytes, bool] = OrderedDict()
+
+    def few_points(self, programs: Programs, ok: Flags) -> Flags:
+        """Which of the programs [B] that are `ok` keep to the limits on a few points."""
+        rows = np.flatnonzero(ok)
+        kept = np.zeros(len(ok), dtype=bool)
+        kept[rows] = ~self._broken(self.few, programs[rows])
+        return kept
+
+    def foremost(self, programs: Programs, rewards: Floats, ok: Flags) -> Flags:
+        """The same; those with the highest rewards at their complexity or below do on many."""
+        kept, known = ok.copy(), np.zeros(len(ok), dtype=bool)
+        while True:
+            first = _foremost(programs, np.where(kept, rewards, -np.inf))
+            unknown = first[kept[first] & ~known[first]]
+            if not len(unknown):
+                return kept
+            kept[unknown] = self._keep(programs[unknown])
+            known[unknown] = True
+
+    def _keep(self, programs: Programs) -> Flags:
+        """Which programs keep to the limits on many points."""
+        keys = [_key(programs, row) for row in range(len(programs))]
+        new = [row for row, key in enumerate(keys) if key not in self.known]
+        if new:
+            broken = self._broken(self.many, programs[new])
+            self.known.update((keys[row], not lost) for row, lost in zip(new, broken, strict=True))
+        found = np.array([self.known[key] for key in keys])
+        while len(self.known) > _REMEMBERED:
+            self.known.popitem(last=False)
+        return found
+
+    def _broken(self, on: _Values, programs: Programs) -> Flags:
+        broken = np.zeros(len(programs), dtype=bool)
+        if not len(programs):
+            return broken
+        values = on.evaluator.predict(programs).values * self.scales.target
+        for points, places in zip(on.points, on.places, strict=True):
+            of_it = values[:, places]
+            if self.solution is not None:
+                of_it = _solved(self.solution, points.flat, of_it)
+            broken |= points.broken(of_it)
+        return broken
+
+
+class _Values:
+    """Evaluates programs on the points of all limits at once."""
+
+    def __init__(
+        self, points: list[Points], engine: Engine, library: Library, scales: Scales
+    ) -> None:
+        self.points = points
+        ends = np.cumsum([0, *(each.count for each in points)]).tolist()
+        self.places = [slice(*pair) for pair in pairwise(ends)]
+        rows = np.concatenate([each.flat for each in points]) / scales.inputs
+        self.evaluator = engine.evaluator(library, rows, cache=0)
+
+
+def _foremost(programs: Programs, rewards: Floats) -> NDArray[np.intp]:
+    """The programs that none of at most their complexity matches."""
+    order = np.lexsort((-rewards, programs.complexity))
+    best = np.maximum.accumulate(np.append(-np.inf, rewards[order]))[:-1]
+    first: NDArray[np.intp] = order[rewards[order] > best]
+    return first
+
+
+def _key(programs: Programs, row: int) -> bytes:
+    length = int(programs.lengths[row])
+    return bytes(programs.tokens[row, :length]) + bytes(programs.constants[row])
+
+
+def _solved(solution: Program, X: Floats, values: Floats) -> Floats:
+    """The target where the left side of a form has these values [B, N]."""
+    rows = np.tile(X, (len(values), 1))
+    found = solution.evaluate(np.column_stack([rows, values.reshape(-1)]))
+    return found.reshape(values.shape)

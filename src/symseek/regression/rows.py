@@ -19,7 +19,7 @@ from symseek.rewards import ErrorReward
 from symseek.settings import Settings
 
 _JUDGED = 10_000  # rows by which formulas are chosen; what is chosen is graded on all
-_GROUPED, _OF_EACH = 2_000, 24  # rows to search on with groups, of each group at least so many
+_GROUPED, _OF_EACH = 800, 16  # rows to search on with groups, of each group at least so many
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 
 

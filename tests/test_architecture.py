@@ -31,6 +31,7 @@ HEAVY = (
     "matplotlib",
     "mpmath",
     "pandas",
+    "pint",
     "pyarrow",
     "ray",
     "rich",

@@ -43,6 +43,7 @@ from symseek.value_types import (
     Name,
     OperatorList,
     PhraseList,
+    UnitsType,
     Whole,
 )
 
@@ -67,6 +68,8 @@ def other_value(parameter: Parameter) -> Any:
         }[type.__class__]
     if isinstance(type, FormType):
         return "y = f(x0); f: length 5"
+    if isinstance(type, UnitsType):
+        return "x0: m, x1: s"
     if type.none and default is not None:
         return None
     return type.low + 1 if isinstance(type, Whole) else 0.25

@@ -25,6 +25,16 @@ class Column:
     scale: float = 1.0  # what the values are divided by while a formula is searched for
 
 
+def with_unit(name: str, unit: str) -> str:
+    """A column's name with its unit in brackets, unless it has that already.
+
+    >>> with_unit("height", "m"), with_unit("height [m]", "m"), with_unit("n", "")
+    ('height [m]', 'height [m]', 'n')
+    """
+    known = not unit or unit in ("-", "1") or name.endswith((f"[{unit}]", f"({unit})"))
+    return name if known else f"{name} {unit}" if unit[0] == "[" else f"{name} [{unit}]"
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where the features are in the table that they came from, as a spreadsheet shows it.

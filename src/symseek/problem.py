@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from numpy.typing import ArrayLike
 
 from symseek.columns import Column, Role
-from symseek.constraints import Constraint, Custom
+from symseek.constraints import Constraint, Custom, Dimensions
 from symseek.data import Data, Scales
 from symseek.form import GivenForm
 from symseek.groups import Grouping
 from symseek.rewards import Reward
 from symseek.target import Target
+from symseek.units import ColumnUnits
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class Problem:
     target: Target = field(default_factory=Target)  # what the values of a formula are to meet
     form: GivenForm | None = None  # what every formula looks like
     grouping: Grouping | None = None  # whose column is the last of the inputs
+    units: ColumnUnits | None = None  # with which formulas agree
 
     @classmethod
     def of(
@@ -64,6 +66,19 @@ class Problem:
         form = GivenForm.of(text, inputs, output)
         data = replace(self.data, y=form.values(self.data.X, self.data.y))
         return replace(self, data=data, form=form)
+
+    def measured(self, units: ColumnUnits) -> Problem:
+        """The problem with units of its columns, and formulas that agree with them."""
+        texts = units.texts()
+        columns = tuple(replace(each, unit=texts.get(each.name, "")) for each in self.columns)
+        rule = units.dimensions(self.form, self.grouping)
+        return replace(self, columns=columns, units=units, constraints=(*self.constraints, rule))
+
+    @property
+    def dimensions(self) -> Dimensions | None:
+        """The constraint that formulas agree with units, if there is one."""
+        rules = (each for each in self.constraints if isinstance(each, Dimensions))
+        return next(rules, None)
 
     @property
     def output(self) -> Column:

@@ -35,6 +35,7 @@ from symseek.value_types import (
     Number,
     OperatorList,
     PhraseList,
+    UnitsType,
     ValueType,
     Whole,
 )
@@ -289,6 +290,24 @@ class Settings:
         "formulas of the columns to begin with, whose numbers are fitted",
         link="getting-started.md#a-guess-of-your-own",
         label="Formulas to begin with",
+    )
+    units: str | Mapping[str, str] | None = declared(
+        None,
+        UnitsType(none="no check of units"),
+        "units of columns, with which every formula must agree, such as 'h: m, t: s, g: m/s^2';"
+        " 'table' for those in the table's heading",
+        more="A column that none is given for is a plain number, but for the target, which may have"
+        " any unit. Needs Pint: `pip install pint`.",
+        link="what-you-know.md#units",
+        label="Units",
+        is_usual=True,
+    )
+    numbers: str = declared(
+        "plain",
+        Name(of="numbers", known=lambda: ("plain", "free")),
+        "with units, whether fitted numbers have none, or free each the one that its place needs",
+        link="what-you-know.md#units",
+        label="Units of numbers",
     )
     form: str | Form | None = declared(
         None,

@@ -16,6 +16,8 @@ from symseek.form import Form
 from symseek.limits.forms import WANTED, Limit, Numbers, parse
 from symseek.rewards import reward_named
 from symseek.tokens import Library
+from symseek.units.given import WANTED as UNITS_WANTED
+from symseek.units.given import GivenUnits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,6 +221,22 @@ class FormType(ValueType):
             text = f" has {len(str(value)):,} characters; give at most {self.most_characters:,}"
             raise InputError(name, text, field=name, wanted=self.wanted)
         return str(Form.read(value) if isinstance(value, str) else value)
+
+
+class UnitsType(ValueType):
+    """Units of columns: a text, or a mapping from names, which is kept as text."""
+
+    most_characters: ClassVar[int] = 100_000
+    usual_words = UNITS_WANTED
+
+    def _checked(self, name: Setting, value: Any) -> str:
+        if not isinstance(value, str | Mapping | GivenUnits):
+            raise refused(name, value, self.wanted)
+        given = GivenUnits(value) if isinstance(value, Mapping) else value
+        if len(text := str(given)) > self.most_characters:
+            said = f" has {len(text):,} characters; give at most {self.most_characters:,}"
+            raise InputError(name, said, field=name, wanted=self.wanted)
+        return str(GivenUnits.read(text))
 
 
 class LimitList(Listed):

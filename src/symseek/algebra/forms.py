@@ -136,14 +136,24 @@ def text(program: Program, exact: bool = False) -> str:
     >>> print(text(Program.parse("14.833333333333334", full_library(["x"]))))
     14.8333
     """
+    return upright(program, number_texts(program, exact))
+
+
+def number_texts(program: Program, exact: bool = False) -> list[str]:
+    """The numbers of a program, in their order, as `text` writes them.
+
+    >>> from symseek.model import full_library
+    >>> number_texts(Program.parse("0.3333333333333333*x + 2.5", full_library(["x"])))
+    ['1/3', '5/2']
+    """
     most = _MOST_DIGITS if exact else _DIGITS
     cut = [short_number(value, _DIGITS) for value in program.constants]
     if len(program) == 1:  # a mean of counts is a fraction by nature, and says nothing
-        return upright(program, cut)
+        return cut
     names = [_name_of(value, most) for value in program.constants]
     decimals = any("." in (name or each) for name, each in zip(names, cut, strict=True))
     kept = [name if name and not (decimals and _is_odd(name)) else None for name in names]
-    return upright(program, [name or each for name, each in zip(kept, cut, strict=True)])
+    return [name or each for name, each in zip(kept, cut, strict=True)]
 
 
 def _is_odd(name: str) -> bool:

@@ -57,7 +57,7 @@ def add_export(commands: Commands) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from symseek.export import TARGETS, cells_of, export, latex_own, latex_table
+    from symseek.export import TARGETS, cells_of, commented, export, latex_own, latex_table
 
     check_writable(options.out, options.overwrite)
     if options.to not in (*TARGETS, "latex-table"):
@@ -78,6 +78,9 @@ def _export(options: argparse.Namespace) -> int:
             text = f"{text}\n\n{latex_own(program)}"
         if more:
             _say_guessed(model, cells, options.cells)
+        where = model.formula(options.row).where
+        text = commented(text, options.to, [f"where {where}"] if where and model.units else [])
+    text = commented(text, options.to, [model.said_of_units] if model.units else [])
     write_text(text, options.out, options.overwrite)
     return 0
 

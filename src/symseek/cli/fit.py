@@ -260,6 +260,7 @@ def _summary(
     rate = result.expressions / max(result.seconds, 1e-9)
     lines = [
         "",
+        *([f"units: {known['units']}"] if "units" in known else []),
         *([known["structure"]] if "structure" in known else []),
         f"{result.expressions:,} expressions in {result.seconds:.1f} s ({rate:,.0f}/s), seed"
         f" {result.seed}: {result.stopped.value}",

@@ -13,10 +13,10 @@ read. Text is generated and never run.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from symseek.errors import unknown_name
+from symseek.errors import printable, unknown_name
 from symseek.export.c import to_c
 from symseek.export.callables import jax_function, numpy_function, torch_function
 from symseek.export.excel import cells_of, to_excel
@@ -29,6 +29,7 @@ from symseek.programs import Program
 __all__ = [
     "TARGETS",
     "cells_of",
+    "commented",
     "export",
     "jax_function",
     "latex_own",
@@ -43,6 +44,9 @@ __all__ = [
     "torch_function",
 ]
 
+COMMENTS = {"latex": "%", "latex-table": "%", "python": "#", "c": "//", "sympy": "#", "numpy": "#"}
+"""What a line begins with that is not for the program that reads an export."""
+
 TARGETS: dict[str, Callable[..., str]] = {
     "latex": to_latex,
     "python": to_python,
@@ -52,6 +56,20 @@ TARGETS: dict[str, Callable[..., str]] = {
     "excel": to_excel,
 }
 """The targets that are text, each a function of a program and of options of its own."""
+
+
+def commented(text: str, target: str, remarks: Iterable[str]) -> str:
+    """An export with remarks before it, where the target may have them.
+
+    >>> print(commented("2.5*T", "c", ["T in K"]))
+    // T in K.
+    2.5*T
+    """
+    if target not in COMMENTS:
+        return text
+    # With a point at its end no line continues on the next one.
+    lines = [f"{COMMENTS[target]} {printable(each)}." for each in remarks]
+    return "\n".join([*lines, text])
 
 
 def export(program: Program, target: str, **options: Any) -> str:

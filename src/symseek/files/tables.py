@@ -81,6 +81,7 @@ class TrainingTable:
     # What was done that the user may not expect, a sentence each.
     notes: tuple[str | Message, ...] = ()
     groups: Groups | None = None  # of the rows
+    others: tuple[str, ...] = ()  # the names of the columns that a search does not take
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -212,6 +213,7 @@ def training_table(
             *dropped,
         ),
         None if group is None else Groups(group, [labels[int(at)] for at in values[:, -1]]),
+        tuple(name for name in source.names if name and name not in (*names, target)),
     )
 
 

@@ -9,6 +9,7 @@ from math import isinf
 from symseek.algebra.simplify import structural_exponents
 from symseek.arrays import Floats
 from symseek.constants import Bounds
+from symseek.constraints.dimensions import Dimensions
 from symseek.constraints.phrases import Binding, forbidden, required
 from symseek.errors import InputError, Setting, shown, suggestion
 from symseek.groups import Grouping
@@ -37,6 +38,7 @@ class Limits:
     values: tuple[Limit, ...] = ()  # of their values
     numbers: Bounds | None = None  # of their numbers
     shapes: Shapes | None = None  # the limits of values, in a table
+    dimensions: Dimensions | None = None  # of their parts
 
     @classmethod
     def of(
@@ -89,7 +91,7 @@ class Limits:
         return replace(self, shapes=shapes)
 
     def __bool__(self) -> bool:
-        return bool(self.rules or self.values or self.numbers)
+        return bool(self.rules or self.values or self.numbers or self.dimensions)
 
     @property
     def unscaled(self) -> bool:
@@ -115,6 +117,8 @@ class Limits:
     def allow_writing(self, program: Program) -> bool:
         """Whether what it is made of does, its operators, columns and numbers."""
         if any(rule.violated_by(program) for rule in self.rules):
+            return False
+        if self.dimensions is not None and not _agrees(program, self.dimensions):
             return False
         return self.numbers is None or _within(program, self.numbers)
 
@@ -171,6 +175,12 @@ def _bounds(numbers: Sequence[Numbers]) -> Bounds | None:
             wanted=WANTED,
         )
     return Bounds(low, high)
+
+
+def _agrees(program: Program, dimensions: Dimensions) -> bool:
+    """Whether a program agrees with units; a given form in full has numbers that have some."""
+    in_full = dimensions.arguments and program.names[0] not in dimensions.arguments
+    return bool(in_full) or not dimensions.violated_by(program)
 
 
 def _within(program: Program, bounds: Bounds) -> bool:

@@ -21,6 +21,7 @@ class Constant:
     value: float
     standard_error: float | None = None  # None where it is not known
     name: str | None = None
+    unit: str = ""  # where units are known, and it has one
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Part:
     columns: tuple[str, ...]  # of the function; none of a number
     program: Program  # over `full_library`
     text: str
+    unit: str = ""  # of a number, where units are known
 
     @classmethod
     def of(cls, name: str, columns: tuple[str, ...], program: Program, exact: bool = False) -> Part:
@@ -44,7 +46,7 @@ class Part:
 
     def __str__(self) -> str:
         inside = f"({', '.join(self.columns)})" if self.columns else ""
-        return f"{self.name}{inside} = {self.text}"
+        return f"{self.name}{inside} = {self.text}" + (f" in {self.unit}" if self.unit else "")
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Formula:
     limits: tuple[str, ...] = ()  # those it keeps to, and how that is known
     style: str = "best"  # "factored" where the easiest way to read it would break a limit
     filled: tuple[Part, ...] = ()  # what was found for the unknowns of a given form
+    with_units: tuple[tuple[str, str], ...] = ()  # numbers of the text that have units, and those
 
     def __post_init__(self) -> None:
         if tuple(each.value for each in self.constants) != self.program.constants:
@@ -88,6 +91,20 @@ class Formula:
     def own(self) -> OwnNumbers | None:
         """The numbers that each group has of its own, if there are any."""
         return OwnNumbers.of(self.program)
+
+    @property
+    def where(self) -> str:
+        """What the parts of a given form are, and the units of the numbers, in words.
+
+        >>> from symseek.model import full_library
+        >>> law = Program.parse("2.5*T", full_library(["T"]))
+        >>> Formula(law, "2.5*T", 1.0, 0.0, 1.0, with_units=(("2.5", "kPa/K"),)).where
+        '2.5 is in kPa/K'
+        """
+        said = list(map(str, self.filled))
+        for at, (number, unit) in enumerate(self.with_units):
+            said.append(f"{number} {'in' if at else 'is in'} {unit}")
+        return ", ".join(said)
 
     @property
     def is_close(self) -> bool:

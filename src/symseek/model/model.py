@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from symseek.arguments import whole
 from symseek.arrays import Floats
-from symseek.columns import Column, Layout
+from symseek.columns import Column, Layout, with_unit
 from symseek.errors import InputError, Setting, printable, shown
 from symseek.groups import Grouping, Groups
 from symseek.model.formula import Formula
@@ -56,12 +56,36 @@ class Model:
     form: str = ""  # the equation that was given, with unknown functions
     # The features and the target; of these the JSON has the kinds only.
     quantities: tuple[Column, ...] = field(default=(), compare=False)
+    # With which the formulas agree, by column; empty unless they were asked to.
+    units: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def kinds(self) -> dict[str, str]:
         """What the features were that are no numbers in the table, such as dates, by name."""
         named = [each for each in self.quantities if each.name in self.features]
         return {each.name: each.kind for each in named if each.kind != "quantity"}
+
+    def labelled(self, name: str, known: bool = False) -> str:
+        """A column's name with its unit; if it is `known`, not only where formulas agree with it.
+
+        >>> Model("h", ("t",), (), 0, units={"h": "m"}).labelled("h")
+        'h [m]'
+        """
+        columns = (each.unit for each in self.quantities if known and each.name == name)
+        return with_unit(name, self.units.get(name) or next(columns, ""))
+
+    @property
+    def said_of_units(self) -> str:
+        """What the columns are in, in words, if formulas agree with units.
+
+        >>> Model("h", ("t", "n"), (), 0, units={"h": "m", "t": "s"}).said_of_units
+        'h in m; t in s, n without a unit'
+        """
+        said = [
+            f"{name} in {self.units[name]}" if name in self.units else f"{name} without a unit"
+            for name in (self.target, *self.inputs)
+        ]
+        return f"{said[0]}; {', '.join(said[1:])}" if self.units else ""
 
     @property
     def grouping(self) -> Grouping | None:
@@ -150,7 +174,11 @@ class Model:
         validated = any(each.validation_r2 is not None for each in self.formulas)
         errors = self._errors()
         head = f"  row  complexity  reward   NRMSE{errors[0]}      R2"
-        head += "  validation" * validated + "  seeds" * self._seeded + f"  {self.target} ="
+        head += (
+            "  validation" * validated
+            + "  seeds" * self._seeded
+            + f"  {self.labelled(self.target)} ="
+        )
         lines = [head]
         for row, each in enumerate(self.formulas):
             mark = ">" if row == self.picked else " "
@@ -162,8 +190,8 @@ class Model:
             if self._seeded:
                 line += f"  {self._seeds(each):>5}"
             lines.append(f"{line}  {each.text}")
-            if each.filled:
-                lines.append(f"{'':>{len(line)}}  where {', '.join(map(str, each.filled))}")
+            if each.where:
+                lines.append(f"{'':>{len(line)}}  where {each.where}")
         notes = filter(None, [self.given, *self.kept, self.reason, self.doubt])
         return "\n".join(map(printable, [*lines, *notes, *self.own_lines(most=MOST_SHOWN)]))
 

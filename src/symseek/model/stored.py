@@ -13,7 +13,7 @@ from symseek.columns import Column, Layout
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.schema import Label, Most, Real, Text, Within, Word, read
 from symseek.groups import MOST_GROUPS, MOST_LABEL, MOST_OWN, Grouping
-from symseek.model.formula import Formula, Part
+from symseek.model.formula import Constant, Formula, Part
 from symseek.model.library import full_library
 from symseek.programs import Program
 from symseek.tokens import MAX_ARITY, OPERATORS, Library, Token, TokenKind
@@ -42,6 +42,7 @@ def record_of(model: Model) -> dict[str, Any]:
         "picked_because": model.picked_because,
         **({"kinds": model.kinds} if model.kinds else {}),
         **({"form": model.form} if model.form else {}),
+        **({"units": dict(model.units)} if model.units else {}),
         **({} if model.grouping is None else {"groups": _groups_record(model.grouping)}),
         "formulas": [
             {
@@ -60,6 +61,7 @@ def record_of(model: Model) -> dict[str, Any]:
                 "expression": each.text,
                 "program": each.program.preorder(),
                 **({"own": own} if (own := _own_record(each.program)) else {}),
+                **({"with_units": units} if (units := _units_record(each)) else {}),
                 **({"parts": list(map(_part_record, each.filled))} if each.filled else {}),
             }
             for row, each in enumerate(model.formulas)
@@ -109,11 +111,20 @@ class _StoredPart:
     columns: Annotated[tuple[Label, ...], Most(1000)]
     expression: Text
     program: Annotated[str, Most(1_000_000)]
+    unit: Text = ""
 
     def part(self, library: Library, row: int) -> Part:
         where = f"part {shown(self.name)} of row {row}"
         program = _checked_program(self.program, self.expression, library, where)
-        return Part(self.name, self.columns, program, self.expression)
+        return Part(self.name, self.columns, program, self.expression, self.unit)
+
+
+@dataclass(frozen=True)
+class _StoredUnits:
+    """The units of a formula's numbers, in JSON."""
+
+    constants: Annotated[tuple[Text, ...], Most(_MOST_TOKENS)]  # of the program, in its order
+    text: Annotated[tuple[tuple[Text, Text], ...], Most(_MOST_TOKENS)]  # numbers as written
 
 
 _OwnNumbers = Annotated[tuple[Real | None, ...], Most(MOST_GROUPS)]  # of each group
@@ -155,6 +166,7 @@ class _StoredFormula:
     style: Word = "best"
     parts: Annotated[tuple[_StoredPart, ...], Most(MAX_ARITY)] = ()
     own: Annotated[Mapping[Label, _OwnNumbers], Most(MOST_OWN)] = field(default_factory=dict)
+    with_units: _StoredUnits | None = None
 
     def formula(self, library: Library, row: int) -> Formula:
         if self.row not in (None, row):
@@ -174,7 +186,19 @@ class _StoredFormula:
             limits=self.limits,
             style=self.style if self.style in STYLES else "best",
             filled=tuple(each.part(library, row) for each in self.parts),
+            constants=self._constants(program, row),
+            with_units=() if self.with_units is None else self.with_units.text,
         )
+
+    def _constants(self, program: Program, row: int) -> tuple[Constant, ...]:
+        """The numbers of the program with their units."""
+        if self.with_units is None:
+            return ()
+        units = self.with_units.constants
+        if len(units) != len(program.constants):
+            raise InputError(f"row {row} has not a unit for each number")
+        pairs = zip(program.constants, units, strict=True)
+        return tuple(Constant(value, unit=unit) for value, unit in pairs)
 
     def _owning(self, program: Program, row: int) -> Program:
         """The program with the numbers that groups have of their own."""
@@ -237,6 +261,7 @@ class _StoredModel:
     kinds: Annotated[Mapping[Label, Label], Most(100_000)] = field(default_factory=dict)
     form: Text = ""
     groups: _StoredGroups | None = None
+    units: Annotated[Mapping[Label, Text], Most(100_000)] = field(default_factory=dict)
 
     def _programs(self) -> Iterator[_StoredFormula | _StoredPart]:
         for each in self.formulas:
@@ -261,7 +286,7 @@ class _StoredModel:
             raise InputError(f"its layout has {columns} columns for {features} features")
         if self.spread is not None and not 0 < self.spread < math.inf:
             raise InputError(f"its spread is {self.spread}")
-        names = ("target", "picked", "rule", "spread", "picked_because", "form")
+        names = ("target", "picked", "rule", "spread", "picked_because", "form", "units")
         same = {name: getattr(self, name) for name in names}
         quantities = tuple(Column(name, kind=kind) for name, kind in self.kinds.items())
         made = {"formulas": formulas, "layout": layout, "quantities": quantities}
@@ -289,7 +314,15 @@ def _part_record(part: Part) -> dict[str, Any]:
         "columns": list(part.columns),
         "expression": part.text,
         "program": part.program.preorder(),
+        **({"unit": part.unit} if part.unit else {}),
     }
+
+
+def _units_record(formula: Formula) -> dict[str, Any]:
+    units = [each.unit for each in formula.constants]
+    if not any(units) and not formula.with_units:
+        return {}
+    return {"constants": units, "text": list(map(list, formula.with_units))}
 
 
 def _written_size(program: Program) -> float:

@@ -16,8 +16,10 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from symseek.arguments import real_array, refuse_text, refused, whole
+from symseek.columns import Column
 from symseek.engines.choice import NATIVE, described
 from symseek.errors import InputError, Setting, sentence, suggestion, unknown_name
+from symseek.files.heading import unit_in
 from symseek.files.roles import roles, with_followed, with_reasons
 from symseek.groups import Groups
 from symseek.loop import Result, Stopped
@@ -123,13 +125,21 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         inputs, names = self._quantities(inputs, columns, before)
         if before and not is_seed(self.random_state):
             settings = replace(settings, seed=before[0].settings.seed)
+        targets = _target_names(y, columns.shape[1], names)
+        features = [Column(name, unit=unit_in(name)) for name in names]
+        others = {*self.ignored_columns_, *targets}
         fresh = [
             Regression(
-                inputs, column, names, settings, target=target, weights=weights, groups=grouped
+                inputs,
+                column,
+                features,
+                settings,
+                target=Column(target, unit=unit_in(target)),
+                weights=weights,
+                groups=grouped,
+                others=others,
             )
-            for column, target in zip(
-                columns.T, _target_names(y, columns.shape[1], names), strict=True
-            )
+            for column, target in zip(columns.T, targets, strict=True)
         ]
         self._regressions = [_warm(each, before[at : at + 1]) for at, each in enumerate(fresh)]
         results = self._run()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from symseek.algebra.simplify import rescaled
 from symseek.algebra.writing import Writer
+from symseek.constraints.dimensions import Dimensions, Mismatch
 from symseek.data import Scales
 from symseek.errors import InputError, Setting, shown
 from symseek.form import GivenForm
@@ -36,6 +37,7 @@ def guessed(
     X: NDArray[np.float64],
     scales: Scales,
     longest: int,
+    units: Dimensions | None = None,
 ) -> Programs:
     """The guesses as programs over the library of a search, of scaled columns.
 
@@ -46,6 +48,7 @@ def guessed(
         X: rows [N, n] in the user's units.
         scales: from the user's units to those of the search.
         longest: the most tokens that a formula may have.
+        units: what every formula agrees with; a guess that does not is refused.
 
     >>> from symseek.model import full_library
     >>> rows = np.array([[1.0], [2.0]])
@@ -58,6 +61,8 @@ def guessed(
     for guess in guesses:
         try:
             program = Program.parse(guess, full)
+            if units is not None:
+                _refuse_mismatch(program, units)
             if len(program) <= _SHORTENED * longest:
                 program = _rescaled(program, full, library, X, scales, longest)
         except InputError as error:
@@ -74,6 +79,13 @@ def guessed(
             )
         programs.append(program)
     return Programs.from_list(list(dict.fromkeys(programs)), library)
+
+
+def _refuse_mismatch(guess: Program, units: Dimensions) -> None:
+    try:
+        units.of(guess)
+    except Mismatch as error:
+        raise InputError(f"its units do not agree: {error}") from None
 
 
 def _rescaled(

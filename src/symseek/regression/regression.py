@@ -8,7 +8,7 @@ The estimator and the command line are both thin covers of this.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from itertools import cycle
 
@@ -26,6 +26,7 @@ from symseek.model import Formula, Model
 from symseek.programs import Program, Programs
 from symseek.regression import seeds
 from symseek.regression.guesses import simple_forms, simple_programs
+from symseek.regression.number_units import with_units
 from symseek.regression.postprocessing import Postprocessing, solved
 from symseek.regression.search_plan import SearchPlan
 from symseek.search import Search
@@ -42,7 +43,7 @@ from symseek.structure.transform import Transform
 class Regression:
     """A search on a table, and the model it comes to.
 
-    Inputs and target are columns, or names of columns.
+    Inputs and target are columns, or names of columns; units may be given of `others` as well.
 
     >>> t = np.linspace(0.1, 3, 40)
     >>> regression = Regression(t[:, None], 9.81e6 / 2 * t**2, ["t"], target="height")
@@ -62,11 +63,12 @@ class Regression:
         weights: Floats | None = None,
         groups: Groups | None = None,
         layout: Layout | None = None,
+        others: Collection[str] = (),
     ) -> None:
         began = time.perf_counter()
         self.settings = settings = settings or Settings()
         self.layout = layout
-        self.plan = plan = SearchPlan.of(X, y, features, settings, target, weights, groups)
+        self.plan = plan = SearchPlan.of(X, y, features, settings, target, weights, groups, others)
         self.full, self.library = plan.full, plan.library
         self.problem, self.rows = plan.problem, plan.rows
         self.target = plan.problem.output.name
@@ -244,6 +246,9 @@ class Regression:
             target = form.said
         elif form is not None and solution is not None and not form.plain:
             formulas = [solved(each, form, solution) for each in formulas]
+        units = self.problem.units
+        if units is not None:
+            formulas = [with_units(each, units, form) for each in formulas]
         return Model(
             target,
             self.full.columns,
@@ -255,6 +260,7 @@ class Regression:
             choice.because,
             form=said,
             quantities=self.problem.columns,
+            units={} if units is None else units.texts(),
         )
 
     def _shortlist(self) -> list[Program]:

@@ -17,6 +17,7 @@ from symseek.groups import Grouping
 from symseek.problem import Problem
 from symseek.rewards import ErrorReward
 from symseek.settings import Settings
+from symseek.units import ColumnUnits
 
 _JUDGED = 10_000  # rows by which formulas are chosen; what is chosen is graded on all
 _GROUPED, _OF_EACH = 800, 16  # rows to search on with groups, of each group at least so many
@@ -89,15 +90,28 @@ def _refuse_untrained(grouping: Grouping, train: Data, column: int) -> None:
 
 
 def _scales(data: Data, problem: Problem, settings: Settings) -> Scales:
+    if problem.units is not None and not problem.units.free:
+        return _coherent(data, problem, problem.units, settings)
     # A given form says in which units its columns add up.
     if problem.form is not None:
         return Scales.none(data.X.shape[1])
     # Without constants a formula has nothing to turn the units of x*y into those of y with.
     if not (settings.scale and settings.constants):
         return Scales.none(data.X.shape[1])
-    scales, reward = Scales.of(data.X, data.y), problem.reward
+    scales = Scales.of(data.X, data.y)
     if problem.grouping is not None:
         scales.inputs[-1] = 1.0
-    # A reward in the target's own units means those of the user.
-    free = isinstance(reward, ErrorReward) and reward.needs_spread
-    return scales if free else replace(scales, target=1.0)
+    return scales if _any_unit(problem) else replace(scales, target=1.0)
+
+
+def _any_unit(problem: Problem) -> bool:
+    """Whether the reward is the same in any unit of the target; else it means that of the user."""
+    return isinstance(problem.reward, ErrorReward) and problem.reward.needs_spread
+
+
+def _coherent(data: Data, problem: Problem, units: ColumnUnits, settings: Settings) -> Scales:
+    """The scales of columns whose units are known, where numbers have none."""
+    if problem.form is None and settings.constants and _any_unit(problem):
+        return units.scales(data.X, data.y, settings.scale)
+    units.refuse_conversions()
+    return Scales.none(data.X.shape[1])

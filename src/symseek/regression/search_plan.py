@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -39,6 +39,7 @@ from symseek.selection.stopping import Ending
 from symseek.settings import Settings
 from symseek.structure.proposals import MOST_ROWS, Proposals
 from symseek.tokens import RESERVED, Library
+from symseek.units import ColumnUnits, GivenUnits
 
 _LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
 _UNSIMPLIFIED = 3  # times as long as that: what it writes at first
@@ -69,8 +70,12 @@ class SearchPlan:
         target: str | Column = "y",
         weights: Floats | None = None,
         groups: Groups | None = None,
+        others: Collection[str] = (),
     ) -> SearchPlan:
-        """The plan for a table, checked, on the engine that suits the work."""
+        """The plan for a table, checked, on the engine that suits the work.
+
+        The table may have `others` as columns, of which units may be given.
+        """
         names = [each.name if isinstance(each, Column) else each for each in features]
         grouping = None
         if groups is not None:
@@ -92,6 +97,13 @@ class SearchPlan:
             assert problem.form is not None
             library = problem.form.library(library)
             solution = problem.form.solution(given.X, given.y)
+        if settings.units is not None:
+            asked_for, free = GivenUnits.read(str(settings.units)), settings.numbers == "free"
+            units = ColumnUnits.of(asked_for, problem.columns, free, others)
+            problem = problem.measured(units)
+            if limits.unscaled and not free:
+                units.refuse_conversions()
+        limits = replace(limits, dimensions=problem.dimensions)
         rows = Rows.of(problem, replace(settings, scale=False) if limits.unscaled else settings)
         limits = limits.within(
             full.columns,
@@ -112,7 +124,8 @@ class SearchPlan:
     def guessed(self, guesses: Iterable[str]) -> Programs:
         """Formulas of the user's columns as programs of the search."""
         judged, scales = self.rows.judged.X, self.rows.scales
-        return guessed(guesses, self.full, self.library, judged, scales, self.longest)
+        units = self.limits.dimensions
+        return guessed(guesses, self.full, self.library, judged, scales, self.longest, units)
 
     def repeatable(self, search: Search) -> Settings:
         """The settings, with an engine that is the same on any machine."""
@@ -287,6 +300,7 @@ def _engine(problem: Problem, settings: Settings, rows: Rows, limits: Limits) ->
         "form": problem.form is not None,
         "group": problem.grouping is not None,
         "limit": limits.numbers is not None or bool(limits.values),
+        "units": problem.dimensions is not None,
     }
     only = next((name for name, asked in native.items() if asked), None)
     if only is None:

@@ -89,7 +89,8 @@ def data(
     column = 0 if one else strongest(model, inputs, row)
     x = inputs[:, column]
     feature, target = model.features[column], model.target
-    across, up = chart.Axis(feature, *spanned(x, 0.03)), chart.Axis(target, *spanned(truth, 0.08))
+    across = chart.Axis(model.labelled(feature, known=True), *spanned(x, 0.03))
+    up = chart.Axis(model.labelled(target, known=True), *spanned(truth, 0.08))
     drawn: chart.Mark = (
         chart.Line(*_curve(model, x, row, up), ORANGE, 2.2, label)
         if one

@@ -81,7 +81,7 @@ def html(
 
 def table_html(model: Model) -> str:
     """The front as a small table for a notebook, with the notebook's fonts and colours."""
-    heads = ["row", *_headings(model), f"{escaped(model.target)} ="]
+    heads = ["row", *_headings(model), f"{escaped(model.labelled(model.target))} ="]
     lines = [_notebook_row("th", ["", *heads], "bold")]
     for row, each in enumerate(model.formulas):
         picked = row == model.picked
@@ -184,8 +184,13 @@ def _picked(model: Model) -> str:
     return f"""<div class="formula">
 <div class="typeset">{mathml(readable(best), model.target)}</div>
 <p><code class="copy">{escaped(best.text)}</code></p>
-<p class="muted">row {model.picked} · {listed} · picked by {escaped(model.rule)}</p>
+{_where(best)}<p class="muted">row {model.picked} · {listed} · picked by {escaped(model.rule)}</p>
 {_limits(best)}{notes}</div>"""
+
+
+def _where(formula: Formula) -> str:
+    """The parts of a given form, and the units of numbers."""
+    return f'<p class="muted">where {escaped(formula.where)}</p>' if formula.where else ""
 
 
 def _headings(model: Model) -> list[str]:
@@ -220,12 +225,12 @@ def _front(model: Model) -> str:
         cells = "".join(f'<td class="number">{text}</td>' for text in texts)
         mark = '<td title="picked" aria-label="picked">▸</td>' if picked else "<td></td>"
         text = f'{mathml(readable(each))}<code class="copy">{escaped(each.text)}</code>'
-        text += _limits(each)
+        text += _where(each) + _limits(each)
         opening = '<tr class="picked">' if picked else "<tr>"
         rows.append(f'{opening}{mark}{cells}<td class="text">{text}</td></tr>')
-    lines = "\n".join(rows)
+    lines, target = "\n".join(rows), escaped(model.labelled(model.target))
     return f"""<div class="wide"><table class="front">
-<thead><tr><th></th>{head}<th scope="col">{escaped(model.target)} =</th></tr></thead>
+<thead><tr><th></th>{head}<th scope="col">{target} =</th></tr></thead>
 <tbody>
 {lines}
 </tbody>

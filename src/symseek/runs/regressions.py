@@ -20,13 +20,16 @@ def make_regression(table: TrainingTable, settings: Settings) -> Regression:
         weights=table.weights,
         groups=table.groups,
         layout=table.layout,
+        others=table.others,
     )
 
 
 def known_of(regression: Regression) -> dict[str, str]:
     """What there is to say of a search beside its numbers: its columns, an unusual engine."""
     engine, structure = described(regression.search.engine), regression.structure
+    units = regression.problem.units
     return {
+        **({} if units is None else {"units": str(units)}),
         **({} if structure is None else {"structure": structure}),
         **({} if engine == NATIVE else {"engine": engine}),
     }

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from symseek.algebra.forms import styled
 from symseek.arrays import Floats
 from symseek.groups import Grouping
 from symseek.limits import proofs
@@ -35,6 +36,7 @@ from symseek.programs import Program
 
 MANY = 4096  # points that a formula is checked on, for each limit
 _ROWS = 2000  # of the table that points are made of
+_STYLES = ("best", "expanded")
 _SLACK = 1e-9  # relative: what a value may be beyond a bound, by rounding
 _REACHED = 1e-6  # relative: how near to a limit is at it
 
@@ -117,12 +119,21 @@ class Shapes:
     def _verdict(self, limit: Limit, program: Program) -> Verdict:
         key = limit, program
         if key not in self._known:
-            region = self._region(limit, self.rows)
-            self._known[key] = _verdict(limit, self.whole(program), self.columns, region)
+            self._known[key] = self._decided(limit, self.whole(program))
         return self._known[key]
 
+    def _decided(self, limit: Limit, program: Program) -> Verdict:
+        """What can be proved of a formula as it is, or else as it is written for people."""
+        given = limit, self.columns, self._region(limit, self.rows)
+        found = _verdict(program, *given)
+        if found is not Verdict.UNDECIDED:
+            return found
+        ways = (styled(program, style).owning(program) for style in _STYLES)
+        proved = any(_verdict(each, *given) is Verdict.PROVED for each in ways)
+        return Verdict.PROVED if proved else Verdict.UNDECIDED
 
-def _verdict(limit: Limit, program: Program, columns: Sequence[str], region: Region) -> Verdict:
+
+def _verdict(program: Program, limit: Limit, columns: Sequence[str], region: Region) -> Verdict:
     """What can be proved of a limit."""
     low, high = _boxes(program, region)
     if isinstance(limit, Bounded):

@@ -50,6 +50,27 @@ std::vector<T> copied(const nb::dict& tables, const char* name) {
   return {array.data(), array.data() + array.size()};
 }
 
+void read_units(const nb::dict& given, Rules& rules) {
+  Units& units = rules.units;
+  units.given = true;
+  units.arity = rules.arity;
+  units.words = rules.words;
+  units.manner = copied<uint8_t>(given, "manner");
+  units.dim = copied<uint64_t>(given, "dimension");
+  const auto above = copied<int32_t>(given, "power_above"), below = copied<int32_t>(given, "power_below");
+  if (above.size() != below.size()) refuse("the tables `power_above` and `power_below` differ in size");
+  for (size_t token = 0; token < above.size(); ++token) units.power.push_back({above[token], below[token]});
+  units.divides = copied<uint8_t>(given, "divides");
+  units.argument = copied<uint64_t>(given, "argument");
+  units.argument_known = copied<uint8_t>(given, "argument_known");
+  units.fixed = copied<uint8_t>(given, "fixed");
+  units.not_alone = read<bool>(given, "not_alone");
+  units.limit = read<int>(given, "limit");
+  units.limited = units.limit >= 0;
+  units.target_known = read<bool>(given, "target_known");
+  units.target = read<uint64_t>(given, "target");
+}
+
 std::shared_ptr<Rules> read_rules(const nb::dict& tables) {
   auto made = std::make_shared<Rules>();
   Rules& rules = *made;
@@ -80,6 +101,11 @@ std::shared_ptr<Rules> read_rules(const nb::dict& tables) {
                             copied<uint8_t>(rule, "member"), read<int>(rule, "cap")});
   }
   check_rules(rules);
+  if (!entry(tables, "units").is_none()) {
+    read_units(read<nb::dict>(tables, "units"), rules);
+    check_units(rules);
+    rules.units.prepare(rules.max_length);
+  }
   return made;
 }
 
@@ -321,7 +347,8 @@ NB_MODULE(_native, m) {
           },
           "weights"_a, "tokens"_a, "lengths"_a, "weight"_a, "entropy_weight"_a, "entropy_decay"_a,
           "log_probability"_a.noconvert(), "entropy"_a.noconvert(), "gradient"_a.noconvert().none(), "ask"_a.none(),
-          "Log-probability and entropy of programs; with `gradient`, also that of their weighted sum.");
+          "Log-probability and entropy of programs; with `gradient`, also that of their weighted sum.")
+      .def_prop_ro("restarts", &Policy::restarts, "Programs begun anew, since nothing with fitting units was left.");
 
   m.def(
       "pair",

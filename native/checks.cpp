@@ -1,6 +1,7 @@
 #include "checks.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 
@@ -146,6 +147,32 @@ void check_rules(const Rules& rules) {
   if (rules.sized && rules.exact_sets && descendants > 16) refuse("there are too many rules for a table of their sets");
   check_counts(rules);
   check_room(rules, rules.exact_sets ? size_t(1) << std::min<size_t>(descendants, 16) : 2);
+}
+
+void check_units(const Rules& rules) {
+  const Units& units = rules.units;
+  const size_t tokens = rules.tokens;
+  check_number("max_length", rules.max_length, 1, LONGEST);
+  check_size("manner", units.manner.size(), tokens);
+  check_size("dimension", units.dim.size(), tokens);
+  check_size("power_above", units.power.size(), tokens);
+  check_size("divides", units.divides.size(), tokens);
+  check_size("fixed", units.fixed.size(), tokens);
+  check_number("limit", units.limit, -1, static_cast<double>(rules.counts.size()) - 1);
+  check_size("argument", units.argument.size(), rules.max_arity);
+  check_size("argument_known", units.argument_known.size(), rules.max_arity);
+  for (size_t token = 0; token < tokens; ++token) {
+    check_number("manner", units.manner[token], 0, MANNERS - 1);
+    const auto how = static_cast<Manner>(units.manner[token]);
+    const bool terminal =
+        how == Manner::TERMINAL || how == Manner::WILD || how == Manner::NUMBER || how == Manner::BANNED;
+    if (terminal != (rules.arity[token] == 0)) refuse("the table `manner` does not suit the arities");
+    if (how == Manner::POWER || how == Manner::RAISED)
+      check_number("arity", rules.arity[token], how == Manner::RAISED ? 2 : 1, how == Manner::RAISED ? 2 : 1);
+    check_number("power_above", units.power[token].num, -MOST_EXPONENT, MOST_EXPONENT);
+    check_number("power_below", units.power[token].den, how == Manner::POWER ? 1 : 0, GRAIN);
+    if (how == Manner::POWER) check_number("power_above", std::abs(units.power[token].num), 1, MOST_EXPONENT);
+  }
 }
 
 void check_begins(const std::vector<int64_t>& begins, int64_t rows) {

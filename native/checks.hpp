@@ -24,6 +24,8 @@ void check_trees(const Batch& batch, const Alphabet& alphabet);
 
 // Refuses tables whose sizes disagree, or that name a token, class or rule that there is not.
 void check_rules(const Rules& rules);
+// Refuses units that are not given for each token, or a manner or power that there is not.
+void check_units(const Rules& rules);
 // Refuses beginnings of groups of rows, and their end, that are not in order or no multiples of DOUBLE_LANES.
 void check_begins(const std::vector<int64_t>& begins, int64_t rows);
 // Refuses instructions that read an operand or a column that is not there, or leave more or less than one value.

@@ -8,6 +8,7 @@
 namespace symseek {
 
 static constexpr int GROUP = 16;  // children that a thread makes at a time
+static constexpr int TRIES_WITH_UNITS = 64;
 
 namespace {
 
@@ -22,6 +23,30 @@ struct Library {
 
   int count(int list) const { return static_cast<int>(alike[list].size()); }
   int token(int list, int i) const { return alike[list][i]; }
+  // Units make most attempts fail, and are looked at first.
+  int tries() const { return rules.units.given ? TRIES_WITH_UNITS : TRIES; }
+
+  int end(const Tree& tree, int at) const {
+    for (int open = 1; open > 0; ++at) open += rules.arity[tree.node[at].token] - 1;
+    return at;
+  }
+  bool dimension(const Tree& tree, int at, Quantity& out) const {
+    return rules.units.dimension([&](int i) { return tree.node[i].token; }, at, end(tree, at), out);
+  }
+  bool agrees(const Tree& tree) const {
+    Quantity found;
+    return !rules.units.given || (dimension(tree, 0, found) && rules.units.suits(found));
+  }
+  bool matches(const Tree& tree, int at, const Tree& other, int from) const {
+    Quantity one, two;
+    if (!rules.units.given || !dimension(tree, at, one) || !dimension(other, from, two)) return true;
+    return one.wild || two.wild || one.dim == two.dim;
+  }
+  void aim(Walk& walk, const Tree& tree, int at) const {
+    Quantity found;
+    if (rules.units.given && walk.frame >= 0 && dimension(tree, at, found) && !found.wild)
+      walk.frames.aim(walk.frame, found.dim);
+  }
 };
 
 struct Room {

@@ -78,6 +78,8 @@ class Policy {
 
   const Rules& rules() const { return rules_; }
   size_t weights() const { return weights_.flat_size(); }  // how many there are
+  // Programs begun anew, since nothing with fitting units was left to continue them with.
+  int64_t restarts() const { return restarts_; }
 
  private:
   struct SampleScratch;
@@ -95,8 +97,10 @@ class Policy {
     TokenId* tokens;
     int32_t* lengths;
     float* entropy;
+    int attempt = 0;
   };
 
+  void sample_all(const Drawing& drawing, const std::vector<int>& ids);
   void sample_level(const Drawing& drawing, SampleScratch& scratch);
   void step(int n, const int* parent, const int* sibling, const float* state_before, const float* cell_before,
             float* gates, float* cell, float* squashed, float* state, float* logits);
@@ -113,6 +117,8 @@ class Policy {
   std::vector<SampleScratch> sample_scratch_;  // one a thread, and one for the levels before the batch is divided
   std::vector<ScoreScratch> score_scratch_;
   std::vector<Weights> gradients_;
+  int64_t restarts_ = 0;
+  std::vector<int> drawn_ids_;
   std::vector<int> order_, copy_of_;
   std::vector<Distinct> distinct_;
 };

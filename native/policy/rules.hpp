@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "policy/units.hpp"
 #include "shared/rules.hpp"
 
 namespace symseek {
@@ -49,6 +50,8 @@ struct Rules {
   std::vector<float> bias;  // [max_length, 2, L] added to the logits; second index: is this the last open position?
 
   std::vector<Word> not_all;  // [sets, words] the children of an operator are not all in such a set
+
+  Units units;
 
   // Least and most tokens per open position; kept only when some position cannot take a lone terminal or is bounded.
   // They depend on the set S of descendant rules in force: their bits, or (not exact) 0 at the root and 1 elsewhere.
@@ -104,15 +107,24 @@ inline Prefix empty_prefix(const Rules& rules) {
 
 class Frames {
  public:
-  void clear() { frames_.clear(); }
+  void clear() {
+    frames_.clear();
+    measures_.clear();
+  }
   const Frame& operator[](int32_t i) const { return frames_[i]; }
+  const Measure& measure(int32_t i) const { return measures_[i]; }
+  // Lets the next argument of an operator have this dimension only.
+  void aim(int32_t i, Dim dim) { measures_[i].next = aimed(measures_[i].next, dim); }
+  // Beside the frame that is added next.
+  void add_measure(const Measure& measure) { measures_.push_back(measure); }
   int32_t add(const Frame& frame) {
     frames_.push_back(frame);
     return static_cast<int32_t>(frames_.size()) - 1;
   }
 
  private:
-  std::vector<Frame> frames_;  // keeps its capacity between batches
+  std::vector<Frame> frames_;      // keeps its capacity between batches
+  std::vector<Measure> measures_;  // [frames] where units are given
 };
 
 inline int parent_of(const Rules& rules, const Frames& frames, const Prefix& prefix) {
@@ -144,10 +156,74 @@ inline Open open_of(const Rules& rules, const Frames& frames, const Prefix& pref
   return {frame.token, frame.filled, frame.active};
 }
 
+inline Place place_of(const Rules& rules, const Frames& frames, const Prefix& prefix) {
+  return prefix.frame < 0 ? rules.units.root() : frames.measure(prefix.frame).next;
+}
+
+// What a finished part, with this token outermost, leaves to be done: the operator that still lacks an argument, and
+// its measure. Gives -1 where the program is complete, and -2 where a dimension does not suit.
+inline int32_t closed(const Rules& rules, const Frames& frames, int32_t at, Quantity value, int token,
+                      Measure& measure) {
+  for (; at >= 0; at = frames[at].up) {
+    const Frame& frame = frames[at];
+    measure = frames.measure(at);
+    if (!rules.units.take(measure, frame.token, frame.filled, value, token)) return -2;
+    if (frame.filled + 1 < frame.arity) {
+      measure.next = rules.units.next(measure, frame.token, frame.filled + 1);
+      return at;
+    }
+    value = measure.got;
+    token = frame.token;
+    if (measure.at.bound == Bound::KNOWN && !value.wild && value.dim != measure.at.x) return -2;
+  }
+  return -1;
+}
+
+// Keeps the tokens whose dimensions suit, and that leave enough room for what they ask for.
+inline void keep_units(const Rules& rules, const Frames& frames, const Prefix& prefix, int length, Word* out) {
+  const Units& units = rules.units;
+  const Place place = place_of(rules, frames, prefix);
+  const int room = rules.max_length - length;
+  // Numbers to fit that may still be used.
+  const int numbers = units.limited ? rules.counts[units.limit].most - prefix.counted[units.limit] : NUMBERS;
+  const auto fits = [&](const Need& need, int used, int spare) {
+    return need.by(std::max(0, numbers - used)) <= spare;
+  };
+  const auto ends = [&](const Quantity& value, int token) {
+    if (place.bound == Bound::NONE) return false;
+    if (place.bound == Bound::KNOWN && !value.wild && value.dim != place.x) return false;
+    Measure measure;
+    const int32_t at = closed(rules, frames, prefix.frame, value, token, measure);
+    return at == -1 || (at >= 0 && fits(units.total(measure.next), units.limited && units.fixed[token], room - 1));
+  };
+  for (size_t each = 0; each < units.classes.size(); ++each) {
+    int said = -1;
+    for (int w = 0; w < rules.words; ++w) {
+      const Word members = units.members[each * rules.words + w];
+      for (Word left = out[w] & members; left; left &= left - 1) {
+        const int token = 64 * w + lowest_bit(left);
+        // Tokens of a class are alike, but for an exponent's value.
+        if (said < 0 || place.exponent) said = ends(units.classes[each].value, token);
+        if (!said) out[w] &= ~(Word{1} << (token % 64));
+      }
+    }
+  }
+  const bool banned = place.exponent && !frames.measure(prefix.frame).got.wild && frames.measure(prefix.frame).got.dim;
+  for (const int16_t token : units.operators)
+    if (is_in(out, token) && (banned || !fits(units.total_with(place, token), 0, room)))
+      out[token / 64] &= ~(Word{1} << (token % 64));
+  for (int w = 0; w < rules.words; ++w) out[w] &= units.suitable[w];
+}
+
 // Writes the set of tokens that may come next, `length` tokens being there already; says whether there is any.
 inline bool allowed_next(const Rules& rules, const Frames& frames, const Prefix& prefix, int length, Word* out) {
   const auto keep = [&] { keep_siblings(rules, frames, frames[prefix.frame], out); };
-  return write_allowed(rules, open_of(rules, frames, prefix), prefix, length, keep, out);
+  const bool any = write_allowed(rules, open_of(rules, frames, prefix), prefix, length, keep, out);
+  if (!any || !rules.units.given) return any;
+  keep_units(rules, frames, prefix, length, out);
+  Word kept = 0;
+  for (int w = 0; w < rules.words; ++w) kept |= out[w];
+  return kept != 0;
 }
 
 // The descendant rules in force inside an argument of an operator that stands below the frame `up`.
@@ -162,6 +238,12 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
   count_token(rules, open_of(rules, frames, prefix), next, token);
   if (arity > 0) {
     const uint64_t active = active_inside(rules, frames, prefix.frame, token, 0);
+    if (rules.units.given) {
+      Measure measure;
+      measure.at = place_of(rules, frames, prefix);
+      measure.next = rules.units.next(measure, token, 0);
+      frames.add_measure(measure);
+    }
     next.frame = frames.add(
         {active, prefix.frame, -1, token, static_cast<TokenId>(rules.tokens), static_cast<int8_t>(arity), 0});
     return next;
@@ -173,6 +255,12 @@ inline Prefix extend(const Rules& rules, Frames& frames, const Prefix& prefix, T
     at = frames[at].up;
   }
   if (at >= 0) {
+    if (rules.units.given) {
+      Measure measure;
+      if (closed(rules, frames, prefix.frame, rules.units.value_of(token), token, measure) != at)
+        measure.next = nothing();
+      frames.add_measure(measure);
+    }
     Frame frame = frames[at];
     frame.previous = at;
     frame.last_child = complete;

@@ -1,8 +1,13 @@
+#include <numeric>
+
 #include "policy/sampling.hpp"
 
 namespace symseek {
 
 namespace {
+
+constexpr int MOST_ATTEMPTS = 200;  // at one program
+constexpr int ATTEMPT_BITS = 20;    // of the count of blocks of random numbers that one attempt may use
 
 bool none(const Word* allowed, int words) {
   Word any = 0;
@@ -12,16 +17,30 @@ bool none(const Word* allowed, int words) {
 
 }  // namespace
 
-// The first two levels have few prefixes and are sampled here; they put the samples in order, so that dividing the
-// batch among the threads hardly divides what its samples share.
+// Where units are given, a program may come to a point at which nothing suits any more: it is begun anew then.
 void Policy::sample(const float* weights, uint64_t seed, uint32_t iteration, int batch, const Ask& ask, TokenId* tokens,
                     int32_t* lengths, float* entropy) {
   weights_.pack(weights);
-  const Drawing drawing{seed, iteration, ask, tokens, lengths, entropy};
+  drawn_ids_.resize(batch);
+  std::iota(drawn_ids_.begin(), drawn_ids_.end(), 0);
+  for (int attempt = 0; !drawn_ids_.empty(); ++attempt) {
+    for (SampleScratch& scratch : sample_scratch_) scratch.given_up.clear();
+    sample_all({seed, iteration, ask, tokens, lengths, entropy, attempt}, drawn_ids_);
+    drawn_ids_.clear();
+    for (const SampleScratch& scratch : sample_scratch_)
+      drawn_ids_.insert(drawn_ids_.end(), scratch.given_up.begin(), scratch.given_up.end());
+    std::sort(drawn_ids_.begin(), drawn_ids_.end());
+    restarts_ += static_cast<int64_t>(drawn_ids_.size());
+  }
+}
+
+// The first two levels have few prefixes and are sampled here; they put the samples in order, so that dividing the
+// batch among the threads hardly divides what its samples share.
+void Policy::sample_all(const Drawing& drawing, const std::vector<int>& ids) {
   SampleScratch& root = sample_scratch_.back();
-  root.start(rules_, batch, weights_.hidden_p, weights_.tokens_p);
+  root.start(rules_, ids, weights_.hidden_p, weights_.tokens_p);
   // A user's constraint is asked about the whole batch at once, so the batch is not divided then.
-  const int parts = ask || pool_->threads() == 1 ? 1 : 2 * pool_->threads();
+  const int parts = drawing.ask || pool_->threads() == 1 ? 1 : 2 * pool_->threads();
   while (!root.nodes.empty() && (parts == 1 || root.depth < 2)) sample_level(drawing, root);
   pool_->each(root.nodes.empty() ? 0 : parts, [&](int part, int thread) {
     SampleScratch& own = sample_scratch_[thread];
@@ -37,7 +56,8 @@ void Policy::sample_level(const Drawing& d, SampleScratch& s) {
   if (depth >= width) throw TooLong();
   if (depth % 4 == 0)
     for (int sample : s.samples)
-      s.random[sample] = random_block(d.seed, SAMPLING, d.iteration, uint32_t(s.ids[sample]), uint32_t(depth / 4));
+      s.random[sample] = random_block(d.seed, SAMPLING, d.iteration, uint32_t(s.ids[sample]),
+                                      uint32_t(depth / 4) + (uint32_t(d.attempt) << ATTEMPT_BITS));
   const float* said = d.ask ? s.consult(rules_, d.ask) : nullptr;
   s.may_skip = !d.ask;
   s.bias.start(rules_, weights_.output_bias(), weights_.tokens_p, depth);
@@ -52,7 +72,11 @@ void Policy::sample_level(const Drawing& d, SampleScratch& s) {
       allowed_next(rules_, s.frames, node.prefix, depth, allowed);
       s.bias.write(rules_, node.prefix, said ? said + size_t(start + i) * rules_.tokens : nullptr, s.logits_row(i),
                    allowed);
-      if (none(allowed, words)) {
+      s.dead[i] = none(allowed, words);
+      if (s.dead[i] && rules_.units.given && d.attempt < MOST_ATTEMPTS) {
+        s.give_up(start + i);
+        allowed[0] = 1;  // for the arithmetic of the block
+      } else if (s.dead[i]) {
         const TokenId* row = &s.rows[size_t(s.samples[node.first]) * width];
         throw DeadEnd({row, row + depth});
       }
@@ -62,6 +86,7 @@ void Policy::sample_level(const Drawing& d, SampleScratch& s) {
     k.choose(n, rules_.tokens, weights_.tokens_p, s.logits.data(), s.allowed.data(), words, s.random_now,
              s.cumulative.data(), s.total, s.entropy, s.choice);
     for (int i = 0; i < n; ++i) {
+      if (s.dead[i]) continue;
       const Node& node = s.nodes[start + i];
       for (int j = node.first; j < node.first + node.count; ++j) {
         const int sample = s.samples[j];

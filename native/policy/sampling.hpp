@@ -41,17 +41,21 @@ struct Policy::SampleScratch {
   int parent[BLOCK], sibling[BLOCK];
   float random_now[BLOCK] = {}, total[BLOCK], entropy[BLOCK];
   int32_t choice[BLOCK];
+  bool dead[BLOCK];
+  std::vector<int> given_up;  // ids of samples that nothing could continue
   int hidden = 0, tokens = 0;
   int depth = 0;         // tokens of each prefix of this level
   bool may_skip = true;  // a user's constraint wants to be asked about every token
 
-  void start(const Rules& rules, int count, int hidden_p, int tokens_p) {
+  void start(const Rules& rules, const std::vector<int>& chosen, int hidden_p, int tokens_p) {
+    const int count = static_cast<int>(chosen.size());
     reserve(rules, count, hidden_p, tokens_p);
     depth = 0;
     nodes.assign(1, Node{empty_prefix(rules), 0, 0, count});
     forget_next();
     samples.resize(count);
-    for (int i = 0; i < count; ++i) samples[i] = ids[i] = i;
+    for (int i = 0; i < count; ++i) samples[i] = i;
+    ids = chosen;
     std::fill(entropies.begin(), entropies.end(), 0.0f);
     frames.clear();
     std::fill_n(last_state.begin(), hidden, 0.0f);
@@ -179,6 +183,9 @@ struct Policy::SampleScratch {
     forget_next();
   }
   // Also at the start: a dead end leaves a level half done.
+  void give_up(int node) {
+    for (int j = 0; j < nodes[node].count; ++j) given_up.push_back(ids[samples[nodes[node].first + j]]);
+  }
   void forget_next() {
     next_nodes.clear();
     next_samples.clear();

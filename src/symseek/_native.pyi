@@ -44,6 +44,8 @@ class Rules:
     ) -> None: ...
 
 class Policy:
+    restarts: int
+
     def __init__(self, rules: Rules, hidden: int, pool: Pool) -> None: ...
     def sample(
         self,

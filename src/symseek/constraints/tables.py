@@ -31,6 +31,37 @@ class CountRule:
     cap: int  # the count is not followed beyond this
     reachable: Mask  # [T, T + 1, cap + 1, 2 (A + 1)] may a token of this class come next, after so
     #                  many tokens, with so many open positions and so many counted tokens?
+    limits: bool = False  # whether there are at most as many as the cap
+
+
+MANNERS = (
+    "terminal",  # has a dimension
+    "wild",  # a number that takes any
+    "number",  # has none, and is a known exponent
+    "plain",  # takes and gives none
+    "sign",  # takes any, gives none
+    "ratio",  # takes arguments alike, gives none
+    "alike",  # takes arguments alike, gives the same
+    "product",  # multiplies, or divides by the arguments after the first
+    "power",  # raises its argument to a known power
+    "raised",  # raises the first argument to the second
+    "form",  # the root of a given form
+    "banned",  # has a dimension that is out of bounds
+)
+"""What a token may do with dimensions."""
+
+
+@dataclass(frozen=True, eq=False)
+class UnitTables:
+    """The dimensions of one library as an engine reads them, D powers each, in parts of 1."""
+
+    manner: tuple[str, ...]  # [L] of MANNERS
+    dimension: NDArray[np.int8]  # [L, D] of terminals
+    power: NDArray[np.int32]  # [L, 2] of powers, and of numbers as exponents: above, and below or 0
+    fitted: Mask  # [L] numbers that are fitted
+    divides: Mask  # [L] products whose arguments after the first divide
+    argument: tuple[NDArray[np.int8] | None, ...]  # [A] of the root of a given form; None: any
+    target: NDArray[np.int8] | None  # [D]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +90,7 @@ class RuleTables:
     slot_most: NDArray[np.int32]  # [S, L + 1, A] tokens that it can hold at most
     needs: NDArray[np.int32]  # [S, L] tokens that the arguments of this token need together
     holds: NDArray[np.int32]  # [S, L] tokens that they can hold together
+    units: UnitTables | None = None
 
 
 @dataclass
@@ -85,6 +117,7 @@ class Tables:
     not_all: list[Mask] = field(default_factory=list)  # [L]: not all children of an operator
     counts: list[CountTable] = field(default_factory=list)
     soft: list[Any] = field(default_factory=list)  # priors: added_logits(tables) -> [T, 2, L]
+    units: UnitTables | None = None
 
     def __post_init__(self) -> None:
         size = len(self.library)
@@ -141,7 +174,7 @@ class Tables:
                 reachable[at, 1:, :, number] = leads[1:]
                 feasible[at] |= leads
             feasible[at, 0] = at >= self.min_length and sufficient
-        return CountRule(rule.member, cap, reachable)
+        return CountRule(rule.member, cap, reachable, rule.high is not None)
 
     def rules(self) -> RuleTables:
         """Everything that an engine needs to know."""
@@ -166,6 +199,7 @@ class Tables:
             at_length=self.at_length(),
             counts=tuple(self.count_rule(rule) for rule in self.counts or [anything]),
             bias=bias,
+            units=self.units,
             **sizes,
         )
 

@@ -215,6 +215,11 @@ class NativePolicy:
         self._core = core
         self._ask = rules.ask if rules.custom else None
 
+    @property
+    def restarts(self) -> int:
+        """Programs begun anew so far: nothing with units that suit was left to go on with."""
+        return self._core.restarts
+
     def sample(self, weights: Weights, seed: int, iteration: int, batch: int) -> Sample:
         """Draw programs; the same arguments give the same programs."""
         check_weights(weights)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek import _native
-from symseek.constraints.tables import CountRule, RuleTables
+from symseek.constraints.tables import MANNERS, CountRule, RuleTables, UnitTables
 from symseek.errors import InputError
 from symseek.tokens import Token, TokenKind
 
@@ -49,7 +49,37 @@ def packed_rules(tables: RuleTables) -> dict[str, Any]:
         "holds": tables.holds,
         "needs_at_most": packed(tables.needs[:, None] <= span),  # [S, T + 1, words]
         "holds_at_least": packed(tables.holds[:, None] >= span),  # [S, T + 1, words]
+        "units": None if tables.units is None else _packed_units(tables, tables.units),
     }
+
+
+def _packed_units(tables: RuleTables, units: UnitTables) -> dict[str, Any]:
+    limits = [
+        at
+        for at, rule in enumerate(tables.counts)
+        if rule.limits and np.array_equal(rule.member, units.fitted)
+    ]
+    target = np.zeros(8, dtype=np.int8) if units.target is None else units.target
+    arguments = [np.zeros(8, dtype=np.int8) if each is None else each for each in units.argument]
+    return {
+        "manner": np.array([MANNERS.index(each) for each in units.manner], dtype=np.uint8),
+        "dimension": _lanes(units.dimension),
+        "power_above": np.ascontiguousarray(units.power[:, 0]),
+        "power_below": np.ascontiguousarray(units.power[:, 1]),
+        "divides": units.divides.astype(np.uint8),
+        "argument": _lanes(np.array(arguments)),
+        "argument_known": np.array([each is not None for each in units.argument], dtype=np.uint8),
+        "fixed": units.fitted.astype(np.uint8),
+        "not_alone": any(np.array_equal(each, units.fitted) for each in tables.not_all),
+        "limit": limits[0] if limits else -1,
+        "target_known": units.target is not None,
+        "target": int(_lanes(target[None])[0]),
+    }
+
+
+def _lanes(powers: NDArray[np.int8]) -> NDArray[np.uint64]:
+    """Powers [..., 8] as words [...]."""
+    return np.ascontiguousarray(powers, dtype=np.int8).view("<u8")[..., 0].astype(np.uint64)
 
 
 def _packed_count(tables: RuleTables, rule: CountRule) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class _Pile:
 
 
 def device_rules(tables: RuleTables) -> DeviceRules | None:
-    """The tables for a device; None if there are too many sets for its bits.
+    """The tables for a device; None with units, or if there are too many sets for its bits.
 
     >>> from symseek import ConstraintSet, Library, paper_constraints
     >>> library = Library(["add", "sin"], variables=["x"])
@@ -54,7 +54,7 @@ def device_rules(tables: RuleTables) -> DeviceRules | None:
     >>> rules.sizes["L"], rules.sizes["T"], rules.sizes["COUNTS"]
     (3, 30, 1)
     """
-    if len(tables.not_all) > _MAX_SETS:
+    if len(tables.not_all) > _MAX_SETS or tables.units is not None:
         return None
     given = packed_rules(tables)
     words, integers = _Pile(np.uint64), _Pile(np.int32)

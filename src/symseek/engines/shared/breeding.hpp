@@ -1,7 +1,9 @@
 // New programs from others: crossover and mutation of subtrees, under the same constraint tables as sampling.
 //
 // An engine says before this file what a `Value` is, and gives: `Library`, with `rules` and lists of tokens, those of
-// each arity and then all operators (`count`, `token`); `Tree`, nodes and their `size`; and `Room` to work in: a
+// each arity and then all operators (`count`, `token`), and what is known of units: whether the whole of a tree agrees
+// with them (`agrees`), whether one of its parts may stand for another (`matches`), that what is grown next shall have
+// the dimension of a part (`aim`), and how many attempts at a child are made (`tries`); `Tree`, nodes and their `size`; and `Room` to work in: a
 // `walk`, a set of tokens `allowed`, and another tree. Trees have room for the longest parent and the longest program.
 #pragma once
 
@@ -162,7 +164,10 @@ SHARED void splice(T& tree, int begin, int end, const Node* piece, int count) {
 template <class L, class T>
 SHARED bool cross(const L& library, T& child, const T& other, const Part& part, Numbers& random) {
   const int at = drawn_place(library, child, part, random), end = subtree_end(library, child, at);
-  const int from = drawn_place(library, other, part, random), count = subtree_end(library, other, from) - from;
+  int from = drawn_place(library, other, part, random);
+  for (int draw = 1; draw < DRAWS && !library.matches(child, at, other, from); ++draw)
+    from = drawn_place(library, other, part, random);
+  const int count = subtree_end(library, other, from) - from;
   if (child.size - (end - at) + count > library.rules.max_length) return false;
   splice(child, at, end, &other.node[from], count);
   return true;
@@ -176,6 +181,7 @@ SHARED bool grow(const L& library, const T& child, int at, int most, Numbers& ra
   begin(rules, room.walk);
   for (int i = 0; i < at; ++i) extend(rules, room.walk, child.node[i].token);
   grown.size = 0;
+  library.aim(room.walk, child, at);
   for (int open = 1; open > 0;) {
     if (at + grown.size >= rules.max_length) return false;
     allowed_next(rules, room.walk, room.allowed);
@@ -271,7 +277,7 @@ template <class L, class T, class R>
 SHARED bool make(const L& library, const Parents& parents, const BreedOptions& options, Numbers& random, R& room,
                  T& child, int (&parent)[2]) {
   parent[0] = parent[1] = parents.selected(options.tournament, random);
-  for (int attempt = 0; attempt < TRIES; ++attempt) {
+  for (int attempt = 0; attempt < library.tries(); ++attempt) {
     copy(parents, parent[0], 0, child);
     const Part part = drawn_part(library, random);
     bool made = true;
@@ -281,7 +287,7 @@ SHARED bool make(const L& library, const Parents& parents, const BreedOptions& o
       made = cross(library, child, room.other, part, random);
     }
     if (made && random.chance(options.mutation)) made = mutate(library, child, part, random, room);
-    if (made && differs(child, parents, parent[0]) &&
+    if (made && differs(child, parents, parent[0]) && library.agrees(child) &&
         obeys(library.rules, room.walk, room.allowed, child.size, [&](int i) { return (int)child.node[i].token; }))
       return true;
   }

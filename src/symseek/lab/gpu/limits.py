@@ -22,6 +22,8 @@ def why_not(config: SearchConfig, reward: Reward, rules: ConstraintSet, rows: in
         return "the reward does not fall with the squared error, which constants are fitted to"
     if rules.custom:
         return "a constraint is a function of the caller's"
+    if rules.tables.units is not None:
+        return "units are kept to on the host"
     if config.stop_reward is not None or config.max_seconds is not None:
         return "a wanted reward or a clock ends searches on the host"
     if config.max_expressions is None:

@@ -13,6 +13,12 @@ struct Library {
 
   DEVICE int count(int list) const { return alike[list * (L + 1)]; }
   DEVICE int token(int list, int i) const { return alike[list * (L + 1) + 1 + i]; }
+  // Programs with units are bred on the host.
+  DEVICE int tries() const { return TRIES; }
+  DEVICE bool agrees(const Tree&) const { return true; }
+  DEVICE bool matches(const Tree&, int, const Tree&, int) const { return true; }
+  template <class W>
+  DEVICE void aim(W&, const Tree&, int) const {}
 };
 
 struct Room {

@@ -25,6 +25,7 @@ from symseek.limits import (
     ShapeCheck,
     Tends,
 )
+from symseek.limits.forms import parse
 from symseek.limits.points import Region
 from symseek.limits.shapes import Shapes
 from symseek.model import full_library
@@ -269,3 +270,75 @@ def test_limits_on_the_command_line(tmp_path, capsys, monkeypatch):
     report = (tmp_path / "run" / "report.html").read_text()
     assert "x: concave, " in json.dumps(front)
     assert "x: concave, " in report
+
+
+def formed(form, y, limit, columns, **more):
+    settings = Settings(form=form, limit=limit, max_expressions=4000, max_seconds=None, **more)
+    regression = Regression(np.column_stack([*columns.values()]), y, [*columns], settings)
+    regression.run()
+    return regression.model()
+
+
+def test_a_limit_of_an_unknown_function():
+    draw = np.random.default_rng(0)
+    columns = {name: draw.uniform(0.3, 4.0, 90) for name in ("x", "t")}
+    y = (columns["x"] + np.sin(2 * columns["x"])) * np.exp(-0.5 * columns["t"])
+    y += 0.01 * draw.normal(size=90)
+    asked = ["f: increasing in x", "f: >= 0"]
+    grid = np.column_stack([np.linspace(0.2, 4.5, 3001), np.ones(3001)])
+    falls = []
+    for limit in ([], asked):
+        model = formed("y = f(x)*exp(-k*t)", y, limit, columns)
+        lines = [each.parts["f"].program.evaluate(grid) for each in model.formulas]
+        falls.append(any((np.diff(each) < -1e-8).any() for each in lines))
+    assert falls == [True, False]
+    assert len(model.formulas) > 1
+    for formula, line in zip(model.formulas, lines, strict=True):
+        assert np.nanmin(line) >= 0
+        assert [each.rpartition(", ")[0] for each in formula.limits] == asked
+
+
+@pytest.mark.parametrize(("limit", "low", "high"), [("k: <= 0.5", -9, 0.5), ("k: >= 1", 1, 9)])
+def test_a_number_that_a_form_names_is_fitted_within_its_bounds(limit, low, high):
+    """The fit ends at the bound: the best that it allows, and not the best of all cut off."""
+    draw = np.random.default_rng(0)
+    columns = {"t": draw.uniform(0.3, 4.0, 90)}
+    y = 3 * np.exp(-0.8 * columns["t"])
+    model = formed("y = A*exp(-k*t)", y, [limit], columns)
+    (best,) = {each.parts["k"].program.constants for each in model.formulas}
+    assert low <= best[0] <= high
+    assert best[0] == pytest.approx(low if low > -9 else high)
+    shape = np.exp(-best[0] * columns["t"])
+    amplitude = model.best.parts["A"].program.constants[0]
+    assert amplitude == pytest.approx(shape @ y / (shape @ shape), rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("g: increasing in x", "is about 'g'"),
+        ("f: increasing in t", "is no function of it"),
+        ("f: increasing in q", "is no column of the table"),
+    ],
+)
+def test_limits_of_what_a_form_does_not_have_are_refused(limit, said):
+    columns = {name: np.linspace(1, 2, 20) ** power for power, name in ((1, "x"), (2, "t"))}
+    with pytest.raises(InputError, match="limit") as caught:
+        formed("y = f(x) + t", columns["x"], [limit], columns)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        Increasing("x", of="f", ranges=(("x", 0.0, 10.0),)),
+        Convex("flow rate"),
+        Bounded(0, 2.5, of="f", ranges=(("x", 0.0, 1.0), ("z", -1.0, 1.0))),
+        Tends("x", -math.inf, 0.5, of="f"),
+        Tends("x", 0, 1, ranges=(("z", 0.0, 1.0),)),
+        Odd("x", ranges=(("x", -2.0, 2.0),)),
+    ],
+    ids=str,
+)
+def test_a_limit_is_read_as_it_is_written(limit):
+    assert parse(str(limit)) == limit

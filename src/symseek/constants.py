@@ -66,6 +66,7 @@ class Bounds:
 
     low: float = -math.inf
     high: float = math.inf
+    first: tuple[tuple[float, float], ...] = ()  # of the first constants, closer ones
 
     def of(self, constants: Floats) -> tuple[Floats, Floats]:
         """The least and the largest value of each constant [B, K + 1].
@@ -73,12 +74,16 @@ class Bounds:
         The last are those of every number that groups have of their own.
         """
         shape = len(constants), constants.shape[1] + 1
-        return np.full(shape, float(self.low)), np.full(shape, float(self.high))
+        low, high = np.full(shape, float(self.low)), np.full(shape, float(self.high))
+        for at, (least, most) in enumerate(self.first[: shape[1] - 1]):
+            low[:, at], high[:, at] = max(least, self.low), min(most, self.high)
+        return low, high
 
     @property
     def name(self) -> int:
         """A number that tells these bounds from others, and is not 0."""
-        text = f"{float(self.low)!r} {float(self.high)!r}".encode()
+        ends = *self.first, (self.low, self.high)
+        text = " ".join(f"{float(low)!r} {float(high)!r}" for low, high in ends).encode()
         return int.from_bytes(hashlib.sha256(text).digest()[:8], "little") | 1
 
 

@@ -208,6 +208,20 @@ class GivenForm:
         others = [each for each in library if each.kind is not TokenKind.VARIABLE]
         return Library([self.token, *others], library.variables, library.grouping)
 
+    def reading(self, library: Library, name: str) -> Library:
+        """A library in which a written program comes to what stands for one unknown.
+
+        >>> form = GivenForm.of("y = f(x) - k*x", ["x"], "y")
+        >>> written = form.library(Library(["sin", "const"], ["x"]))
+        >>> program = Program.from_preorder("form 2.5 sin x", written)
+        >>> program.over(form.reading(written, "k")).evaluate([[3.0]])
+        array([2.5])
+        """
+        at = [each.name for each in self.unknowns].index(name)
+        token = Token(self.token.name, self.token.arity, formula=ARGUMENTS[at])
+        others = [each for each in library if each.kind is not TokenKind.VARIABLE][1:]
+        return Library([token, *others], library.variables, library.grouping)
+
     def library(self, library: Library) -> Library:
         """What a search writes with: a library of its own, and what single functions need."""
         own = [each for of in self.functions for each in _own(of) if each.name not in library]

@@ -8,6 +8,7 @@ What is found depends on the programs alone, so it may be remembered.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -36,11 +37,25 @@ class ShapeCheck:
         library: Library,
         scales: Scales,
         solution: Program | None = None,
+        parts: Callable[[str], Library] | None = None,
     ) -> None:
         self.scales = scales
         self.solution = solution  # the target by the columns and the values of a program
-        self.few = _Values(shapes.some(_FEW), engine, library, scales)
-        self.many = _Values(shapes.some(MANY), engine, library, scales)
+
+        def values(size: int) -> list[_Values]:
+            """The points for each of what limits are of: the whole, and parts of a given form."""
+            points = shapes.some(size)
+            return [
+                _Values(
+                    [each for each in points if each.limit.of == of],
+                    engine,
+                    parts(of) if of and parts is not None else library,
+                    scales,
+                )
+                for of in dict.fromkeys(each.limit.of for each in points)
+            ]
+
+        self.few, self.many = values(_FEW), values(MANY)
         self.known: OrderedDict[bytes, bool] = OrderedDict()
 
     def few_points(self, programs: Programs, ok: Flags) -> Flags:
@@ -73,30 +88,39 @@ class ShapeCheck:
             self.known.popitem(last=False)
         return found
 
-    def _broken(self, on: _Values, programs: Programs) -> Flags:
+    def _broken(self, on: list[_Values], programs: Programs) -> Flags:
         broken = np.zeros(len(programs), dtype=bool)
         if not len(programs):
             return broken
-        values = on.evaluator.predict(programs).values * self.scales.target
-        for points, places in zip(on.points, on.places, strict=True):
-            of_it = values[:, places]
-            if self.solution is not None:
-                of_it = _solved(self.solution, points.flat, of_it)
-            broken |= points.broken(of_it)
+        for each in on:
+            values = each(programs) * self.scales.target
+            for points, places in zip(each.points, each.places, strict=True):
+                of_it = values[:, places]
+                if self.solution is not None and not points.limit.of:
+                    of_it = _solved(self.solution, points.flat, of_it)
+                broken |= points.broken(of_it)
         return broken
 
 
 class _Values:
-    """Evaluates programs on the points of all limits at once."""
+    """Evaluates programs, or a part of each, on the points of all limits of it at once."""
 
     def __init__(
         self, points: list[Points], engine: Engine, library: Library, scales: Scales
     ) -> None:
-        self.points = points
+        self.points, self.library = points, library
         ends = np.cumsum([0, *(each.count for each in points)]).tolist()
         self.places = [slice(*pair) for pair in pairwise(ends)]
         rows = np.concatenate([each.flat for each in points]) / scales.inputs
         self.evaluator = engine.evaluator(library, rows, cache=0)
+
+    def __call__(self, programs: Programs) -> Floats:
+        """The values [B, N]."""
+        read = programs
+        if programs.library is not self.library:  # the same tokens, with another meaning
+            given = programs.tokens, programs.lengths, programs.constants
+            read = Programs._trusted(self.library, *given)
+        return self.evaluator.predict(read).values
 
 
 def _foremost(programs: Programs, rewards: Floats) -> NDArray[np.intp]:

@@ -29,6 +29,7 @@ class Limit:
     """What every formula keeps to."""
 
     ranges: Ranges = field(default=(), kw_only=True)
+    of: str = field(default="", kw_only=True)  # an unknown of a given form; empty: the formula
 
     @property
     def about(self) -> str | None:
@@ -51,6 +52,8 @@ class _Shape(Limit):
     word: ClassVar[str]
 
     def __str__(self) -> str:
+        if self.of:
+            return self._text(self.of, f"{self.word} in {self.column}")
         return self._text(self.column, self.word, self.column)
 
 
@@ -109,7 +112,7 @@ class Bounded(Limit):
         _check_ends(self.low, self.high, "the values")
 
     def __str__(self) -> str:
-        return self._text("value", _between(self.low, self.high))
+        return self._text(self.of or "value", _between(self.low, self.high))
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,10 @@ class Tends(Limit):
             raise _refused(str(self.value), "values tend to a finite number")
 
     def __str__(self) -> str:
-        return self._text(f"{self.column} -> {_number(self.to)}", _number(self.value))
+        goes = f"{self.column} -> {_number(self.to)}"
+        if self.of:
+            return self._text(self.of, f"tends to {_number(self.value)} as {goes}")
+        return self._text(goes, _number(self.value))
 
 
 @dataclass(frozen=True)
@@ -161,7 +167,8 @@ _NUMBER = r"([-+]?(?:inf(?:inity)?|\d+\.?\d*(?:e[-+]?\d+)?|\.\d+(?:e[-+]?\d+)?))
 _RANGE = re.compile(rf"{_NUMBER}\s*(?:\.\.|to)\s*{_NUMBER}")
 _TENDS = re.compile(rf"(?:tends? to\s+)?{_NUMBER}", re.IGNORECASE)
 _GOES = re.compile(rf"(.+?)\s*->\s*{_NUMBER}", re.IGNORECASE)
-_AS = re.compile(rf"(?:(?:value|formula):?\s*)?tends? to\s+{_NUMBER}\s+as\s+(.+)", re.IGNORECASE)
+_AS = re.compile(rf"(?:(.+?):\s*)?tends? to\s+{_NUMBER}\s+as\s+(.+)", re.IGNORECASE)
+_SHAPE = re.compile(rf"({'|'.join(SHAPES)})\s+in\s+(.+)")
 _BETWEEN: list[tuple[re.Pattern[str], Callable[..., tuple[float, float]]]] = [
     (re.compile(r"positive|nonnegative|non-negative"), lambda: (0.0, math.inf)),
     (re.compile(r"negative|nonpositive|non-positive"), lambda: (-math.inf, 0.0)),
@@ -175,7 +182,9 @@ def parse(text: str) -> Limit | Numbers:
     """The limit that a text says.
 
     >>> parse("x: increasing in 0..10")
-    Increasing(ranges=(('x', 0.0, 10.0),), column='x')
+    Increasing(ranges=(('x', 0.0, 10.0),), of='', column='x')
+    >>> parse("f: increasing in x") == Increasing("x", of="f")
+    True
     >>> parse("tends to 1 as x -> inf") == parse("x -> inf: 1") == Tends("x", math.inf, 1.0)
     True
     >>> parse("value: positive for x in 0..5, z in 1..2").ranges
@@ -183,9 +192,10 @@ def parse(text: str) -> Limit | Numbers:
     """
     said = " ".join(text.split())
     said, ranges = _ranges_of(said)
-    tends = _AS.fullmatch(said)
+    tends, of = _AS.fullmatch(said), ""
     if tends is not None:
-        said = f"{tends[2]}: {tends[1]}"
+        of = _part(tends[1] or "value")
+        said = f"{tends[3]}: {tends[2]}"
     subject, colon, what = said.rpartition(":")
     subject, what = subject.strip(), what.strip()
     if not colon:
@@ -195,7 +205,12 @@ def parse(text: str) -> Limit | Numbers:
         value = _TENDS.fullmatch(what)
         if value is None:
             raise _refused(text, f"{shown(what)} is no number that values tend to")
-        return Tends(goes[1], float(goes[2]), float(value[1]), ranges=_named(ranges, goes[1], text))
+        named = _named(ranges, goes[1], text)
+        return Tends(goes[1], float(goes[2]), float(value[1]), ranges=named, of=of)
+    shape = _SHAPE.fullmatch(what)
+    if shape is not None and colon:
+        named = _named(ranges, shape[2], text)
+        return SHAPES[shape[1]](shape[2], ranges=named, of=_part(subject))
     if what in SHAPES:
         if not colon:
             raise _refused(text, f"say of which column, as in 'x: {what}'")
@@ -203,11 +218,16 @@ def parse(text: str) -> Limit | Numbers:
     ends = _ends(what)
     if ends is None:
         raise _refused(text, f"{shown(what)} is no limit that is known")
-    if subject not in _VALUE:
-        if ranges:
-            raise _refused(text, "a number has no range of a column")
+    if subject == "numbers" and ranges:
+        raise _refused(text, "a number has no range of a column")
+    if _part(subject) and not ranges:
         return Numbers(*ends, name=subject)
-    return Bounded(*ends, ranges=_named(ranges, None, text))
+    return Bounded(*ends, ranges=_named(ranges, None, text), of=_part(subject))
+
+
+def _part(subject: str) -> str:
+    """What a limit is of, where that is not the formula."""
+    return "" if subject.lower() in _VALUE else subject
 
 
 def _ranges_of(said: str) -> tuple[str, list[tuple[str | None, float, float]]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isinf
+from math import inf, isinf
+from types import MappingProxyType
 
 from symseek.algebra.simplify import structural_exponents
 from symseek.arrays import Floats
@@ -17,6 +18,8 @@ from symseek.limits.forms import WANTED, Bounded, Limit, Numbers, parse
 from symseek.limits.shapes import Shapes, itself
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
+
+_NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Limits:
         require: Iterable[str] = (),
         forbid: Iterable[str] = (),
         limit: Iterable[str] = (),
+        unknowns: Mapping[str, Sequence[str]] = _NONE,
     ) -> Limits:
         """The limits that are asked for; names that are not known are refused.
 
@@ -59,14 +63,15 @@ class Limits:
             require: what they must have.
             forbid: what they must not have.
             limit: what their values and numbers are to be.
+            unknowns: those of a given form by name, with the columns of each; a number has none.
         """
         rules = (*required(require, library, full), *forbidden(forbid, full))
-        records = [_of_target(parse(each), target) for each in limit]
+        records = [_placed(parse(each), target, unknowns) for each in limit]
         numbers = [each for each in records if isinstance(each, Numbers)]
         values = tuple(each for each in records if isinstance(each, Limit))
         for each in values:
-            _check_columns(each, full)
-        return cls(rules, values, _bounds(numbers))
+            _check_columns(each, full, unknowns)
+        return cls(rules, values, _bounds(numbers, values, unknowns))
 
     def within(
         self,
@@ -74,7 +79,7 @@ class Limits:
         rows: Floats,
         spread: float,
         grouping: Grouping | None = None,
-        whole: Callable[[Program], Program] = itself,
+        whole: Callable[[Program, str], Program] = itself,
     ) -> Limits:
         """The limits in a table, which says where those of values hold.
 
@@ -83,7 +88,7 @@ class Limits:
             rows: the rows [N, n], in the user's units.
             spread: of the target.
             grouping: whose column is the last.
-            whole: what to make of a formula before its values are looked at.
+            whole: what to make of a formula before its values are looked at, or an unknown in it.
         """
         if not self.values:
             return self
@@ -127,24 +132,30 @@ class Limits:
         return self.allow(program) and (self.shapes is None or self.shapes.hold(program))
 
 
-def _of_target(limit: Limit | Numbers, target: str) -> Limit | Numbers:
-    """A limit of the target by its name is one of the values."""
-    if isinstance(limit, Numbers) and limit.name == target:
-        return Bounded(limit.low, limit.high)
-    if isinstance(limit, Numbers) and limit.name != "numbers":
-        known = suggestion(limit.name, ["numbers", "value", target])
+def _placed(
+    limit: Limit | Numbers, target: str, unknowns: Mapping[str, Sequence[str]]
+) -> Limit | Numbers:
+    """A limit with what it is of: the formula, or an unknown; that of a name is one of values."""
+    name = limit.name if isinstance(limit, Numbers) else limit.of
+    if name in ("", "numbers"):
+        return limit
+    if name != target and name not in unknowns:
+        known = suggestion(name, ["numbers", "value", target, *unknowns])
         raise InputError(
             Setting("limit"),
-            f" is about {limit.name}, which is neither the value of the formula nor its numbers;"
+            f" is about {shown(name)}, which is neither the value of the formula nor its numbers;"
             f" {known}",
             value=str(limit),
             wanted=WANTED,
         )
-    return limit
+    of = "" if name == target else name
+    if isinstance(limit, Numbers):
+        return Bounded(limit.low, limit.high, of=of)
+    return replace(limit, of=of)
 
 
-def _check_columns(limit: Limit, full: Library) -> None:
-    """Refuse a limit of columns that are not in the table."""
+def _check_columns(limit: Limit, full: Library, unknowns: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a limit of columns that are not in the table, or not in an unknown function."""
     known = [each for each in full.columns if not _is_group(each, full)]
     column = [] if limit.about is None else [limit.about]
     for name in (*column, *(each for each, *_ in limit.ranges)):
@@ -156,17 +167,34 @@ def _check_columns(limit: Limit, full: Library) -> None:
                 value=str(limit),
                 wanted=WANTED,
             )
+    if limit.of and column and column[0] not in unknowns[limit.of]:
+        raise InputError(
+            Setting("limit"),
+            f" is about {column[0]} in {limit.of}, which is no function of it",
+            value=str(limit),
+            wanted=WANTED,
+        )
 
 
 def _is_group(column: str, full: Library) -> bool:
     return full.grouping is not None and column == full.grouping.column
 
 
-def _bounds(numbers: Sequence[Numbers]) -> Bounds | None:
-    """The bounds of all numbers together."""
-    if not numbers:
+def _bounds(
+    numbers: Sequence[Numbers], values: Sequence[Limit], unknowns: Mapping[str, Sequence[str]]
+) -> Bounds | None:
+    """The bounds of all numbers together, closer ones of those that a given form names."""
+    named = {each.of: each for each in values if isinstance(each, Bounded)}
+    first = tuple(
+        (named[name].low, named[name].high) if name in named else (-inf, inf)
+        for name, columns in unknowns.items()
+        if not columns
+    )
+    first = first if any(ends != (-inf, inf) for ends in first) else ()
+    if not (numbers or first):
         return None
-    low, high = max(each.low for each in numbers), min(each.high for each in numbers)
+    low = max((each.low for each in numbers), default=-inf)
+    high = min((each.high for each in numbers), default=inf)
     if not low < high:
         raise InputError(
             Setting("limit"),
@@ -174,7 +202,7 @@ def _bounds(numbers: Sequence[Numbers]) -> Bounds | None:
             value=[str(each) for each in numbers],
             wanted=WANTED,
         )
-    return Bounds(low, high)
+    return Bounds(low, high, first)
 
 
 def _agrees(program: Program, dimensions: Dimensions) -> bool:

@@ -48,7 +48,7 @@ _CLAIMS: dict[type[Limit], tuple[Claim, int]] = {
 }
 
 
-def itself(program: Program) -> Program:
+def itself(program: Program, of: str) -> Program:
     """What limits are about, unless formulas stand for something else."""
     return program
 
@@ -73,7 +73,7 @@ class Shapes:
     rows: Floats  # [R, n] of the table, in the user's units
     spread: float  # of the target
     grouping: Grouping | None = None  # whose column is the last
-    whole: Callable[[Program], Program] = itself  # from formulas to what the limits are about
+    whole: Callable[[Program, str], Program] = itself  # from formulas to what limits are of
     _known: dict[tuple[Limit, Program], Verdict] = field(
         default_factory=dict, compare=False, repr=False
     )
@@ -96,9 +96,10 @@ class Shapes:
 
     def allow(self, program: Program) -> bool:
         """Whether a formula keeps to all limits, as far as points show."""
-        whole = self.whole(program)
+        wholes = {each.of: self.whole(program, each.of) for each in self.limits}
         return not any(
-            points.broken(whole.evaluate(points.flat)[None, :])[0] for points in self.points
+            points.broken(wholes[points.limit.of].evaluate(points.flat)[None, :])[0]
+            for points in self.points
         )
 
     def hold(self, program: Program) -> bool:
@@ -119,7 +120,7 @@ class Shapes:
     def _verdict(self, limit: Limit, program: Program) -> Verdict:
         key = limit, program
         if key not in self._known:
-            self._known[key] = self._decided(limit, self.whole(program))
+            self._known[key] = self._decided(limit, self.whole(program, limit.of))
         return self._known[key]
 
     def _decided(self, limit: Limit, program: Program) -> Verdict:

@@ -90,13 +90,15 @@ class SearchPlan:
         numbers = ["const"] if settings.constants else []
         library = Library([*settings.operators, *numbers], full.variables, grouping)
         to_keep = settings.require, settings.forbid, settings.limit
-        limits = Limits.of(library, full, problem.output.name, *to_keep)
-        solution, given = None, problem.data
+        solution, given, form = None, problem.data, None
         if settings.form is not None:
             problem = problem.formed(str(settings.form))
-            assert problem.form is not None
-            library = problem.form.library(library)
-            solution = problem.form.solution(given.X, given.y)
+            form = problem.form
+        unknowns = {} if form is None else {each.name: each.columns for each in form.unknowns}
+        limits = Limits.of(library, full, problem.output.name, *to_keep, unknowns)
+        if form is not None:
+            library = form.library(library)
+            solution = form.solution(given.X, given.y)
         if settings.units is not None:
             asked_for, free = GivenUnits.read(str(settings.units)), settings.numbers == "free"
             units = ColumnUnits.of(asked_for, problem.columns, free, others)
@@ -211,7 +213,8 @@ class SearchPlan:
         form, solution = self.problem.form, self.solution
         solution = None if form is None or form.plain else solution
         engine = engine_named(self.engine, self.settings.threads)
-        return ShapeCheck(shapes, engine, self.library, self.rows.scales, solution)
+        parts = None if form is None else partial(form.reading, self.library)
+        return ShapeCheck(shapes, engine, self.library, self.rows.scales, solution, parts)
 
     def _constraints(self, library: Library, data: Data) -> list[Constraint | Custom]:
         """Those of every fit, and those of the user.
@@ -277,9 +280,11 @@ class SearchPlan:
 
 
 def _whole(
-    form: GivenForm | None, solution: Program | None, full: Library, program: Program
+    form: GivenForm | None, solution: Program | None, full: Library, program: Program, of: str
 ) -> Program:
-    """What limits are about: the target, where a given form can be solved for it."""
+    """What limits are of: an unknown, or the target, where a given form can be solved for it."""
+    if form is not None and of:
+        return form.parts(program)[of].over(full).owning(program)
     if form is None or form.plain or solution is None:
         return program
     return form.solved(solution, form.whole(program, full)).owning(program)

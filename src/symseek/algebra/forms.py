@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 
@@ -125,10 +125,11 @@ def _styled(program: Program, style: str) -> Program:
     return found if changed and _same(program, found) else program
 
 
-def text(program: Program, exact: bool = False) -> str:
+def text(program: Program, exact: bool = False, numbers: Sequence[str | None] | None = None) -> str:
     """The program for reading: numbers by their neat names, or cut to six digits.
 
-    A formula that meets its rows to nine digits may have names for numbers of nine digits.
+    A formula that meets its rows to nine digits may have names for numbers of nine digits. Texts
+    for some `numbers` may be given, and None for the others.
 
     >>> from symseek.model import full_library
     >>> print(text(Program.parse("0.3333333333333333*x", full_library(["x"]))))
@@ -136,10 +137,12 @@ def text(program: Program, exact: bool = False) -> str:
     >>> print(text(Program.parse("14.833333333333334", full_library(["x"]))))
     14.8333
     """
-    return upright(program, number_texts(program, exact))
+    return upright(program, number_texts(program, exact, numbers))
 
 
-def number_texts(program: Program, exact: bool = False) -> list[str]:
+def number_texts(
+    program: Program, exact: bool = False, numbers: Sequence[str | None] | None = None
+) -> list[str]:
     """The numbers of a program, in their order, as `text` writes them.
 
     >>> from symseek.model import full_library
@@ -147,10 +150,17 @@ def number_texts(program: Program, exact: bool = False) -> list[str]:
     ['1/3', '5/2']
     """
     most = _MOST_DIGITS if exact else _DIGITS
-    cut = [short_number(value, _DIGITS) for value in program.constants]
+    given = numbers or [None] * len(program.constants)
+    cut = [
+        each or short_number(value, _DIGITS)
+        for value, each in zip(program.constants, given, strict=True)
+    ]
     if len(program) == 1:  # a mean of counts is a fraction by nature, and says nothing
         return cut
-    names = [_name_of(value, most) for value in program.constants]
+    names = [
+        None if each else _name_of(value, most)
+        for value, each in zip(program.constants, given, strict=True)
+    ]
     decimals = any("." in (name or each) for name, each in zip(names, cut, strict=True))
     kept = [name if name and not (decimals and _is_odd(name)) else None for name in names]
     return [name or each for name, each in zip(kept, cut, strict=True)]

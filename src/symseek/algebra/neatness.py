@@ -76,7 +76,7 @@ def probably_neat(
     data = every.rows(np.arange(0, len(every.y), -(-len(every.y) // _ENOUGH)))
     accepted: list[Neat | None] = [None] * len(program.constants)
     roles = _roles(program)
-    first = LeastSquares.of(program, data, _fitted(program, roles))
+    first = LeastSquares.of(program, data, fitted_places(program))
     if first is None:
         return Rounding(program, tuple(accepted), math.nan, math.nan)
     fit, refused = first, set[tuple[int, str]]()
@@ -225,8 +225,9 @@ def _roles(program: Program) -> list[str]:
     return [role for name, role in zip(names, roles, strict=True) if name == "const"]
 
 
-def _fitted(program: Program, roles: Sequence[str]) -> tuple[int, ...]:
+def fitted_places(program: Program) -> tuple[int, ...]:
     """The constants that come of a fit: exponents of roots and of products, and 1, do not."""
+    roles = _roles(program)
     return tuple(
         at
         for at, (value, role) in enumerate(zip(program.constants, roles, strict=True))

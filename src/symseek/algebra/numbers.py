@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 # far from everything, the distance itself counts.
 _NEAR = 1e-3
 _DIGITS = 6  # significant ones of a decimal
+_MANY_DIGITS = 9  # of the longest decimal that may have been chosen
 MOST_DIGITS = 5  # of a decimal that is named among others
 _DENOMINATORS = range(2, 21)
 _PLAIN_DENOMINATOR = 4  # halves, thirds and quarters read as easily as a decimal
@@ -151,6 +152,26 @@ def neat_numbers(value: float, digits: int = _DIGITS, rare: bool = False) -> lis
         found += [-each for each in near] if value < 0 else near
     by_text = {each.text: each for each in found}
     return sorted(by_text.values(), key=lambda each: each.cost)  # ties stay: fractions come first
+
+
+def is_neat(value: float) -> bool:
+    """Whether a number is one that was chosen, and not one that was fitted.
+
+    >>> is_neat(0.3), is_neat(1 / 3), is_neat(0.3000000000001)
+    (True, True, False)
+    """
+    return neat_name(value) is not None
+
+
+@lru_cache(maxsize=4096)
+def neat_name(value: float) -> str | None:
+    """The name of a number that was chosen.
+
+    >>> neat_name(0.5), neat_name(2 * math.pi), neat_name(0.3000000000001)
+    ('1/2', '2*pi', None)
+    """
+    near = neat_numbers(value, _MANY_DIGITS, rare=True)
+    return next((each.text for each in near if each.value == value), None)
 
 
 def _candidates(size: float, digits: int, rare: bool) -> Iterator[Neat]:

@@ -39,6 +39,13 @@ def add_predict(commands: Commands) -> None:
     )
     add_out(predict)
     add("--keep", action="store_true", help="write all columns of the table, as they are")
+    add(
+        "--interval",
+        type=float,
+        metavar="LEVEL",
+        help="also write where a new row lies so often, such as 0.95: the columns low and high, and"
+        " outside, which says in what a row is beyond the rows of the fit",
+    )
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--sheet", metavar="NAME", help="of an Excel workbook; default: the first")
     add(
@@ -67,10 +74,11 @@ def _predict(options: argparse.Namespace) -> int:
         options.keep,
         options.max_table_size,
         options.sheet,
+        options.interval,
     )
     for note in found.notes:
         say(note)
     write_text(found.frame.to_csv(index=False), options.out, options.overwrite)
-    if found.complaint is not None:
-        say(found.complaint)
+    for complaint in filter(None, (found.complaint, found.beyond)):
+        say(complaint)
     return 0

@@ -13,6 +13,7 @@ from symseek.cli.options import (
     shell_words,
     show,
 )
+from symseek.text import text_table
 
 DESCRIPTION = """\
 Show the formulas of a run, simplest first, the picked one marked; with --row, one in full.
@@ -48,8 +49,16 @@ def _show(options: argparse.Namespace) -> int:
         if other != formula.text:
             show(f"{style:<12}{other}")
     show(f"in full     {formula.form()}")
+    if formula.with_errors:
+        show(f"with errors {formula.with_errors}")
     show(f"complexity  {formula.complexity}")
     show(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}\n")
+    known = [
+        (f"{each.shown} {each.unit}".rstrip(), each.said) for each in formula.numbers if each.said
+    ]
+    if known:
+        lines = text_table([("number", "what the rows say of it"), *known], left=True)
+        show("\n".join(lines) + "\n")
     show(formula.form().tree())
     if formula.own is not None:
         show("\n".join(model.own_lines(options.row)))

@@ -5,10 +5,11 @@ and travels as JSON. How the formulas were found is not its business.
 """
 
 from symseek.model.accuracy import Accuracy, HasAccuracy, loss
-from symseek.model.formula import Constant, Formula, Part
+from symseek.model.formula import Formula, Part
 from symseek.model.library import full_library
 from symseek.model.model import Model
 from symseek.model.own_numbers import OwnNumbers
+from symseek.uncertainty.record import Constant
 
 __all__ = [
     "Accuracy",

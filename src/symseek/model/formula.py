@@ -10,18 +10,9 @@ from symseek.model.accuracy import Accuracy
 from symseek.model.own_numbers import OwnNumbers
 from symseek.programs import Program
 from symseek.rewards import Reward
+from symseek.uncertainty.record import Certainty, Constant
 
 _NEARLY_EXACT = 1e-9  # an NRMSE at which numbers of nine digits may be neat
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A number in a formula."""
-
-    value: float
-    standard_error: float | None = None  # None where it is not known
-    name: str | None = None
-    unit: str = ""  # where units are known, and it has one
 
 
 @dataclass(frozen=True)
@@ -66,10 +57,14 @@ class Formula:
     style: str = "best"  # "factored" where the easiest way to read it would break a limit
     filled: tuple[Part, ...] = ()  # what was found for the unknowns of a given form
     with_units: tuple[tuple[str, str], ...] = ()  # numbers of the text that have units, and those
+    numbers: tuple[Constant, ...] = ()  # as it is written, in their order; empty if not known
+    certainty: Certainty | None = None  # of the constants together, where it is known
 
     def __post_init__(self) -> None:
         if tuple(each.value for each in self.constants) != self.program.constants:
             object.__setattr__(self, "constants", tuple(map(Constant, self.program.constants)))
+            object.__setattr__(self, "numbers", ())
+            object.__setattr__(self, "certainty", None)
 
     @classmethod
     def graded(cls, program: Program, data: Data, reward: Reward) -> Formula:
@@ -137,3 +132,21 @@ class Formula:
         1/3*x*(1.23457 - x), or 0.411523*x - 1/3*x**2
         """
         return forms.text(self.form(style), exact=self.is_close)
+
+    @property
+    def with_errors(self) -> str:
+        """The text, each fitted number with its standard error; empty if none is known.
+
+        >>> from symseek.model import full_library
+        >>> law = Program.parse("0.19764*x", full_library(["x"]))
+        >>> number = Constant(0.19764, standard_error=0.0002)
+        >>> Formula(law, "", 0.9, 0.1, 0.9, constants=(number,), numbers=(number,)).with_errors
+        '0.1976(2)*x'
+        """
+        texts = [
+            each.shown if each.standard_error or not each.determined else None
+            for each in self.numbers
+        ]
+        if not any(texts):
+            return ""
+        return forms.text(self.form(), exact=self.is_close, numbers=texts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from symseek.arguments import whole
+from symseek.arguments import number, real_array, refused, whole
 from symseek.arrays import Floats
 from symseek.columns import Column, Layout, with_unit
 from symseek.errors import InputError, Setting, printable, shown
@@ -18,6 +18,8 @@ from symseek.model.formula import Formula
 from symseek.model.own_numbers import MOST_SHOWN
 from symseek.model.stored import fields_of, record_of
 from symseek.notation.parse import quote
+from symseek.uncertainty.bands import band, far, leverages, outside
+from symseek.uncertainty.record import LEVEL
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -54,6 +56,7 @@ class Model:
     spread: float | None = None  # the standard deviation of the target on the training rows
     picked_because: str = ""  # where a test overruled the description length, why
     form: str = ""  # the equation that was given, with unknown functions
+    ranges: tuple[tuple[float, float], ...] = ()  # of the inputs in the rows of the fit
     # The features and the target; of these the JSON has the kinds only.
     quantities: tuple[Column, ...] = field(default=(), compare=False)
     # With which the formulas agree, by column; empty unless they were asked to.
@@ -116,16 +119,58 @@ class Model:
         """A row of the table, or the picked one."""
         if row is None:
             return self.best
-        number = whole(Setting("row"), row, "a whole number, or None for the picked formula")
-        if not 0 <= number < len(self.formulas):
+        at = whole(Setting("row"), row, "a whole number, or None for the picked formula")
+        if not 0 <= at < len(self.formulas):
             wanted = f"the front has rows 0 to {len(self.formulas) - 1}"
-            text = f"there is no row {shown(number)}; {wanted}"
-            raise InputError(text, field=Setting("row"), value=number, wanted=wanted)
-        return self.formulas[number]
+            text = f"there is no row {shown(at)}; {wanted}"
+            raise InputError(text, field=Setting("row"), value=at, wanted=wanted)
+        return self.formulas[at]
 
     def predict(self, X: ArrayLike, row: int | None = None) -> Floats:
         """The values [N] on rows of X [N, n]; nan or inf where the formula is undefined."""
         return self.formula(row).program.evaluate(X)
+
+    def interval(
+        self, X: ArrayLike, level: float = LEVEL, row: int | None = None
+    ) -> tuple[Floats, Floats]:
+        """The ends [N] of the intervals that new rows of X [N, n] lie in, so often as `level` says.
+
+        They hold the noise of a row of weight 1, and the errors of the formula's numbers. Where it
+        has no value they are NaN. A formula of which no errors are known is refused.
+        """
+        level = number(Setting("interval"), level, "above 0 and below 1", 0, 1)
+        if not 0.0 < level < 1.0:
+            raise refused(Setting("interval"), level, "above 0 and below 1")
+        formula = self.formula(row)
+        if formula.certainty is None:
+            raise InputError(
+                f"the errors of {formula.text} are not known, so there is no ",
+                Setting("interval"),
+                "; they are of formulas that are fitted by least squares, whose numbers are shared"
+                " by all rows",
+                field=Setting("interval"),
+            )
+        return band(formula.program, formula.certainty, real_array(X, "X"), level)
+
+    def outside(self, X: ArrayLike, row: int | None = None) -> list[str]:
+        """For each row of X [N, n], what it is beyond the rows of the fit in; empty if in nothing.
+
+        That is the columns that are outside their range, or "hull" where each is inside, but the
+        row as a whole is further from the rows of the fit than any of those, as the formula has it.
+        """
+        rows, formula = real_array(X, "X"), self.formula(row)
+        names, count = self.inputs, len(self.ranges)
+        if not count:
+            return [""] * len(rows)
+        beyond = outside(rows[:, :count], self.ranges)
+        found = [", ".join(n for n, b in zip(names, each, strict=True) if b) for each in beyond]
+        known = formula.certainty
+        if known is not None and known.leverage < math.inf:
+            hull = far(leverages(formula.program, known, rows), known.leverage)
+            found = [
+                each or "hull" * bool(is_far) for each, is_far in zip(found, hull, strict=True)
+            ]
+        return found
 
     def rmse(self, row: int | None = None) -> float | None:
         """The root of the mean squared error on the training rows, in the units of the target.
@@ -192,7 +237,7 @@ class Model:
             lines.append(f"{line}  {each.text}")
             if each.where:
                 lines.append(f"{'':>{len(line)}}  where {each.where}")
-        notes = filter(None, [self.given, *self.kept, self.reason, self.doubt])
+        notes = filter(None, [self.sure, self.given, *self.kept, self.reason, self.doubt])
         return "\n".join(map(printable, [*lines, *notes, *self.own_lines(most=MOST_SHOWN)]))
 
     def own_lines(self, row: int | None = None, most: int | None = None) -> list[str]:
@@ -219,6 +264,21 @@ class Model:
         columns = {} if own is None else dict(zip(own.names, own.values, strict=True))
         labels = pandas.Index(grouping.labels, name=grouping.name)
         return pandas.DataFrame(columns, index=labels, dtype=float)
+
+    @property
+    def sure(self) -> str:
+        """The picked formula with the errors of its numbers; empty if none is known.
+
+        >>> from symseek.model import Constant, full_library
+        >>> from symseek.programs import Program
+        >>> number = Constant(4.11, standard_error=0.02)
+        >>> program = Program.parse("4.11", full_library(["t"]))
+        >>> known = {"constants": (number,), "numbers": (number,)}
+        >>> Model("y", ("t",), (Formula(program, "4.11", 0.5, 1.0, 0.0, **known),), 0).sure
+        'Row 0 with standard errors: y = 4.11(2)'
+        """
+        text = "" if self.best.exact else self.best.with_errors
+        return f"Row {self.picked} with standard errors: {self.target} = {text}" * bool(text)
 
     @property
     def given(self) -> str:

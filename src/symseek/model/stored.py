@@ -13,10 +13,18 @@ from symseek.columns import Column, Layout
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.schema import Label, Most, Real, Text, Within, Word, read
 from symseek.groups import MOST_GROUPS, MOST_LABEL, MOST_OWN, Grouping
-from symseek.model.formula import Constant, Formula, Part
+from symseek.model.formula import Formula, Part
 from symseek.model.library import full_library
+from symseek.model.stored_numbers import (
+    MOST_NUMBERS,
+    StoredCertainty,
+    StoredNumber,
+    certainty_record,
+    with_certainty,
+)
 from symseek.programs import Program
 from symseek.tokens import MAX_ARITY, OPERATORS, Library, Token, TokenKind
+from symseek.uncertainty.record import Constant
 
 if TYPE_CHECKING:
     from symseek.model.model import Model
@@ -43,6 +51,7 @@ def record_of(model: Model) -> dict[str, Any]:
         **({"kinds": model.kinds} if model.kinds else {}),
         **({"form": model.form} if model.form else {}),
         **({"units": dict(model.units)} if model.units else {}),
+        **({"ranges": list(map(list, model.ranges))} if model.ranges else {}),
         **({} if model.grouping is None else {"groups": _groups_record(model.grouping)}),
         "formulas": [
             {
@@ -63,6 +72,7 @@ def record_of(model: Model) -> dict[str, Any]:
                 **({"own": own} if (own := _own_record(each.program)) else {}),
                 **({"with_units": units} if (units := _units_record(each)) else {}),
                 **({"parts": list(map(_part_record, each.filled))} if each.filled else {}),
+                **certainty_record(each),
             }
             for row, each in enumerate(model.formulas)
         ],
@@ -167,6 +177,9 @@ class _StoredFormula:
     parts: Annotated[tuple[_StoredPart, ...], Most(MAX_ARITY)] = ()
     own: Annotated[Mapping[Label, _OwnNumbers], Most(MOST_OWN)] = field(default_factory=dict)
     with_units: _StoredUnits | None = None
+    numbers: Annotated[tuple[StoredNumber, ...], Most(MOST_NUMBERS)] = ()
+    constants: Annotated[tuple[StoredNumber, ...], Most(MOST_NUMBERS)] = ()
+    certainty: StoredCertainty | None = None
 
     def formula(self, library: Library, row: int) -> Formula:
         if self.row not in (None, row):
@@ -174,7 +187,7 @@ class _StoredFormula:
         program = _checked_program(self.program, self.expression, library, f"row {row}")
         if self.seeds is not None and self.seeds[0] > self.seeds[1]:
             raise InputError("the seeds of row {} are {} of {}".format(row, *self.seeds))
-        return Formula(
+        formula = Formula(
             self._owning(program, row),
             self.expression,
             self.reward,
@@ -186,11 +199,12 @@ class _StoredFormula:
             limits=self.limits,
             style=self.style if self.style in STYLES else "best",
             filled=tuple(each.part(library, row) for each in self.parts),
-            constants=self._constants(program, row),
+            constants=self._with_units(program, row),
             with_units=() if self.with_units is None else self.with_units.text,
         )
+        return with_certainty(formula, self.constants, self.numbers, self.certainty)
 
-    def _constants(self, program: Program, row: int) -> tuple[Constant, ...]:
+    def _with_units(self, program: Program, row: int) -> tuple[Constant, ...]:
         """The numbers of the program with their units."""
         if self.with_units is None:
             return ()
@@ -262,6 +276,7 @@ class _StoredModel:
     form: Text = ""
     groups: _StoredGroups | None = None
     units: Annotated[Mapping[Label, Text], Most(100_000)] = field(default_factory=dict)
+    ranges: Annotated[tuple[tuple[Real, Real], ...], Most(100_000)] = ()
 
     def _programs(self) -> Iterator[_StoredFormula | _StoredPart]:
         for each in self.formulas:
@@ -286,7 +301,10 @@ class _StoredModel:
             raise InputError(f"its layout has {columns} columns for {features} features")
         if self.spread is not None and not 0 < self.spread < math.inf:
             raise InputError(f"its spread is {self.spread}")
-        names = ("target", "picked", "rule", "spread", "picked_because", "form", "units")
+        inputs = len(self.features) - (grouping is not None)
+        if self.ranges and len(self.ranges) != inputs:
+            raise InputError(f"it has {len(self.ranges)} ranges of {inputs} inputs")
+        names = ("target", "picked", "rule", "spread", "picked_because", "form", "ranges", "units")
         same = {name: getattr(self, name) for name in names}
         quantities = tuple(Column(name, kind=kind) for name, kind in self.kinds.items())
         made = {"formulas": formulas, "layout": layout, "quantities": quantities}

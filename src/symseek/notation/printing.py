@@ -22,7 +22,7 @@ from symseek.tokens import ARGUMENTS, Library, Token, TokenKind, number_name
 if TYPE_CHECKING:
     from symseek.programs import Program
 
-_EXPONENT = re.compile(r"(?<=\d)e[-+]")  # of ten, whose sign is no difference
+_EXPONENT = re.compile(r"(?<=[\d)])e[-+]?")  # of ten, whose sign is no difference
 # A minus before a number is read as belonging to it, so that of `neg` needs brackets after it.
 _INFIX = Style(signed_numbers=False)
 

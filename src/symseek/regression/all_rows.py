@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from symseek.algebra.numbers import neat_numbers
+from symseek.algebra.numbers import is_neat
 from symseek.arrays import Floats
 from symseek.constants import Bounds, FitConfig, with_fixed
 from symseek.data import Data
@@ -24,7 +24,6 @@ from symseek.selection.exactness import Digits
 from symseek.tokens import Library, TokenKind
 
 _BLOCK = 1 << 16  # rows evaluated together
-_DIGITS = 9  # of the longest decimal that is kept as it is
 # The sample's fit is near: a step of Gauss and Newton leaves an error of second order.
 _FIT = FitConfig("least_squares", restarts=0, max_steps=3, rescue=False)
 
@@ -51,7 +50,7 @@ class AllRows:
 
     def fitted(self, program: Program) -> Program:
         """The program with the constants that are not neat fitted to all training rows."""
-        free = [not _is_neat(value) for value in program.constants]
+        free = [not is_neat(value) for value in program.constants]
         squared = isinstance(self.reward, ErrorReward) and self.reward.is_squared
         if not (any(free) or program.own_used) or not squared:
             return program
@@ -91,11 +90,6 @@ class AllRows:
         with np.errstate(all="ignore"):
             residuals = train.y - _values(program, train.X)
         return digits.beyond_chance(residuals, len(program), program.numbers, tokens)
-
-
-def _is_neat(value: float) -> bool:
-    """Whether a number is one that was chosen, and not one that was fitted."""
-    return any(each.value == value for each in neat_numbers(value, _DIGITS, rare=True))
 
 
 def _values(program: Program, X: Floats) -> Floats:

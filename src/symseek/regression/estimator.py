@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,7 @@ from symseek.files.heading import unit_in
 from symseek.files.roles import roles, with_followed, with_reasons
 from symseek.groups import Groups
 from symseek.loop import Result, Stopped
-from symseek.model import Model
+from symseek.model import Constant, Model
 from symseek.regression.parameters import (
     PARAMETERS,
     Parameters,
@@ -70,6 +70,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     Attributes:
         front_: the formulas as a DataFrame, or a list of one for each target.
         models_: a `Model` for each target: formulas that predict, print and export.
+        constants_: the numbers of the picked formula, each with its standard error.
         history_: for each target, the course of the search.
         engine_: the engine that was used.
         ignored_columns_: the columns that are no quantities, by name, with the reason for each.
@@ -213,14 +214,38 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         pairs = zip(self._regressions, self._models, strict=True)
         return [regression.repicked(model, self.pick) for regression, model in pairs]
 
+    @overload
     def predict(
-        self, X: ArrayLike, row: int | None = None, groups: str | ArrayLike | None = None
-    ) -> NDArray[np.float64]:
+        self,
+        X: ArrayLike,
+        row: int | None = None,
+        groups: str | ArrayLike | None = None,
+        interval: None = None,
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict(
+        self,
+        X: ArrayLike,
+        row: int | None = None,
+        groups: str | ArrayLike | None = None,
+        *,
+        interval: float,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+    def predict(
+        self,
+        X: ArrayLike,
+        row: int | None = None,
+        groups: str | ArrayLike | None = None,
+        interval: float | None = None,
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], ...]:
         """The picked formula's values [N] or [N, k], or those of another row of the front.
 
-        Where a formula has no value, `undefined` says what is there instead. The groups of a fit
-        with groups are taken from their column of X, unless they are given; one that was not in the
-        rows of the fit is refused.
+        With an `interval`, such as 0.95, also the lower and the upper end of where a new row lies
+        so often: values, low and high. Where a formula has no value, `undefined` says what is there
+        instead, and the ends are NaN. The groups of a fit with groups are taken from their column
+        of X, unless they are given; one that was not in the rows of the fit is refused.
         """
         check_is_fitted(self, "models_")
         PARAMETERS["undefined"].check(self.undefined)
@@ -232,6 +257,17 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             values = np.where(wrong, self.target_means_, values)
         else:
             self._tell_undefined(wrong, row)
+        if interval is None:
+            return self._shaped(values)
+        inputs, grouped = self._checked(X, groups)
+        ends = [
+            model.interval(model.rows(inputs, grouped), interval, row) for model in self.models_
+        ]
+        low, high = (np.column_stack(each) for each in zip(*ends, strict=True))
+        return self._shaped(values), self._shaped(low), self._shaped(high)
+
+    def _shaped(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values [N, k] as they are given: [N] for one target."""
         return values if self.many_targets_ else values[:, 0]
 
     def _values(
@@ -348,6 +384,16 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
             **({} if self.engine_ == NATIVE else {"engine": self.engine_}),
         }
         report(self.models_, inputs, targets, self.history_, settings, summary, path)
+
+    @property
+    def constants_(self) -> list[Constant] | list[list[Constant]]:
+        """The numbers of the picked formula in the order in which it has them, with their errors.
+
+        A list for each target, where there are several.
+        """
+        check_is_fitted(self, "models_")
+        found = [list(model.best.numbers or model.best.constants) for model in self.models_]
+        return found if self.many_targets_ else found[0]
 
     def formula(
         self, row: int | None = None, target: int | str = 0, style: str | None = None

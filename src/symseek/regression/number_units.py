@@ -50,12 +50,16 @@ def with_units(formula: Formula, units: ColumnUnits, form: GivenForm | None = No
     )
     shown = formula.form()
     found = needed(shown, known, whole, strict=False)
+    written = tuple(
+        replace(number, unit=_text(unit))
+        for number, unit in zip(formula.numbers, found.numbers, strict=False)
+    )
     texts = forms.number_texts(shown, exact=formula.is_close)
     pairs = [*zip(texts, map(_text, found.numbers), strict=True)]
     pairs += [(each, _text(unit)) for each, unit in found.others.items() if unit is not None]
     named_ones = {(each.text, each.unit) for each in formula.filled}
     said = dict.fromkeys(pair for pair in pairs if pair[1] and pair not in named_ones)
-    return replace(formula, constants=constants, with_units=tuple(said))
+    return replace(formula, constants=constants, numbers=written, with_units=tuple(said))
 
 
 def _text(named: Dimension) -> str:

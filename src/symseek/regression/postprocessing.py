@@ -2,7 +2,7 @@
 
     programs ──> simplified ──> tightened and refitted ──> contenders ──> the user's units
                                                                                 │
-    picked <── ranked <── all rows <── ranked <── neat numbers <────────────────┘
+    picked <── errors <── all rows <── ranked <── neat numbers <────────────────┘
 
 Each step is a method here or a class of its own beside. Of a large table all this is done on a
 sample, and what is left in the end is fitted to all rows and graded on them.
@@ -23,12 +23,14 @@ from symseek.limits import Limits
 from symseek.model import Accuracy, Formula, Part
 from symseek.programs import Program
 from symseek.regression.all_rows import AllRows
+from symseek.regression.certainty import filled_with_certainty, with_certainty
 from symseek.regression.editing import Editing, FormEditing, GroupEditing
 from symseek.regression.keeping import KeptTo
 from symseek.regression.neat_numbers import NeatNumbers
 from symseek.regression.own_numbers import in_order
 from symseek.regression.refitting import Refitting
 from symseek.regression.rows import Rows
+from symseek.rewards import ErrorReward
 from symseek.selection.measure import Measure
 from symseek.selection.pick import Choice, pick
 from symseek.selection.ranking import contenders, ranked
@@ -107,7 +109,7 @@ class Postprocessing:
             )
         formulas = self.front([self.formula(each) for each in programs])
         front = self.front([self.on_all_rows(each) for each in formulas])
-        return [self._in_full(each) for each in front]
+        return self.certain(front, [self._in_full(each) for each in front])
 
     def _with_own(self, found: Sequence[Program]) -> list[Program]:
         """Programs of a search with the groups' own numbers, which it does not keep."""
@@ -176,6 +178,16 @@ class Postprocessing:
         filled = tuple(sorted(filled, key=lambda part: not part.columns))  # functions first
         return replace(formula, program=whole, filled=filled)
 
+    def certain(self, front: Sequence[Formula], whole: Sequence[Formula]) -> list[Formula]:
+        """Formulas, written in full, with how sure the rows make their numbers."""
+        reward = self.measure.reward
+        if not (isinstance(reward, ErrorReward) and reward.is_squared):
+            return list(whole)
+        given = self.rows.train, self.rows.repeats, self.threads
+        if self.form is None:
+            return with_certainty(whole, *given)
+        return filled_with_certainty(whole, [each.program for each in front], *given)
+
     def on_all_rows(self, formula: Formula) -> Formula:
         """The formula with its accuracy and its numbers on all rows.
 
@@ -203,4 +215,5 @@ class Postprocessing:
 def solved(formula: Formula, form: GivenForm, solution: Program) -> Formula:
     """A formula of the left side of a form as one of the target."""
     found = replace(formula, program=form.solved(solution, formula.program))
+    found = replace(found, numbers=(), certainty=None)  # those are of the left side
     return replace(found, text=found.written())

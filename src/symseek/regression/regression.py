@@ -259,6 +259,7 @@ class Regression:
             self.rows.train.spread,
             choice.because,
             form=said,
+            ranges=self.rows.ranges(self.full.grouping is not None),
             quantities=self.problem.columns,
             units={} if units is None else units.texts(),
         )

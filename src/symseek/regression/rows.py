@@ -34,6 +34,7 @@ class Rows:
     held_out: Data | None  # of those to validate on
     sampled: Data  # of those to train on, the ones that a search sees
     scales: Scales  # from the user's units to those of the search
+    repeats: float = 1.0  # rows of the table for each one, as equal ones are one here
 
     @classmethod
     def of(cls, problem: Problem, settings: Settings) -> Rows:
@@ -60,6 +61,7 @@ class Rows:
             None if validation is None else validation.spanning(_JUDGED, 0),
             sampled or train.sampled(settings.sample_rows, settings.seed),
             _scales(judged, problem, settings),
+            np.count_nonzero(problem.data.weights > 0) / len(data.y),
         )
         rows.searched.refuse_constant_target("the normalised error of the rows sampled")
         return rows
@@ -68,6 +70,11 @@ class Rows:
     def searched(self) -> Data:
         """The rows that a search sees, in its units."""
         return self.sampled.scaled(self.scales)
+
+    def ranges(self, grouped: bool) -> tuple[tuple[float, float], ...]:
+        """From where to where each input goes in the rows to train on; groups have no range."""
+        columns = self.train.X.T[: -1 if grouped else None]
+        return tuple((float(each.min()), float(each.max())) for each in columns)
 
     @property
     def whole(self) -> bool:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arrays import Floats
+from symseek.uncertainty.distributions import beta_below
 
 _MOST = 2_000  # rows that are looked at
-_TERMS = 500  # of a continued fraction, at most
 
 
 def sign_test(residuals: Floats) -> float:
@@ -93,39 +93,7 @@ def f_test(shorter: float, longer: float, numbers: tuple[int, int], rows: int) -
     if more <= 0 or spare <= 0 or not longer < shorter:
         return 1.0
     # What is left is a part of the whole that has a beta distribution.
-    return _beta(spare / 2, more / 2, longer / shorter)
-
-
-def _beta(a: float, b: float, x: float) -> float:
-    """The chance that a variable with a beta distribution is below x, by a continued fraction.
-
-    SciPy has it too, and takes longer to import than a small fit takes.
-    """
-    if x <= 0.0:
-        return 0.0
-    if x > (a + 1) / (a + b + 2):  # where the fraction of the other side converges faster
-        return 1.0 - _beta(b, a, 1.0 - x) if x < 1.0 else 1.0
-    front = a * math.log(x) + b * math.log1p(-x) - math.log(a)
-    front += math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
-    value, last, inverse = 1.0, 1.0, 0.0
-    for step in range(2 * _TERMS):  # by Lentz's method
-        m, odd = divmod(step, 2)
-        if step == 0:
-            term = 1.0
-        elif odd:
-            term = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        else:
-            term = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        inverse = 1.0 / _not_zero(1.0 + term * inverse)
-        last = _not_zero(1.0 + term / last)
-        value *= last * inverse
-        if step and abs(last * inverse - 1.0) < 1e-15:
-            break
-    return math.exp(front) * (value - 1.0)
-
-
-def _not_zero(value: float) -> float:
-    return value if abs(value) > 1e-300 else 1e-300
+    return beta_below(spare / 2, more / 2, longer / shorter)
 
 
 def _same_order(one: NDArray[np.generic], other: NDArray[np.generic]) -> bool:

@@ -41,7 +41,7 @@ MEASURED = [ROOT / "results" / "README.md", ROOT / "results" / "speed.md"]
 # block is complete in itself.
 SESSIONS = (
     *("getting-started.md", "results.md", "questions.md", "circuits.md", "many-files.md"),
-    "what-you-know.md",
+    *("what-you-know.md", "how-sure.md"),
 )
 
 # Public names that need no example: values, and what a search hands out and nobody makes.

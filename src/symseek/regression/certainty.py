@@ -46,8 +46,10 @@ def filled_with_certainty(
     pairs = zip(formulas, programs, strict=True)
     whole = [each.program.over(program.library) for each, program in pairs]
     sure = []
-    for each, its in zip(formulas, judged(programs, whole, data, repeats, threads), strict=True):
+    found = judged(programs, whole, data, repeats, threads)
+    for each, its in zip(formulas, found, strict=True):
         as_written = its.numbers if each.form().constants == each.program.constants else ()
-        known = {"constants": its.numbers, "certainty": its.printed, "numbers": as_written}
-        sure.append(each if its.printed is None else replace(each, **known))
+        if its.printed is not None:
+            each = replace(each, constants=its.numbers, numbers=as_written, certainty=its.printed)
+        sure.append(each)
     return sure

@@ -215,5 +215,5 @@ class Postprocessing:
 def solved(formula: Formula, form: GivenForm, solution: Program) -> Formula:
     """A formula of the left side of a form as one of the target."""
     found = replace(formula, program=form.solved(solution, formula.program))
-    found = replace(found, numbers=(), certainty=None)  # those are of the left side
+    found = replace(found, constants=(), numbers=(), certainty=None)  # those are of the left side
     return replace(found, text=found.written())

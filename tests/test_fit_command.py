@@ -70,6 +70,16 @@ def test_a_fit_with_its_report(here: Path, capsys: Capture) -> None:
     assert report.startswith("<!")
 
 
+def test_an_option_of_several_values_may_come_again(here: Path, capsys: Capture) -> None:
+    write_table(here / "data.csv")
+    words = ["--forbid", "sin", "--guesses", "a; b", "--forbid", "exp,log", "--guesses", "a*b"]
+    said = answer(capsys, "fit", "data.csv", "--target", "y", *SHORT, *words, "--out", "run")
+    assert said.code == 0
+    settings = RunFolder.open(Path("run")).request.settings
+    assert settings.forbid == ("sin", "exp", "log")
+    assert settings.guesses == ("a", "b", "a*b")
+
+
 def test_a_report_says_what_the_columns_act_like(here: Path, capsys: Capture) -> None:
     draw = np.random.default_rng(1)
     g, t = draw.uniform(1, 3, (2, 120))

@@ -161,12 +161,13 @@ def _add_setting(parser: Parser, parameter: Parameter, show_default: bool) -> No
         add(option, action="store_const", const=not default, help=parameter.off or text)
         return
     if isinstance(parameter.type, Listed):
-        text += f"; with {parameter.type.between} between"
+        text += f"; with {parameter.type.between} between, or the option again"
     if show_default:
         usual = parameter.by_itself[0] if parameter.by_itself else _written(parameter, default)
         text += f"; default {usual or 'none'}"
     number = "N" if isinstance(parameter.type, Whole) else "X"
-    add(option, type=_reader(parameter.type), metavar=number, help=text)
+    action = "extend" if isinstance(parameter.type, Listed) else "store"
+    add(option, action=action, type=_reader(parameter.type), metavar=number, help=text)
 
 
 def _reader(type: ValueType) -> Callable[[str], Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from fractions import Fraction
@@ -23,11 +24,14 @@ from symseek.constraints import Dimensions
 from symseek.constraints.dimensions import Mismatch
 from symseek.data import Scales
 from symseek.dimensions import DIMENSIONLESS, Dimension
+from symseek.files.tables import open_table
 from symseek.form import GivenForm
 from symseek.model import Model, full_library
 from symseek.regression.regression import Regression
 from symseek.runs.folder import RunFolder
 from symseek.settings import Settings
+from symseek.studio.options import options
+from symseek.studio.question import Question, consider
 from symseek.units import ColumnUnits, GivenUnits, read_unit
 from symseek.units.numbers import needed, spanned
 
@@ -301,7 +305,8 @@ def test_units_of_columns_that_there_are_not_are_refused() -> None:
         regressor(units={**UNITS, "w": "m"}).fit(BALL, HEIGHT)
     with pytest.raises(InputError) as found:
         regressor(units={**UNITS, "g": "parsnip"}).fit(BALL, HEIGHT)
-    assert str(found.value) == "`units` of column 'g': 'parsnip' is no unit that is known"
+    said = "`units` of column 'g': 'parsnip' is no unit that is known; "
+    assert str(found.value) == said + "units are written as in m/s^2, and 1 is none"
     # A column that is left out may have a unit.
     table = BALL.assign(same=1.0)
     with pytest.warns(UserWarning, match="ignored"):
@@ -419,6 +424,37 @@ def test_many_tables_have_units(
     assert RunFolder.open(tmp_path / "runs" / "a").model().units == UNITS
 
 
+def test_the_studio_takes_units(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    table = open_table(path).whole()
+    for said, wrong in {
+        "table": [],
+        "table, g: parsnip": ["units"],
+        "v: m/s, t: s, g: m/s, h: K": ["units"],
+    }.items():
+        question = Question(path.name, "h", settings={"units": said})
+        found = consider(question, path, lambda: table)
+        assert [each["field"] for each in found.problems] == wrong, said
+        assert f"--units {shlex.quote(said)}" in found.command
+    assert {"units", "numbers"} <= {each["name"] for each in options()["settings"]}
+
+
+def test_exports_say_the_units_of_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    GAS.assign(p=PRESSURE).to_csv("gas.csv", index=False)
+    words = ["--units", "T: K, V: L, p: kPa", "--numbers", "free"]
+    assert main(["fit", "gas.csv", "--target", "p", *words, *BUDGET]) == 0
+    assert "where 8.314 is in L*kPa/K" in (tmp_path / "gas-run-1" / "report.html").read_text()
+    capsys.readouterr()
+    assert main(["export", "gas-run-1", "--to", "c"]) == 0
+    remarks = ["// p in kPa; T in K, V in L.", "// where 8.314 is in L*kPa/K."]
+    assert capsys.readouterr().out.splitlines()[:2] == remarks
+    assert main(["show", "gas-run-1", "--row", "3"]) == 0
+    assert "p [kPa] = 8.314*T/V\nwhere 8.314 is in L*kPa/K\n" in capsys.readouterr().out
+
+
 def test_axes_have_units() -> None:
     x = np.linspace(1, 5, 30)
     columns = [Column("x", unit="m")]
@@ -430,3 +466,6 @@ def test_axes_have_units() -> None:
     drawn = fits.data(model, x[:, None], 3 * x)
     assert not isinstance(drawn, str)
     assert (drawn.x.label, drawn.y.label) == ("x [m]", "y")
+    left = fits.residuals(3 * x, model.predict(x[:, None]), "m")
+    assert not isinstance(left, str)
+    assert left.y.label == "residual (true − predicted) [m]"

@@ -238,7 +238,8 @@ class Scales:
     @classmethod
     def of(cls, X: Floats, y: Floats) -> Scales:
         """The powers of ten that bring columns to a size near 1, where they are far from it."""
-        return cls(np.array([_scale(column) for column in X.T]), _scale(y))
+        *inputs, target = (power_of_ten(size(column)) for column in (*X.T, y))
+        return cls(np.array(inputs), target)
 
     @classmethod
     def none(cls, columns: int) -> Scales:
@@ -320,10 +321,22 @@ def _row_weights(weights: ArrayLike | None, rows: int) -> Floats:
     return np.asarray(vector * (rows / vector.sum()))
 
 
-def _scale(values: Floats) -> float:
-    """A power of ten near the root of the mean square."""
+def size(values: Floats) -> float:
+    """The root of the mean square; 1 where all are 0.
+
+    >>> size(np.array([3.0, -3.0]))
+    3.0
+    """
     largest = float(np.abs(values).max(initial=0.0))
     if largest == 0.0:
         return 1.0
-    size = largest * math.sqrt(float(np.mean((values / largest) ** 2)))
+    return largest * math.sqrt(float(np.mean((values / largest) ** 2)))
+
+
+def power_of_ten(size: float) -> float:
+    """A power of ten near a size that is far from 1; else 1.
+
+    >>> power_of_ten(30.0), power_of_ten(3000.0)
+    (1.0, 1000.0)
+    """
     return 1.0 if _SMALL <= size <= _LARGE else 10.0 ** round(math.log10(size))

@@ -43,7 +43,8 @@ def _show(options: argparse.Namespace) -> int:
     rmse = model.rmse(options.row)
     error = "" if rmse is None else f", RMSE {rmse:.6g} in the units of {model.target}"
     exact = ", exact: it meets every digit" if formula.exact else ""
-    show(f"{model.target} = {formula.text}\n")
+    show(f"{model.heading} = {formula.text}")
+    show(f"where {formula.where}\n" if formula.where else "")
     for style in ("factored", "expanded"):
         other = formula.written(style)
         if other != formula.text:

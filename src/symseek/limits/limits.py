@@ -99,6 +99,16 @@ class Limits:
         return bool(self.rules or self.values or self.numbers or self.dimensions)
 
     @property
+    def none_left(self) -> str:
+        """What to say where no formula that was found keeps to them."""
+        if self.dimensions is None or self.rules or self.values or self.numbers:
+            return "no formula that was found keeps to all limits; search longer or ask for less"
+        return (
+            "no formula that was found agrees with the units; search longer, give operators that"
+            " the law needs, or look whether a column is missing"
+        )
+
+    @property
     def unscaled(self) -> bool:
         """Whether formulas must be searched in the user's units.
 

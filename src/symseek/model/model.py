@@ -68,14 +68,23 @@ class Model:
         named = [each for each in self.quantities if each.name in self.features]
         return {each.name: each.kind for each in named if each.kind != "quantity"}
 
-    def labelled(self, name: str, known: bool = False) -> str:
-        """A column's name with its unit; if it is `known`, not only where formulas agree with it.
+    def unit(self, name: str) -> str:
+        """The unit of a column, as the table has it or as it was given; empty if unknown."""
+        columns = (each.unit for each in self.quantities if each.name == name)
+        return self.units.get(name) or next(columns, "")
+
+    def labelled(self, name: str) -> str:
+        """A column's name with its unit.
 
         >>> Model("h", ("t",), (), 0, units={"h": "m"}).labelled("h")
         'h [m]'
         """
-        columns = (each.unit for each in self.quantities if known and each.name == name)
-        return with_unit(name, self.units.get(name) or next(columns, ""))
+        return with_unit(name, self.unit(name))
+
+    @property
+    def heading(self) -> str:
+        """The name of the target above its formulas, with its unit if they agree with that."""
+        return with_unit(self.target, self.units.get(self.target, ""))
 
     @property
     def said_of_units(self) -> str:
@@ -219,11 +228,7 @@ class Model:
         validated = any(each.validation_r2 is not None for each in self.formulas)
         errors = self._errors()
         head = f"  row  complexity  reward   NRMSE{errors[0]}      R2"
-        head += (
-            "  validation" * validated
-            + "  seeds" * self._seeded
-            + f"  {self.labelled(self.target)} ="
-        )
+        head += "  validation" * validated + "  seeds" * self._seeded + f"  {self.heading} ="
         lines = [head]
         for row, each in enumerate(self.formulas):
             mark = ">" if row == self.picked else " "

@@ -104,9 +104,7 @@ class Postprocessing:
         programs = [self.refit.own(in_order(each), self.rows.judged) for each in programs]
         programs = [each for each in programs if self.kept_to.hold(each)]
         if not programs:
-            raise InputError(
-                "no formula that was found keeps to all limits; search longer or ask for less"
-            )
+            raise InputError(self.kept_to.limits.none_left)
         formulas = self.front([self.formula(each) for each in programs])
         front = self.front([self.on_all_rows(each) for each in formulas])
         return self.certain(front, [self._in_full(each) for each in front])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from symseek.arrays import Floats
+from symseek.columns import with_unit
 from symseek.errors import InputError
 from symseek.report import chart
 from symseek.report.chart import BLUE, INK, MUTED, ORANGE, Chart
@@ -24,8 +25,8 @@ _OUTLIER = 1.0  # how far beyond the data a prediction is still drawn, in parts 
 _NO_ROW = "There is no row with a finite prediction."
 
 
-def parity(y: ArrayLike, predicted: ArrayLike) -> Chart | str:
-    """Predictions against true values: on the diagonal they are equal.
+def parity(y: ArrayLike, predicted: ArrayLike, unit: str = "") -> Chart | str:
+    """Predictions against true values, in some unit: on the diagonal they are equal.
 
     Rows without a finite prediction, and predictions far beyond the data, are counted in a note.
     """
@@ -42,13 +43,13 @@ def parity(y: ArrayLike, predicted: ArrayLike) -> Chart | str:
         chart.Words("equal", 0.985, 0.88, ORANGE, right=True),
         *_hidden(missing, inside),
     ]
-    return Chart(
-        _explained(r2), chart.Axis("true value", *ends), chart.Axis("predicted value", *ends), marks
-    )
+    across = chart.Axis(with_unit("true value", unit), *ends)
+    up = chart.Axis(with_unit("predicted value", unit), *ends)
+    return Chart(_explained(r2), across, up, marks)
 
 
-def residuals(y: ArrayLike, predicted: ArrayLike) -> Chart | str:
-    """Residuals against predictions, with their distribution at the side."""
+def residuals(y: ArrayLike, predicted: ArrayLike, unit: str = "") -> Chart | str:
+    """Residuals against predictions, in some unit, with their distribution at the side."""
     truth, guess, missing = _pairs(y, predicted)
     if not len(truth):
         return _NO_ROW
@@ -68,8 +69,8 @@ def residuals(y: ArrayLike, predicted: ArrayLike) -> Chart | str:
         chart.Bars(counts.tolist(), BLUE),
         *_hidden(missing, inside),
     ]
-    horizontal = chart.Axis("predicted value", *across, grid=False)
-    vertical = chart.Axis("residual (true − predicted)", -reach, reach)
+    horizontal = chart.Axis(with_unit("predicted value", unit), *across, grid=False)
+    vertical = chart.Axis(with_unit("residual (true − predicted)", unit), -reach, reach)
     return Chart(_residual_title(left, rms), horizontal, vertical, marks)
 
 
@@ -89,8 +90,8 @@ def data(
     column = 0 if one else strongest(model, inputs, row)
     x = inputs[:, column]
     feature, target = model.features[column], model.target
-    across = chart.Axis(model.labelled(feature, known=True), *spanned(x, 0.03))
-    up = chart.Axis(model.labelled(target, known=True), *spanned(truth, 0.08))
+    across = chart.Axis(model.labelled(feature), *spanned(x, 0.03))
+    up = chart.Axis(model.labelled(target), *spanned(truth, 0.08))
     drawn: chart.Mark = (
         chart.Line(*_curve(model, x, row, up), ORANGE, 2.2, label)
         if one

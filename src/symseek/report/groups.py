@@ -51,8 +51,8 @@ def curves(model: Model, X: ArrayLike, y: ArrayLike, row: int | None = None) -> 
     if not len(seen):
         return "The formula has no value on any row."
     feature, target = model.features[column], model.target
-    across = chart.Axis(model.labelled(feature, known=True), *fits.spanned(x, 0.03))
-    up = chart.Axis(model.labelled(target, known=True), *fits.spanned(seen, 0.08))
+    across = chart.Axis(model.labelled(feature), *fits.spanned(x, 0.03))
+    up = chart.Axis(model.labelled(target), *fits.spanned(seen, 0.08))
     lines = [
         _curve(model, row, middle, column, (at, x[codes == at]), up)
         for at in range(len(grouping.labels))

@@ -81,12 +81,12 @@ def html(
 
 def table_html(model: Model) -> str:
     """The front as a small table for a notebook, with the notebook's fonts and colours."""
-    heads = ["row", *_headings(model), f"{escaped(model.labelled(model.target))} ="]
+    heads = ["row", *_headings(model), f"{escaped(model.heading)} ="]
     lines = [_notebook_row("th", ["", *heads], "bold")]
     for row, each in enumerate(model.formulas):
         picked = row == model.picked
         formula = mathml(readable(each)).replace("<math", f'<math style="{_INHERITED}"', 1)
-        cells = ["▸" if picked else "", str(row), *_numbers(model, row), formula]
+        cells = ["▸" if picked else "", str(row), *_numbers(model, row), formula + _where(each)]
         lines.append(_notebook_row("td", cells, "bold" if picked else "normal"))
     head, *rows = lines
     return (
@@ -229,7 +229,7 @@ def _front(model: Model) -> str:
         text += _where(each) + _limits(each)
         opening = '<tr class="picked">' if picked else "<tr>"
         rows.append(f'{opening}{mark}{cells}<td class="text">{text}</td></tr>')
-    lines, target = "\n".join(rows), escaped(model.labelled(model.target))
+    lines, target = "\n".join(rows), escaped(model.heading)
     return f"""<div class="wide"><table class="front">
 <thead><tr><th></th>{head}<th scope="col">{target} =</th></tr></thead>
 <tbody>

@@ -33,7 +33,7 @@ def pictures(
 
 
 def _fit(model: Model, inputs: Floats, target: Floats) -> Iterator[tuple[Chart | str, str]]:
-    predicted = model.predict(inputs)
+    predicted, unit = model.predict(inputs), model.unit(model.target)
     yield (
         _with_rows(fronts.front(model), model),
         "Error against complexity: each point is the best formula of its size, with its row; the"
@@ -54,11 +54,11 @@ def _fit(model: Model, inputs: Floats, target: Floats) -> Iterator[tuple[Chart |
         )
     else:
         yield (
-            fits.parity(target, predicted),
+            fits.parity(target, predicted, unit),
             "Predictions of the picked formula against the data: on the line both are equal.",
         )
     yield (
-        fits.residuals(target, predicted),
+        fits.residuals(target, predicted, unit),
         "The residuals of the picked formula, and their distribution; a pattern here is something"
         " the formula misses.",
     )

@@ -193,13 +193,15 @@ def _searched(
     table = training_table(source, *columns, settings.missing)
     if given is not None and read_names(",".join(map(quoted_name, given))) != list(given):
         raise InputError(Setting("features"), " has a name with a backquote; rename that column")
+    *inputs, target = table.columns[: table.X.shape[1] + 1]
     plan = SearchPlan.of(
         table.X,
         table.y,
-        table.features,
+        inputs,
         replace(settings, engine=NATIVE),
-        table.target,
+        target,
         table.weights,
+        others=table.others,
     )
     plan.check()
     return table, replace(settings, guesses=_usable(settings.guesses, plan))

@@ -6,7 +6,6 @@ convert one unit into another: with x in cm and z in m it adds x/100 and z.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,14 +14,14 @@ import numpy as np
 from symseek.arrays import Floats
 from symseek.columns import Column
 from symseek.constraints.dimensions import GRAIN, MOST, Dimensions, Mismatch
-from symseek.data import Scales
+from symseek.data import Scales, power_of_ten, size
 from symseek.dimensions import DIMENSIONLESS, Dimension
 from symseek.errors import InputError, Setting, name_shown, shown, unknown_name
 from symseek.form import GivenForm
 from symseek.groups import Grouping
 from symseek.units.given import FIELD, GivenUnits
 from symseek.units.numbers import needed, spanned
-from symseek.units.reading import PLAIN, NoPint, Unit, read_unit
+from symseek.units.reading import PLAIN, NoPint, Unit, UnknownUnit, read_unit
 
 _SAME = 1e-9  # of two factors, on a logarithmic scale
 
@@ -196,31 +195,28 @@ class ColumnUnits:
         One factor for each base dimension, so that what agrees in dimensions has the same numbers.
         Columns without a dimension have factors of their own.
         """
-        usual, every = Scales.of(X, y), self._every()
         conversions = self.conversions()
-        names = [*self.inputs, self.target[0]]
-        own = dict(zip(names, usual.inputs.tolist(), strict=False))
-        own[names[-1]] = usual.target
-        found = dict.fromkeys(names, 1.0)
-        sizes = {name: own[name] * conversions.get(name, 1.0) for name in names}
+        values = dict(zip(self.inputs, X.T, strict=False))
+        values[self.target[0]] = y
+        by = {name: 1.0 / conversions.get(name, 1.0) for name in values}
         if resized:
-            found |= {name: own[name] for name in names if name not in every}
-            found |= self._resized(sizes)
-        by = [found[name] / conversions.get(name, 1.0) for name in names]
+            sizes = {name: size(each) / by[name] for name, each in values.items()}
+            for name, scale in self._resized(sizes).items():
+                by[name] *= scale
         inputs = np.ones(X.shape[1])
-        inputs[: len(by) - 1] = by[:-1]
-        return Scales(inputs, by[-1])
+        inputs[: len(by) - 1] = list(by.values())[:-1]
+        return Scales(inputs, by[self.target[0]])
 
     def _resized(self, sizes: Mapping[str, float]) -> dict[str, float]:
-        """Powers of ten for each column, by its dimensions, near sizes that are far from 1."""
+        """Powers of ten for columns, by their dimensions, near sizes that are far from 1."""
         every = self._every()
         found = {
-            name: sizes[name]
-            for name, unit in every.items()
-            if unit.dimension.dimensionless and unit.factor == 1.0
+            name: power_of_ten(each)
+            for name, each in sizes.items()
+            if name not in every or every[name].plain
         }
         rest = {name: unit for name, unit in every.items() if not unit.dimension.dimensionless}
-        if not rest or all(abs(math.log10(sizes[name])) < 2 for name in rest):
+        if all(power_of_ten(sizes[name]) == 1.0 for name in rest):
             return found
         powers = self._powers(rest)
         logs = np.log10([sizes[name] for name in rest])
@@ -257,7 +253,12 @@ def _read(name: str, text: str) -> Unit:
         raise
     except InputError as error:
         column = f" of column {name_shown(name, quoted=True)}: "
-        raise InputError(FIELD, column, error, field=FIELD, value=text) from None
+        hint = (
+            "; units are written as in m/s^2, and 1 is none"
+            if isinstance(error, UnknownUnit)
+            else ""
+        )
+        raise InputError(FIELD, column, error, hint, field=FIELD, value=text) from None
     for _, power in unit.dimension.powers:
         if (power * GRAIN).denominator != 1 or abs(power * GRAIN) > MOST:
             raise InputError(

@@ -69,6 +69,10 @@ class Unit:
         return self.dimension.dimensionless and self.factor == 1.0
 
 
+class UnknownUnit(InputError):
+    """A text that names no unit."""
+
+
 class NoPint(InputError):
     """There is nothing to look up names of units with."""
 
@@ -84,7 +88,7 @@ def read_unit(text: str) -> Unit:
     ['kg*m/s^2', 'kg/m^3', 'm^2/s^2', 'dimensionless', 'dimensionless']
     >>> read_unit("parsnip")
     Traceback (most recent call last):
-    symseek.errors.InputError: 'parsnip' is no unit that is known
+    symseek.units.reading.UnknownUnit: 'parsnip' is no unit that is known
     """
     said = " ".join(text.split())
     if len(said) > 1 and said[0] + said[-1] in ("[]", "()", "{}"):
@@ -260,5 +264,5 @@ def _registry() -> Any:
     return pint.UnitRegistry()
 
 
-def _unknown(text: str) -> InputError:
-    return InputError(f"{shown(text)} is no unit that is known", value=text)
+def _unknown(text: str) -> UnknownUnit:
+    return UnknownUnit(f"{shown(text)} is no unit that is known", value=text)

@@ -13,11 +13,13 @@ from symseek.constants import Bounds
 from symseek.constraints.dimensions import Dimensions
 from symseek.constraints.phrases import Binding, forbidden, required
 from symseek.errors import InputError, Setting, shown, suggestion
+from symseek.form import GivenForm
 from symseek.groups import Grouping
 from symseek.limits.forms import WANTED, Bounded, Limit, Numbers, parse
 from symseek.limits.shapes import Shapes, itself
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
+from symseek.units.columns import agrees_in_full
 
 _NONE: Mapping[str, Sequence[str]] = MappingProxyType({})
 
@@ -42,6 +44,7 @@ class Limits:
     numbers: Bounds | None = None  # of their numbers
     shapes: Shapes | None = None  # the limits of values, in a table
     dimensions: Dimensions | None = None  # of their parts
+    form: GivenForm | None = None  # that they have, if dimensions depend on it
 
     @classmethod
     def of(
@@ -133,7 +136,7 @@ class Limits:
         """Whether what it is made of does, its operators, columns and numbers."""
         if any(rule.violated_by(program) for rule in self.rules):
             return False
-        if self.dimensions is not None and not _agrees(program, self.dimensions):
+        if self.dimensions is not None and not _agrees(program, self.dimensions, self.form):
             return False
         return self.numbers is None or _within(program, self.numbers)
 
@@ -215,10 +218,13 @@ def _bounds(
     return Bounds(low, high, first)
 
 
-def _agrees(program: Program, dimensions: Dimensions) -> bool:
+def _agrees(program: Program, dimensions: Dimensions, form: GivenForm | None) -> bool:
     """Whether a program agrees with units; a given form in full has numbers that have some."""
-    in_full = dimensions.arguments and program.names[0] not in dimensions.arguments
-    return bool(in_full) or not dimensions.violated_by(program)
+    if form is not None and program.names[0] != form.token.name:
+        return True
+    if dimensions.violated_by(program):
+        return False
+    return form is None or agrees_in_full(program, form, dimensions)
 
 
 def _within(program: Program, bounds: Bounds) -> bool:

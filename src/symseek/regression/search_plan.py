@@ -105,7 +105,7 @@ class SearchPlan:
             problem = problem.measured(units)
             if limits.unscaled and not free:
                 units.refuse_conversions()
-        limits = replace(limits, dimensions=problem.dimensions)
+        limits = replace(limits, dimensions=problem.dimensions, form=problem.form)
         rows = Rows.of(problem, replace(settings, scale=False) if limits.unscaled else settings)
         limits = limits.within(
             full.columns,

@@ -19,6 +19,7 @@ from symseek.dimensions import DIMENSIONLESS, Dimension
 from symseek.errors import InputError, Setting, name_shown, shown, unknown_name
 from symseek.form import GivenForm
 from symseek.groups import Grouping
+from symseek.programs import Program
 from symseek.units.given import FIELD, GivenUnits
 from symseek.units.numbers import needed, spanned
 from symseek.units.reading import PLAIN, NoPint, Unit, UnknownUnit, read_unit
@@ -235,6 +236,24 @@ class ColumnUnits:
         return np.array([[float(row.get(name, 0)) for name in bases] for row in table]).reshape(
             len(table), len(bases)
         )
+
+
+def agrees_in_full(program: Program, form: GivenForm, rule: Dimensions) -> bool:
+    """Whether a written program of a form agrees in full with units.
+
+    It says more than the constraint of the form's arguments where the dimension of one function
+    depends on that of another, as in y = f(x)*g(z).
+    """
+    inside = Dimensions(rule.variables, None, rule.free_numbers)
+    functions = {each.name for each in form.functions}
+    parts = {name: part for name, part in form.parts(program).items() if name in functions}
+    try:
+        found = {name: inside.of(part) for name, part in parts.items()}
+        known = {name: each for name, each in found.items() if each is not None}
+        needed(form.right, {**rule.variables, **known}, rule.target, rule.free_numbers)
+    except Mismatch:
+        return False
+    return True
 
 
 def _said(column: Column, given: GivenUnits) -> str | None:

@@ -39,7 +39,7 @@ def needed(
     Args:
         program: a formula; variables that are not known, and operators that no table has, are
             unknown.
-        known: the dimensions of variables.
+        known: the dimensions of variables, and of what unknown operators give.
         target: the dimension of the whole, None for any.
         free: whether numbers are unknown; otherwise they have no dimension.
         strict: whether a contradiction is a `Mismatch`; otherwise the first of two ways counts.
@@ -145,7 +145,7 @@ class _Work:
     def _value(self, token: Token, parts: list[_Part]) -> Dimension:
         found = [part.dimension for part in parts]
         if token.numpy is None and token.formula is None and token.dimensions is None:
-            return self._unknown(token.name)
+            return self.known.get(token.name) or self._unknown(token.name)
         rule = rule_of(token)
         if rule.raises:
             return self._raised(token, found, parts[1].number)

@@ -339,6 +339,28 @@ def test_named_numbers_of_a_form_have_their_units() -> None:
     assert Model.from_dict(model.to_dict()) == model
 
 
+def test_functions_whose_dimensions_depend_on_each_other_agree_in_full() -> None:
+    table = pd.DataFrame({"x": DRAW.uniform(1, 3, ROWS), "t": DRAW.uniform(0.5, 2, ROWS)})
+    y = pd.Series(table.x / table.t, name="y")
+    fitted = regressor(form="y = f(x)*g(t)", units="x: m, t: s, y: m/s").fit(table, y).models_[0]
+    rule = Dimensions({"x": METRE, "t": SECOND}, target=METRE / SECOND)
+    assert fitted.best.exact
+    assert not any(rule.violated_by(each.program) for each in fitted.formulas)
+
+
+def test_numbers_of_groups_have_units_like_others() -> None:
+    own = {"A": 2.0, "B": 5.0, "C": 9.0}
+    labels = pd.Series(np.repeat(list(own), ROWS // 3), name="strain")
+    h = pd.Series(BALL.v * BALL.t * labels.map(own), name="h")
+    table = BALL[["v", "t"]]
+    units = {"v": "m/s", "t": "s", "h": "m"}
+    plain = regressor(units=units).fit(table, h, groups=labels).models_[0]
+    assert (plain.best.text, plain.best.with_units) == ("v*t*a_strain", ())
+    units["h"] = "kg"
+    free = regressor(units=units, numbers="free").fit(table, h, groups=labels).models_[0]
+    assert (free.best.text, free.best.with_units) == ("v*t*a_strain", (("a_strain", "kg/m"),))
+
+
 def test_without_pint_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     from symseek.units import reading
 

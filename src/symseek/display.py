@@ -37,9 +37,14 @@ def run_with_progress(
     out: TextIO | None = None,
     callback: Callback | None = None,
     started: Callable[[], object] | None = None,
+    label: str = "",
 ) -> Result:
-    """Run the search and show its progress: the simplest formulas before the first iteration."""
+    """Run the search and show its progress: the simplest formulas before the first iteration.
+
+    A `label` says which it is of several.
+    """
     with closing(_display(regression, out or sys.stderr)) as display:
+        display.label = label
 
         def first() -> None:
             display(regression.search.state)
@@ -75,6 +80,8 @@ class SearchProgress:
     A search without a budget has no share, and nobody knows how long it takes.
     """
 
+    label = ""  # which it is of several
+
     def __init__(self, regression: Regression, now: HowFar) -> None:
         searches, config = regression.searches, regression.search.config
         spent = (now.expressions, config.max_expressions), (now.seconds, config.max_seconds)
@@ -94,7 +101,8 @@ class SearchProgress:
     def __str__(self) -> str:
         left = "" if self.left is None else f", {clock(self.left)} left at most"
         rate = "" if self.rate is None else f", {self.rate:,.0f}/s"
-        return f"{self.expressions:,} expressions{rate}{left}"
+        which = f"{self.label}: " if self.label else ""
+        return printable(f"{which}{self.expressions:,} expressions{rate}{left}")
 
 
 def _next_time(began: float, pause: float) -> float:
@@ -106,6 +114,8 @@ def _next_time(began: float, pause: float) -> float:
 class _Display(ABC):
     """What is shown of a search, again and again, with a pause of some seconds between."""
 
+    label = ""  # before how far the search is
+
     def __init__(self, regression: Regression, pause: float) -> None:
         self.regression = regression
         self.pause = pause
@@ -116,7 +126,9 @@ class _Display(ABC):
             return
         began = time.monotonic()
         model = self.regression.model(final=False)
-        self.show(SearchProgress(self.regression, now), model)
+        progress = SearchProgress(self.regression, now)
+        progress.label = self.label
+        self.show(progress, model)
         self.due = _next_time(began, self.pause)
 
     @abstractmethod
@@ -170,7 +182,7 @@ class _NotebookDisplay(_Display):
         share = progress.share
         value = "" if share is None else f'value="{share:.4f}" '  # without, it shows no share
         bar = f'<progress {value}max="1" style="width:20em"></progress>'
-        head = f"<div>{bar} {progress.percent} {progress}</div>"
+        head = f"<div>{bar} {progress.percent} {escape(str(progress))}</div>"
         known = self.regression.structure  # as far as the formula that is picked agrees
         head += "" if known is None else f"<div>{escape(known)}</div>"
         self._show(head + table_html(model))

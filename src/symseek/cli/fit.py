@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from symseek.cli.fit_many import add_many, asks_for_many, fit_many
+from symseek.cli.fit_targets import fit_targets, targets_named
 from symseek.cli.options import (
-    FAILED,
-    INTERRUPTED,
     Commands,
     Parser,
     add_drop_missing,
@@ -21,17 +17,9 @@ from symseek.cli.options import (
     names,
     new_command,
     say,
-    shell_words,
-    show,
 )
-from symseek.cli.settings import add_settings, fit_command, given_settings, vocabulary
-from symseek.errors import InputError, Message
-
-if TYPE_CHECKING:
-    from symseek.files.tables import TrainingTable
-    from symseek.loop import Iteration, Result
-    from symseek.regression.regression import Regression
-    from symseek.runs.folder import RunFolder
+from symseek.cli.searching import search
+from symseek.cli.settings import add_settings, given_settings, vocabulary
 
 DESCRIPTION = """\
 Search a table for a formula.
@@ -51,6 +39,9 @@ front.json), a report to open in a browser (report.html), the settings, the cour
 (curve.csv) and a checkpoint to resume from. `symseek show` prints the formulas so far while it
 searches.
 
+Several targets, with commas between, are searched for one after another, each with the whole budget
+and without the others as inputs; they have one run folder and one report.
+
 Several files, a folder of files, or --by COLUMN make a fit for each file or each value of the
 column, some at a time (--jobs). Each has its run folder inside one folder, by default data-runs-1,
 with a summary of all (summary.html, summary.csv). A file that cannot be fitted is a line in the
@@ -68,6 +59,7 @@ examples:
   symseek fit measurements/ --target y --out fits
   symseek fit long.csv --target y --by sensor
   symseek fit growth.csv --target mass --group strain
+  symseek fit motor.csv --target torque,power
 """
 
 
@@ -84,7 +76,12 @@ def add_fit(commands: Commands) -> None:
         metavar="FILE",
         help="the table: .csv, .tsv, .txt, .dat, .parquet, .xlsx; or several, or a folder of them",
     )
-    add("--target", required=True, metavar="COLUMN", help="the column to find a formula for")
+    add(
+        "--target",
+        required=True,
+        metavar="COLUMN",
+        help="the column to find a formula for; or several, with commas between",
+    )
     add(
         "--features",
         type=names,
@@ -143,6 +140,10 @@ def _fit(options: argparse.Namespace) -> int:
         group=options.group,
         max_table_size=options.max_table_size,
     )
+    targets = targets_named(options)
+    if len(targets) > 1:
+        return fit_targets(options, request, targets)
+    request = replace(request, target=targets[0])
     if asks_for_many(options):
         return fit_many(options, request)
     reserve_buffers()
@@ -164,113 +165,3 @@ def add_ended(parser: Parser) -> None:
 def add_no_report(parser: Parser) -> None:
     """The option that leaves out the report."""
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
-
-
-def search(
-    run: RunFolder,
-    regression: Regression,
-    table: TrainingTable,
-    options: argparse.Namespace,
-    first_budget: bool = True,
-) -> int:
-    """Search, write what was found to the folder, print it, and return the exit code.
-
-    One command repeats a run that had the same budget from its beginning on.
-    """
-    from symseek.display import run_with_progress
-    from symseek.engines.choice import NATIVE
-    from symseek.loop import Stopped
-    from symseek.runs.ended import write_end
-    from symseek.runs.regressions import known_of
-
-    recorder = run.recorder(regression)
-    warned = False
-
-    def save(now: Iteration) -> None:
-        nonlocal warned
-        recorder(now)
-        if recorder.error is not None and not warned:
-            warned = True
-            say(f"{recorder.error}; the search continues")
-
-    if not options.quiet:
-        rows, columns = table.X.shape
-        noun = "column" if columns == 1 else "columns"
-        say(f"{rows:,} rows, {columns} {noun} beside {table.target}; the run goes to {run.path}")
-    try:
-        if options.quiet:
-            result = regression.run(save, recorder.started)
-        else:
-            result = run_with_progress(regression, sys.stderr, save, recorder.started)
-    except InputError as error:
-        if regression.search.engine.name == NATIVE:
-            raise
-        recorder.finish()
-        raise InputError(_go_on(run, error, recorder.error)) from error
-    recorder.finish()
-    model = regression.model()
-    command = _repeating(run, regression, result) if first_budget else None
-    known = known_of(regression)
-    run.finish(model, table, result, {"command": command, **known}, not options.no_report)
-    recorder.ended(result, model)
-    show(str(model))
-    show(_summary(run, result, command, known, not options.no_report))
-    sys.stdout.flush()
-    errors = [*run.write_errors, *([recorder.error] if recorder.error else [])]
-    for each in errors:
-        say(each)
-        write_end(options.ended, InputError(each))
-    if result.stopped is Stopped.INTERRUPTED:
-        return INTERRUPTED
-    return FAILED if errors else 0
-
-
-def _go_on(run: RunFolder, error: InputError, unsaved: Message | None) -> str:
-    """What to do about a search whose device has failed."""
-    if unsaved is not None:
-        return f"{error}; {unsaved}"
-    command = shell_words(["symseek", "resume", str(run.path), "--engine", "native"])
-    return f"{error}; the search is saved, and continues without the GPU by `{command}`"
-
-
-def _repeating(run: RunFolder, regression: Regression, result: Result) -> str | None:
-    """The command that repeats the run, if there is one: not if it ended by chance."""
-    from symseek.loop import Stopped
-
-    if result.stopped is Stopped.INTERRUPTED:
-        return None
-    if result.stopped is Stopped.TIME and result.repeated_by is None:
-        return None
-    without_proposals = {
-        each.state.without_proposals for each in regression.searches if each.iteration
-    }
-    if len(without_proposals) == 2:
-        return None
-    request = replace(run.request, settings=regression.repeatable)
-    if without_proposals == {True}:
-        request = replace(request, settings=replace(request.settings, structure=False))
-    return fit_command(request, result)
-
-
-def _summary(
-    run: RunFolder, result: Result, command: str | None, known: Mapping[str, str], report: bool
-) -> str:
-    from symseek.loop import Stopped
-
-    rate = result.expressions / max(result.seconds, 1e-9)
-    lines = [
-        "",
-        *([f"units: {known['units']}"] if "units" in known else []),
-        *([known["structure"]] if "structure" in known else []),
-        f"{result.expressions:,} expressions in {result.seconds:.1f} s ({rate:,.0f}/s), seed"
-        f" {result.seed}: {result.stopped.value}",
-    ]
-    if "engine" in known:
-        lines.append(f"engine: {known['engine']}")
-    if command is not None:
-        lines.append(f"repeat it: {command}")
-    if result.stopped is Stopped.INTERRUPTED:
-        lines.append(f"continue: {shell_words(['symseek', 'resume', str(run.path)])}")
-    use = f"use it: {shell_words(['symseek', 'predict', str(run.path)])} NEW.csv"
-    lines.append(f"report: {run.path / 'report.html'}; {use}" if report else use)
-    return "\n".join(lines)

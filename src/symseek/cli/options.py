@@ -28,6 +28,7 @@ from symseek.errors import (
     sentence,
     shown,
     suggestion,
+    unknown_name,
 )
 
 if TYPE_CHECKING:
@@ -321,16 +322,56 @@ def add_run(parser: Parser) -> None:
     parser.add_argument(
         "--row", type=natural, metavar="N", help="the row of the front; default: the picked one"
     )
+    parser.add_argument(
+        "--target", metavar="COLUMN", help="of a run with several targets, one of them"
+    )
+
+
+def read_models(options: argparse.Namespace, so_far: bool = False) -> list[Model]:
+    """The models in the run folder that was named: several of one with several targets.
+
+    One that may become better comes with a word. A row is one of a single model. Targets without a
+    front are refused unless what there is `so_far` is asked for.
+    """
+    from symseek.runs.folder import RunFolder
+    from symseek.runs.targets import TargetsFolder, holds_targets
+
+    if not holds_targets(options.run):
+        found = [RunFolder.open(options.run).model_so_far()]
+        target = options.target
+        if target is not None and target != (only := found[0][0].target):
+            raise unknown_name("target", target, [only])
+    else:
+        folder = TargetsFolder.open(options.run)
+        names = folder.targets if options.target is None else [options.target]
+        every = folder.models_so_far() if so_far and options.target is None else []
+        for _, model, said in every:
+            if model is None and said is not None:
+                say(said)
+        found = [(model, said) for _, model, said in every if model is not None]
+        found = found or [folder.run(each).model_so_far() for each in names]
+        if len(found) > 1 and options.row is not None:
+            raise InputError(
+                Setting("row"),
+                " is of one target, and there are several; name it with ",
+                Setting("target"),
+                f": {', '.join(map(shown, names))}",
+                field=Setting("target"),
+            )
+    for _, unfinished in found:
+        if unfinished is not None:
+            say(unfinished)
+    return [model for model, _ in found]
 
 
 def read_model(options: argparse.Namespace) -> Model:
-    """The model in the run folder that was named; one that may become better comes with a word."""
-    from symseek.runs.folder import RunFolder
-
-    model, unfinished = RunFolder.open(options.run).model_so_far()
-    if unfinished is not None:
-        say(unfinished)
-    return model
+    """The model in the run folder that was named; of several targets, one has to be named."""
+    models = read_models(options)
+    if len(models) > 1:
+        names = ", ".join(shown(each.target) for each in models)
+        text = f"the run has several targets, {names}; name one with "
+        raise InputError(text, Setting("target"), field=Setting("target"))
+    return models[0]
 
 
 # --- output

@@ -13,7 +13,7 @@ from symseek.cli.options import (
     add_run,
     check_writable,
     new_command,
-    read_model,
+    read_models,
     say,
     write_text,
 )
@@ -21,7 +21,7 @@ from symseek.cli.options import (
 DESCRIPTION = """\
 Predict with a formula of a run: reads the columns it needs from a table and writes them as CSV with
 the prediction beside them; --keep writes the other columns too. Where the formula is undefined, the
-cell is left empty.
+cell is left empty. Of a run with several targets there is a column for each.
 """
 
 
@@ -64,9 +64,9 @@ def _predict(options: argparse.Namespace) -> int:
     from symseek.files.predictions import predictions
 
     check_writable(options.out, options.overwrite)
-    model = read_model(options)
+    models = read_models(options)
     found = predictions(
-        model,
+        models,
         options.row,
         options.data,
         options.delimiter,

@@ -5,17 +5,13 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from symseek.cli.fit import add_ended, add_no_report, search
+from symseek.cli.fit import add_ended, add_no_report
 from symseek.cli.fit_many import add_many, holds_many, refuse_many, resume_many
-from symseek.cli.options import Commands, add_max_table_size, ended_by_signals, new_command, say
+from symseek.cli.fit_targets import resume_targets
+from symseek.cli.options import Commands, add_max_table_size, ended_by_signals, new_command
+from symseek.cli.searching import continued, finished_error, record_budget, search
 from symseek.cli.settings import add_settings, given_settings
-from symseek.errors import InputError, Message, Quoted, Setting
-
-if TYPE_CHECKING:
-    from symseek.regression.regression import Regression
-    from symseek.runs.folder import RunFolder
 
 DESCRIPTION = """\
 Continue a run that was stopped, killed or ended.
@@ -49,9 +45,13 @@ def _resume(options: argparse.Namespace) -> int:
     from symseek.algebra.threads import reserve_buffers
     from symseek.runs.folder import RunFolder
     from symseek.runs.regressions import make_regression
+    from symseek.runs.targets import holds_targets
 
     if holds_many(options.run):
         return resume_many(options)
+    if holds_targets(options.run):
+        refuse_many(options)
+        return resume_targets(options)
     refuse_many(options)
     reserve_buffers()
     given = given_settings(options)
@@ -62,35 +62,9 @@ def _resume(options: argparse.Namespace) -> int:
         run.request = replace(run.request, max_table_size=options.max_table_size)
         table = run.request.read_table()
         regression = make_regression(table, settings)
-        run.remove_leftovers()
-        before, engine = run.restore(regression), regression.search.engine.name
-        _refuse_finished(run, regression)
-        if before not in (None, engine):
-            say(
-                f"the run was on the engine {before!r} and continues with {engine!r}, so what it"
-                " finds may differ in the last bits, and then in more, from a run on one engine"
-            )
-        same = settings == run.request.settings
-        if not same:
-            run.change_settings(settings)
-        once = same and before in (None, engine)  # one command can repeat it
+        once = continued(run, regression, settings)
+        reason = regression.finished
+        if reason is not None and run.complete:
+            raise finished_error(run.path, reason)
+        record_budget(run, settings)
         return search(run, regression, table, options, first_budget=once)
-
-
-def _refuse_finished(run: RunFolder, regression: Regression) -> None:
-    from symseek.loop import Stopped
-
-    reason = regression.finished
-    if reason is None or not run.complete:
-        return
-    larger = {
-        Stopped.BUDGET: Setting("max_expressions"),
-        Stopped.TIME: Setting("max_seconds"),
-        Stopped.EARLY: Setting("patience"),
-    }.get(reason)
-    advice = Message("there is nothing better to find")
-    if larger is not None:
-        advice = Message("give a larger ", larger, ", or none, to continue")
-    raise InputError(
-        "the run ", Quoted(run.path), f" is finished: {reason.value}; ", advice, field=larger
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -86,17 +86,23 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
 
 def fit_command(request: FitRequest, result: Result | None = None) -> str:
     """The command that repeats a fit; one that had a clock, by its count of expressions."""
-    if result is not None and result.repeated_by is not None:
-        settings = replace(request.settings, max_seconds=None, max_expressions=result.repeated_by)
-        request = replace(request, settings=settings)
-    return shell_words(fit_words(request))
+    return shell_words(fit_words(request if result is None else repeated(request, result)))
 
 
-def fit_words(request: FitRequest) -> list[str]:
-    """The words of the command for a fit."""
+def repeated(request: FitRequest, result: Result) -> FitRequest:
+    """The request with a count of expressions in the place of a clock that ended it."""
+    if result.repeated_by is None:
+        return request
+    settings = replace(request.settings, max_seconds=None, max_expressions=result.repeated_by)
+    return replace(request, settings=settings)
+
+
+def fit_words(request: FitRequest, targets: Sequence[str] = ()) -> list[str]:
+    """The words of the command for a fit, of several targets if they are named."""
     from symseek.files.limits import MOST_TABLE
 
-    words = ["symseek", "fit", str(request.data), *_option("target", request.target)]
+    named = ",".join(map(quoted_name, targets or [request.target]))
+    words = ["symseek", "fit", str(request.data), *_option("target", named)]
     if request.features is not None:
         words += _option("features", ",".join(map(quoted_name, request.features)))
     for name, value in _file_options(request):

@@ -10,6 +10,7 @@ from symseek.cli.options import (
     add_run,
     new_command,
     read_model,
+    read_models,
     shell_words,
     show,
 )
@@ -17,7 +18,7 @@ from symseek.text import text_table
 
 DESCRIPTION = """\
 Show the formulas of a run, simplest first, the picked one marked; with --row, one in full.
-Of the folder of many fits, show the summary.
+Of a run with several targets, show those of each. Of the folder of many fits, show the summary.
 """
 
 
@@ -31,11 +32,15 @@ def add_show(commands: Commands) -> None:
 def _show(options: argparse.Namespace) -> int:
     if holds_many(options.run):
         return show_many(options.run)
-    model = read_model(options)
     if options.row is None:
+        models = read_models(options, so_far=True)
         more = shell_words(["symseek", "show", str(options.run)])
-        show(f"{model}\n\npicked by the rule {model.rule!r}; {more} --row N for more")
+        one = "" if len(models) == 1 else " --target COLUMN"
+        for model in models:
+            show(f"{model}\n")
+        show(f"picked by the rule {models[0].rule!r}; {more}{one} --row N for more")
         return 0
+    model = read_model(options)
     formula = model.formula(options.row)
     validation = (
         "" if formula.validation_r2 is None else f", validation R2 {formula.validation_r2:.6g}"

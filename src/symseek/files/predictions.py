@@ -11,11 +11,10 @@ import numpy as np
 
 from symseek.files.limits import MOST_TABLE
 from symseek.files.tables import read_all, read_inputs
+from symseek.model import Model
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from symseek.model import Model
 
 
 @dataclass(frozen=True)
@@ -23,14 +22,14 @@ class PredictedTable:
     """What a formula predicts."""
 
     frame: DataFrame  # the columns it needs, or all, and the prediction: empty where undefined
-    undefined: int  # rows
+    undefined: int  # cells of predictions
     notes: tuple[str, ...]  # what was done that the user may not expect, a sentence each
-    complaint: str | None  # where the formula is undefined, in a sentence
+    complaint: str | None  # where a formula is undefined, in a sentence
     beyond: str | None = None  # which rows are beyond those of the fit, in a sentence
 
 
 def predictions(
-    model: Model,
+    models: Sequence[Model],
     row: int | None,
     path: Path,
     delimiter: str | None = None,
@@ -40,42 +39,47 @@ def predictions(
     sheet: str | None = None,
     interval: float | None = None,
 ) -> PredictedTable:
-    """Predict with a row of the front; `keep` all columns of the file, as they are.
+    """Predict with a row of a front, or of several; `keep` all columns of the file, as they are.
 
     With an `interval`, the columns low and high have its ends, and outside says in what a row is
-    beyond the rows of the fit.
+    beyond the rows of the fit; of several fronts, their names begin with that of the target.
     """
     import pandas
 
-    formula = model.formula(row)
-    inputs = read_inputs(
-        path, model.inputs, delimiter, missing, max_table_size, model.kinds, sheet, model.grouping
-    )
-    values = formula.program.evaluate(inputs.X)
-    undefined = ~np.isfinite(values)
-    if keep or model.kinds or model.grouping:  # dates and groups as they are in the file
+    names = list(dict.fromkeys(name for model in models for name in model.inputs))
+    kinds = {name: kind for model in models for name, kind in model.kinds.items()}
+    grouping = models[0].grouping
+    inputs = read_inputs(path, names, delimiter, missing, max_table_size, kinds, sheet, grouping)
+    if keep or kinds or grouping:  # dates and groups as they are in the file
         frame = read_all(path, delimiter, max_table_size, sheet).iloc[inputs.rows]
-        needed = [*model.inputs, *([model.grouping.name] if model.grouping else [])]
+        needed = [*names, *([grouping.name] if grouping else [])]
         frame = frame if keep else frame[list(dict.fromkeys(needed))]
     else:
-        frame = pandas.DataFrame(inputs.X, columns=list(model.features))
-    predicted = np.where(undefined, np.nan, values)
-    frame = frame.assign(**{_unused_name(model.target, frame.columns): predicted})
-    beyond = None
-    if interval is not None:
-        low, high = model.interval(inputs.X, interval, row)
-        outside = model.outside(inputs.X, row)
-        more = {"low": low, "high": high, "outside": outside}
-        named = {_unused_name(name, frame.columns): each for name, each in more.items()}
-        frame, beyond = frame.assign(**named), _beyond(outside)
-    complaint = None
-    if undefined.any():
-        first = int(np.argmax(undefined))
-        complaint = (
-            f"{formula.text} is undefined in {undefined.sum():,} of {len(values):,} rows,"
-            f" the first of them row {first + 1}; their cells are empty"
-        )
-    return PredictedTable(frame, int(undefined.sum()), inputs.notes, complaint, beyond)
+        frame = pandas.DataFrame(inputs.X, columns=names)
+    count, complaints, beyond = 0, [], None
+    for model in models:
+        places = [*map(names.index, model.inputs), *([len(names)] if grouping else [])]
+        formula, X = model.formula(row), inputs.X[:, places]
+        values = formula.program.evaluate(X)
+        undefined = ~np.isfinite(values)
+        more = {model.target: np.where(undefined, np.nan, values)}
+        if interval is not None:
+            low, high = model.interval(X, interval, row)
+            outside = model.outside(X, row)
+            before = f"{model.target} " if len(models) > 1 else ""
+            ends = {"low": low, "high": high, "outside": outside}
+            more |= {f"{before}{name}": each for name, each in ends.items()}
+            beyond = beyond or _beyond(outside)
+        for name, column in more.items():
+            frame = frame.assign(**{_unused_name(name, frame.columns): column})
+        if undefined.any():
+            count += int(undefined.sum())
+            first = int(np.argmax(undefined))
+            complaints.append(
+                f"{formula.text} is undefined in {undefined.sum():,} of {len(values):,} rows,"
+                f" the first of them row {first + 1}; their cells are empty"
+            )
+    return PredictedTable(frame, count, inputs.notes, "; ".join(complaints) or None, beyond)
 
 
 def _beyond(outside: Sequence[str]) -> str | None:

@@ -122,6 +122,7 @@ def read_table(
     max_table_size: int = MOST_TABLE,
     sheet: str | None = None,
     group: str | None = None,
+    others: Sequence[str] = (),
 ) -> TrainingTable:
     """Read a target and its features: all other quantities, unless some columns are chosen.
 
@@ -131,7 +132,7 @@ def read_table(
     `missing`, the table is refused, or the rows are left out, or the columns. Of a workbook a
     `sheet` is read, by default the first. A compressed table, or Parquet, may take `max_table_size`
     bytes when it is read. A column of text or numbers may tell the `group` of each row; it is an
-    input only if `features` names it too.
+    input only if `features` names it too. The `others` are never inputs.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -144,7 +145,7 @@ def read_table(
     ('read commas in numbers as decimal signs',)
     """
     source = open_table(Path(path), delimiter, max_table_size, sheet)
-    return training_table(source, target, features, weights, missing, left_out, group)
+    return training_table(source, target, features, weights, missing, left_out, group, others)
 
 
 def training_table(
@@ -155,6 +156,7 @@ def training_table(
     missing: str = "refuse",
     left_out: Mapping[str, str] | None = None,
     group: str | None = None,
+    others: Sequence[str] = (),
 ) -> TrainingTable:
     """The target and its features of a table that has been opened, as `read_table` has them."""
     target = _bare(source, target)
@@ -163,9 +165,12 @@ def training_table(
     beside = [target] if weights is None else [target, weights]
     if group is not None:
         _refuse_group(source, group, beside)
+    apart = [] if group is None else [group]
+    apart += [_bare(source, each) for each in others]
+    _columns(source, apart)
     decided = left_out is not None or features is not None
     if features is None:
-        names, numbers, left_out, remarks = _quantities(source, beside, left_out, group)
+        names, numbers, left_out, remarks = _quantities(source, beside, left_out, apart)
     else:
         names, left_out, remarks = _feature_names(source, beside, features), {}, {}
         numbers = _numbers(source, [*names, *beside])
@@ -319,16 +324,16 @@ def _quantities(
     source: TableSource,
     beside: Sequence[str],
     left_out: Mapping[str, str] | None,
-    group: str | None = None,
+    apart: Sequence[str] = (),
 ) -> tuple[tuple[str, ...], Numbers, dict[str, str], dict[str, str]]:
     """The quantities beside the target, the numbers of all of these, and what is left out and why.
 
-    What is to be left out may be known already, from when a run began. The reasons come twice, at
-    last with the remark that the target follows a column.
+    Those `apart` are for something else. What is to be left out may be known already, from when a
+    run began. The reasons come twice, at last with the remark that the target follows a column.
     """
     _refuse_beside(source, beside)
     found = dict(left_out or {})
-    names = [name for name in source.names if name not in (*beside, *found, group)]
+    names = [name for name in source.names if name not in (*beside, *found, *apart)]
     # R and pandas give no name to a first column that numbers the rows.
     unnamed = names[:1] == [""] == [source.names[0]]
     _refuse_number(source, names[1:] if unnamed else names, beside)

@@ -70,13 +70,21 @@ def html(
     inputs = np.asarray(X, dtype=np.float64)
     targets = _targets(y, len(every))
     histories = _histories(history, len(every))
-    several = len(every) > 1
-    sections = [
-        _section(model, inputs, target, one, several)
-        for model, target, one in zip(every, targets, histories, strict=True)
-    ]
-    body = _head(every, inputs, summary) + "".join(sections) + _foot(settings, summary)
-    return document(_title(every), body)
+    tables = zip(every, targets, histories, strict=True)
+    return html_of([(model, inputs, y, one) for model, y, one in tables], settings, summary)
+
+
+def html_of(
+    parts: Sequence[tuple[Model, NDArray[np.float64], NDArray[np.float64], History]],
+    settings: Mapping[str, Any],
+    summary: Mapping[str, Any],
+) -> str:
+    """The report of targets that may have rows of their own: of each its model, inputs [N, n],
+    values [N] and history."""
+    models = [model for model, *_ in parts]
+    sections = [_section(*each, len(parts) > 1) for each in parts]
+    body = _head(models, parts[0][1], summary) + "".join(sections) + _foot(settings, summary)
+    return document(_title(models), body)
 
 
 def table_html(model: Model) -> str:

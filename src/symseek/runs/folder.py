@@ -65,9 +65,10 @@ _CURVE = (
 class RunFolder:
     """The folder of a run. Who writes it locks it first, by `create` or `lock`, and closes it."""
 
-    def __init__(self, path: Path, request: FitRequest) -> None:
+    def __init__(self, path: Path, request: FitRequest, reported: bool = True) -> None:
         self.path = path
         self.request = request
+        self.reported = reported  # whether a report belongs to it
         self.write_errors: list[Message] = []  # files that could not be written
         self._lock: FolderLock | None = None
 
@@ -115,7 +116,7 @@ class RunFolder:
         self.close()
 
     @classmethod
-    def open(cls, folder: Path, threads: int = 1) -> RunFolder:
+    def open(cls, folder: Path, threads: int = 1, reported: bool = True) -> RunFolder:
         """Read a folder that `create` made."""
         path = folder / "settings.json"
         record = _read_json(folder, path, _MOST_SETTINGS)
@@ -129,7 +130,7 @@ class RunFolder:
                 " again",
             )
         try:
-            return cls(folder, FitRequest.from_dict(record, threads))
+            return cls(folder, FitRequest.from_dict(record, threads), reported)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise _damaged(path, error) from None
 
@@ -176,7 +177,7 @@ class RunFolder:
         """Whether every result of the checkpoint is written: no file is missing or older."""
         try:
             saved = [at for path in _checkpoints(self.path) if (at := written_at(path)) is not None]
-            written = [written_at(self.path / name) for name in _RESULTS]
+            written = [written_at(self.path / name) for name in _RESULTS[: 3 + self.reported]]
         except OSError:
             return False
         return bool(saved) and all(at is not None and at >= max(saved) for at in written)

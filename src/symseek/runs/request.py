@@ -32,6 +32,7 @@ class FitRequest:
     left_out: Annotated[Mapping[Label, Label], Most(100_000)] | None = None  # and why, if known
     sheet: Label | None = None  # of a workbook; the first unless it is named
     group: Label | None = None  # the column that tells the group of each row
+    others: Annotated[tuple[Label, ...], Most(1000)] = ()  # targets beside it, which are no inputs
     max_table_size: int = MOST_TABLE  # not kept in the file, which anyone may have written
 
     def read_table(self) -> TrainingTable:
@@ -45,6 +46,7 @@ class FitRequest:
             max_table_size=self.max_table_size,
             sheet=self.sheet,
             group=self.group,
+            others=self.others,
         )
 
     def to_json(self) -> str:
@@ -54,6 +56,8 @@ class FitRequest:
         own = {"data": str(self.data.resolve()), "left_out": left_out}
         record = {"format": FORMAT, "symseek": __version__, **columns, **own}
         record["settings"] = self.settings.to_dict()
+        if not self.others:  # as of most runs
+            del record["others"]
         return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod

@@ -147,7 +147,7 @@ class RunFormulas:
             try:
                 most = self.max_table_size
                 found = predictions(
-                    model,
+                    [model],
                     row,
                     path,
                     missing="rows" if drop_missing else "refuse",

@@ -11,10 +11,11 @@ import numpy as np
 
 from symseek.files.limits import MOST_TABLE
 from symseek.files.tables import read_all, read_inputs
-from symseek.model import Model
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from symseek.model import Model
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,11 @@ from symseek.data import Data
 from symseek.errors import InputError
 from symseek.model import Constant, Formula, Model, full_library
 from symseek.programs import Program, Programs
+from symseek.report import fits
+from symseek.report.chart import Area, Chart
 from symseek.uncertainty.bands import band, leverages
 from symseek.uncertainty.distributions import student
+from symseek.uncertainty.evidence import Evidence
 from symseek.uncertainty.normal import Inverse, normals
 from symseek.uncertainty.numbers import Judged, judged
 from symseek.uncertainty.profile import profiled
@@ -392,3 +395,64 @@ def test_damaged_errors_in_a_file_are_left_out() -> None:
     record["formulas"][0]["numbers"][0]["error"] = -1.0
     with pytest.raises(InputError, match="damaged"):
         Model.from_dict(record)
+
+
+# --- between formulas
+
+
+def known(squares: float, rows: int, numbers: int) -> Certainty:
+    """Of a formula that leaves these squares."""
+    covariance = np.eye(numbers)
+    return Certainty(tuple(range(numbers)), covariance, squares / (rows - numbers), rows - numbers)
+
+
+def front(*certainties: Certainty | None) -> Model:
+    program = Program.parse("0.19764123456789*x", LIBRARY)
+    formulas = tuple(
+        Formula(program, "0.197641*x", 0.9, 0.1, 0.9, constants=(Constant(program.constants[0]),))
+        for _ in certainties
+    )
+    pairs = zip(formulas, certainties, strict=True)
+    return Model("y", ("x", "z"), tuple(replace(f, certainty=c) for f, c in pairs), 1)
+
+
+def test_criteria_are_those_of_the_textbook() -> None:
+    found = Evidence.of(known(3.0, 40, 2))
+    # The likelihood of normal noise, its variance a parameter like the others.
+    likelihood = -20 * math.log(3.0 / 40)
+    assert found.bic == pytest.approx(-2 * likelihood + 3 * math.log(40))
+    assert found.aicc == pytest.approx(-2 * likelihood + 6 + 2 * 3 * 4 / 36)
+
+
+def test_rows_that_fit_as_well_are_not_decided_between() -> None:
+    # Half the difference of BIC: 40/2*log(1.1) - log(40)/2 = 0.06 nats, and 16.2 for the first.
+    model = front(known(10.0, 40, 1), known(3.0, 40, 3), known(3.0 / 1.1, 40, 4), None)
+    assert model.against(2) == pytest.approx(math.log(40) / 2 - 20 * math.log(1.1))
+    assert model.against(0) == pytest.approx(20 * math.log(10 / 3) - math.log(40))
+    assert model.against(3) is None
+    assert model.undecided == "The data do not decide between rows 1 and 2."
+    assert model.undecided in str(model)
+    assert front(known(100.0, 40, 1), known(3.0, 40, 3)).undecided == ""
+
+
+def test_a_fit_stores_how_its_rows_compare() -> None:
+    X, draw = table(60)
+    y = 2.5 * X[:, 0] - 0.4 * X[:, 1] + 0.1 * draw.normal(size=60)
+    fit = SymbolicRegressor(random_state=0, max_expressions=500, max_seconds=None).fit(X, y)
+    record = fit.models_[0].to_dict()
+    assert {"description", "aicc", "bic"} <= set(record["formulas"][fit.models_[0].picked])
+    lengths = [each["description"] for each in record["formulas"]]
+    assert lengths[fit.models_[0].picked] <= min(lengths) + 10
+    assert Model.from_dict(record) == fit.models_[0]
+
+
+def test_the_picture_of_one_input_has_the_band_of_new_rows() -> None:
+    x = np.linspace(0.1, 3.0, 40)[:, None]
+    y = 2.5 * x[:, 0] + 0.1 * np.random.default_rng(0).normal(size=40)
+    fit = SymbolicRegressor(random_state=0, max_expressions=500, max_seconds=None).fit(x, y)
+    picture = fits.data(fit.models_[0], x, y)
+    assert isinstance(picture, Chart)
+    (area,) = [each for each in picture.marks if isinstance(each, Area)]
+    low, high = fit.models_[0].interval(x)
+    assert np.interp(x[:, 0], area.x, area.low) == pytest.approx(low, abs=0.01)
+    assert np.interp(x[:, 0], area.x, area.high) == pytest.approx(high, abs=0.01)

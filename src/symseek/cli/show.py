@@ -14,6 +14,7 @@ from symseek.cli.options import (
     shell_words,
     show,
 )
+from symseek.model import Model
 from symseek.text import text_table
 
 DESCRIPTION = """\
@@ -58,7 +59,8 @@ def _show(options: argparse.Namespace) -> int:
     if formula.with_errors:
         show(f"with errors {formula.with_errors}")
     show(f"complexity  {formula.complexity}")
-    show(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}\n")
+    show(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}")
+    show(f"evidence    {_evidence(model, options.row)}\n" if formula.evidence else "")
     known = [
         (f"{each.shown} {each.unit}".rstrip(), each.said) for each in formula.numbers if each.said
     ]
@@ -69,3 +71,17 @@ def _show(options: argparse.Namespace) -> int:
     if formula.own is not None:
         show("\n".join(model.own_lines(options.row)))
     return 0
+
+
+def _evidence(model: Model, row: int) -> str:
+    """How a row compares with the picked one."""
+    formula, against = model.formula(row), model.against(row)
+    known = formula.evidence
+    assert known is not None
+    length = "" if formula.description is None else f"description {formula.description:.1f} nats, "
+    text = f"{length}AICc {known.aicc:.1f}, BIC {known.bic:.1f}"
+    if against is None or row == model.picked:
+        return text
+    winner = f"row {model.picked}, the picked one" if against > 0 else "it"
+    loser = "it" if against > 0 else f"row {model.picked}, the picked one"
+    return f"{text}; {abs(against):.1f} nats for {winner}, against {loser}"

@@ -10,6 +10,7 @@ from symseek.model.accuracy import Accuracy
 from symseek.model.own_numbers import OwnNumbers
 from symseek.programs import Program
 from symseek.rewards import Reward
+from symseek.uncertainty.evidence import Evidence
 from symseek.uncertainty.record import Certainty, Constant
 
 _NEARLY_EXACT = 1e-9  # an NRMSE at which numbers of nine digits may be neat
@@ -59,6 +60,7 @@ class Formula:
     with_units: tuple[tuple[str, str], ...] = ()  # numbers of the text that have units, and those
     numbers: tuple[Constant, ...] = ()  # as it is written, in their order; empty if not known
     certainty: Certainty | None = None  # of the constants together, where it is known
+    description: float | None = None  # the length of its description of the rows, in nats
 
     def __post_init__(self) -> None:
         if tuple(each.value for each in self.constants) != self.program.constants:
@@ -132,6 +134,11 @@ class Formula:
         1/3*x*(1.23457 - x), or 0.411523*x - 1/3*x**2
         """
         return forms.text(self.form(style), exact=self.is_close)
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """How it compares with other formulas of the same rows; None where that is not known."""
+        return None if self.certainty is None else Evidence.of(self.certainty)
 
     @property
     def with_errors(self) -> str:

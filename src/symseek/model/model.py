@@ -19,6 +19,7 @@ from symseek.model.own_numbers import MOST_SHOWN
 from symseek.model.stored import fields_of, record_of
 from symseek.notation.parse import quote
 from symseek.uncertainty.bands import band, far, leverages, outside
+from symseek.uncertainty.evidence import DECIDED
 from symseek.uncertainty.record import LEVEL
 
 if TYPE_CHECKING:
@@ -242,7 +243,9 @@ class Model:
             lines.append(f"{line}  {each.text}")
             if each.where:
                 lines.append(f"{'':>{len(line)}}  where {each.where}")
-        notes = filter(None, [self.sure, self.given, *self.kept, self.reason, self.doubt])
+        notes = filter(
+            None, [self.sure, self.undecided, self.given, *self.kept, self.reason, self.doubt]
+        )
         return "\n".join(map(printable, [*lines, *notes, *self.own_lines(most=MOST_SHOWN)]))
 
     def own_lines(self, row: int | None = None, most: int | None = None) -> list[str]:
@@ -284,6 +287,28 @@ class Model:
         """
         text = "" if self.best.exact else self.best.with_errors
         return f"Row {self.picked} with standard errors: {self.target} = {text}" * bool(text)
+
+    def against(self, row: int) -> float | None:
+        """The weight of evidence against a row where the picked one is the rival, in nats."""
+        one, picked = self.formula(row).evidence, self.best.evidence
+        return None if one is None or picked is None else one.against(picked)
+
+    @property
+    def undecided(self) -> str:
+        """Between which rows and the picked one the data do not decide; empty if they do."""
+        if self.best.exact or self.best.is_close or self.best.evidence is None:
+            return ""
+        weights = {row: self.against(row) for row in range(len(self.formulas))}
+        open_rows = [
+            row
+            for row, weight in weights.items()
+            if weight is not None and row != self.picked and abs(weight) < DECIDED
+        ]
+        if not open_rows:
+            return ""
+        *first, last = sorted([*open_rows, self.picked])
+        listed = f"{', '.join(map(str, first))} and {last}"
+        return f"The data do not decide between rows {listed}."
 
     @property
     def given(self) -> str:

@@ -180,6 +180,9 @@ class _StoredFormula:
     numbers: Annotated[tuple[StoredNumber, ...], Most(MOST_NUMBERS)] = ()
     constants: Annotated[tuple[StoredNumber, ...], Most(MOST_NUMBERS)] = ()
     certainty: StoredCertainty | None = None
+    description: Real | None = None
+    aicc: Real | None = None  # like the next, as the certainty has it
+    bic: Real | None = None
 
     def formula(self, library: Library, row: int) -> Formula:
         if self.row not in (None, row):
@@ -201,6 +204,7 @@ class _StoredFormula:
             filled=tuple(each.part(library, row) for each in self.parts),
             constants=self._with_units(program, row),
             with_units=() if self.with_units is None else self.with_units.text,
+            description=self.description,
         )
         return with_certainty(formula, self.constants, self.numbers, self.certainty)
 

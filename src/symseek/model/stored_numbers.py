@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Annotated, Any
 
 import numpy as np
@@ -78,9 +79,16 @@ def certainty_record(formula: Formula) -> dict[str, Any]:
     known = formula.certainty
     if known is None:
         return {}
+    evidence = formula.evidence
+    compared = {
+        "description": formula.description,
+        "aicc": None if evidence is None else evidence.aicc,
+        "bic": None if evidence is None else evidence.bic,
+    }
     own = [_record(each) for each in formula.constants]
     numbers = [_record(each) for each in formula.numbers]
     return {
+        **{name: each for name, each in compared.items() if each is not None and isfinite(each)},
         "numbers": numbers,
         **({"constants": own} if own != numbers else {}),
         **({"certainty": _together(known)} if len(known.free) <= _MOST_TOGETHER else {}),
@@ -95,9 +103,7 @@ def _record(number: Constant) -> dict[str, Any]:
         "fitted": number.fitted,
         "fitted_error": number.fitted_error,
     }
-    known = {
-        name: each for name, each in fields.items() if each is not None and math.isfinite(each)
-    }
+    known = {name: each for name, each in fields.items() if each is not None and isfinite(each)}
     named = {} if number.name is None else {"name": number.name}
     named |= {"unit": number.unit} if number.unit else {}
     return {"value": number.value, **named, **known, **({} if number.determined else _UNKNOWN)}
@@ -112,7 +118,7 @@ def _together(known: Certainty) -> dict[str, Any]:
         "covariance": known.covariance.tolist(),
         "variance": known.variance,
         "spare": known.spare,
-        **({"leverage": known.leverage} if math.isfinite(known.leverage) else {}),
+        **({"leverage": known.leverage} if isfinite(known.leverage) else {}),
     }
 
 

@@ -182,9 +182,14 @@ class Postprocessing:
         if not (isinstance(reward, ErrorReward) and reward.is_squared):
             return list(whole)
         given = self.rows.train, self.rows.repeats, self.threads
+        programs = [each.program for each in front]
+        errors = [self.measure.of(each) for each in front]
+        lengths = self.measure.descriptions(programs, errors)
+        pairs = zip(whole, lengths, strict=True)
+        described = [replace(each, description=length) for each, length in pairs]
         if self.form is None:
-            return with_certainty(whole, *given)
-        return filled_with_certainty(whole, [each.program for each in front], *given)
+            return with_certainty(described, *given)
+        return filled_with_certainty(described, programs, *given)
 
     def on_all_rows(self, formula: Formula) -> Formula:
         """The formula with its accuracy and its numbers on all rows.

@@ -15,6 +15,7 @@ from symseek.errors import InputError
 from symseek.report import chart
 from symseek.report.chart import BLUE, INK, MUTED, ORANGE, Chart
 from symseek.text import brief, counted, r2_text, shortened
+from symseek.uncertainty.record import LEVEL
 
 if TYPE_CHECKING:
     from symseek.model import Model
@@ -79,9 +80,9 @@ def data(
 ) -> Chart | str:
     """The data and the predictions of a formula, by default the picked one.
 
-    With one input that is a curve, with `label` in the legend. With several, data and predictions
-    stand side by side along the input on which the formula depends the most. Of many rows, evenly
-    spaced ones are drawn.
+    With one input that is a curve, with `label` in the legend, and the band that new rows lie in.
+    With several, data and predictions stand side by side along the input on which the formula
+    depends the most. Of many rows, evenly spaced ones are drawn.
     """
     inputs, truth = rows_of(X, y)
     if not len(truth):
@@ -98,7 +99,8 @@ def data(
         else chart.Cloud(x, model.predict(inputs, row), ORANGE, "formula", 0.6)
     )
     names = f"{shortened(target, 20)} against {shortened(feature, 20)}"
-    marks = [chart.Cloud(x, truth, MUTED, "data", 1.6), drawn]
+    band = _band(model, x, row, up) if one else []
+    marks = [*band, chart.Cloud(x, truth, MUTED, "data", 1.6), drawn]
     return Chart(f"Data and formula: {names}", across, up, marks)
 
 
@@ -121,6 +123,20 @@ def _curve(model: Model, x: Floats, row: int | None, up: chart.Axis) -> tuple[Fl
     with np.errstate(invalid="ignore"):
         near = np.abs(values - (up.low + up.high) / 2) <= 20 * (up.high - up.low)
     return grid, np.where(near, values, np.nan)
+
+
+def _band(model: Model, x: Floats, row: int | None, up: chart.Axis) -> list[chart.Mark]:
+    """Where new rows lie 95 times in 100, cut at the edges of the chart."""
+    formula = model.formula(row)
+    if formula.certainty is None or formula.exact:
+        return []
+    grid = np.linspace(x.min(), x.max(), _GRID)
+    ends = model.interval(grid[:, None], LEVEL, row)
+    low, high = (np.clip(each, up.low, up.high) for each in ends)
+    known = np.isfinite(low) & np.isfinite(high)
+    if not known.all():  # an area has no gaps
+        return []
+    return [chart.Area(grid, low, high, ORANGE, 0.15, "95 % of new rows")]
 
 
 def strongest(

@@ -285,9 +285,11 @@ def _whole(
     """What limits are of: an unknown, or the target, where a given form can be solved for it."""
     if form is not None and of:
         return form.parts(program)[of].over(full).owning(program)
-    if form is None or form.plain or solution is None:
+    if form is None:
         return program
-    return form.solved(solution, form.whole(program, full)).owning(program)
+    right = form.whole(program, full)
+    solved = right if form.plain or solution is None else form.solved(solution, right)
+    return solved.owning(program)
 
 
 def _of_form(config: SearchConfig, form: GivenForm) -> SearchConfig:

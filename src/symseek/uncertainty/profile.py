@@ -167,12 +167,13 @@ class _Ends:
         except np.linalg.LinAlgError:
             return None
         # The squares with the others at their best: c - 2*b*move + a*move**2.
-        a = matrix[end.at, end.at] + matrix[end.at, others] @ follow
-        b = pull[end.at] - matrix[end.at, others] @ rest
-        c = normal.squares - pull[others] @ rest - self.level
-        if not (np.isfinite([a, b, c]).all() and a > 0.0):
+        with np.errstate(all="ignore"):
+            a = matrix[end.at, end.at] + matrix[end.at, others] @ follow
+            b = pull[end.at] - matrix[end.at, others] @ rest
+            c = normal.squares - pull[others] @ rest - self.level
+            under = b * b - a * c
+        if not (np.isfinite([a, b, c, under]).all() and a > 0.0):
             return None
-        under = b * b - a * c
         move = (b + end.sign * math.sqrt(under)) / a if under >= 0.0 else b / a
         most = self.reach[end.at]
         move = min(max(move, -most), most)

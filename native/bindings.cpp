@@ -180,8 +180,6 @@ TokenCode read_code(const std::vector<std::vector<std::tuple<std::string, int, d
 #define X(NAME) #NAME,
 const std::vector<std::string> FIT_METHODS = {SYMSEEK_FIT_METHODS(X)};
 const std::vector<std::string> FIT_STATUSES = {SYMSEEK_FIT_STATUSES(X)};
-#undef X
-#define X(NAME, VALUE, BEND) #NAME,
 const std::vector<std::string> LOSSES = {SYMSEEK_LOSSES(X)};
 #undef X
 #define X(OPERATOR, SWAPPED, RESIDUAL) {#OPERATOR, SWAPPED},
@@ -434,7 +432,7 @@ NB_MODULE(_native, m) {
           [](Evaluator* self, const std::vector<std::vector<std::tuple<std::string, int, double>>>& code,
              const std::vector<int>& arity, In<double> columns, In<double> target, In<double> weight,
              const std::vector<std::pair<std::string, double>>& losses, std::shared_ptr<Pool> pool, size_t cache,
-             bool underflow_invalid, std::vector<int64_t> begins, int own) {
+             bool underflow_invalid, std::vector<int64_t> begins, int own, const std::optional<In<double>>& scale) {
             const bool graded = target.size() > 0;
             const int variables = axis(columns, "columns", 0);
             const size_t rows = columns.shape(1);
@@ -447,15 +445,16 @@ NB_MODULE(_native, m) {
             if (graded) {
               shaped(target, "target", {rows});
               shaped(weight, "weight", {rows});
+              if (scale) shaped(*scale, "scale", {rows});
             }
             if (!begins.empty()) check_begins(begins, static_cast<int64_t>(rows));
-            new (self)
-                Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
-                          graded ? target.data() : nullptr, graded ? weight.data() : nullptr, read_losses(losses),
-                          std::move(pool), cache, underflow_invalid, std::move(begins), own);
+            new (self) Evaluator(std::move(tokens), columns.data(), variables, static_cast<int64_t>(rows),
+                                 graded ? target.data() : nullptr, graded ? weight.data() : nullptr,
+                                 graded && scale ? scale->data() : nullptr, read_losses(losses), std::move(pool), cache,
+                                 underflow_invalid, std::move(begins), own);
           },
           "code"_a, "arity"_a, "columns"_a, "target"_a, "weight"_a, "losses"_a, "pool"_a, "cache"_a,
-          "underflow_invalid"_a = false, "begins"_a = std::vector<int64_t>(), "own"_a = 0)
+          "underflow_invalid"_a = false, "begins"_a = std::vector<int64_t>(), "own"_a = 0, "scale"_a = nb::none())
       .def_prop_ro("rows", &Evaluator::rows)
       .def(
           "errors",

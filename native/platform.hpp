@@ -15,9 +15,12 @@
 
 namespace symseek {
 
+using std::exp;
 using std::fabs;
 using std::isfinite;
+using std::log;
 using std::sqrt;
+using std::tanh;
 
 using uint8 = uint8_t;
 using uint32 = uint32_t;

@@ -40,6 +40,7 @@ from symseek.value_types import (
     FormulaList,
     LimitList,
     Listed,
+    LossType,
     Name,
     OperatorList,
     PhraseList,
@@ -70,6 +71,8 @@ def other_value(parameter: Parameter) -> Any:
         return "y = f(x0); f: length 5"
     if isinstance(type, UnitsType):
         return "x0: m, x1: s"
+    if isinstance(type, LossType):
+        return "huber:0.5"
     if type.none and default is not None:
         return None
     return type.low + 1 if isinstance(type, Whole) else 0.25

@@ -241,17 +241,32 @@ SYMSEEK_INLINE const double* run_block(const Evaluation& task, int first, int n,
 }
 
 SYMSEEK_INLINE f64x8 alike(const f64x8&, double value) { return f64x8::all(value); }
+SYMSEEK_INLINE f64x8 exp_of(const f64x8& a) { return vexp(a); }
+SYMSEEK_INLINE f64x8 log_of(const f64x8& a) { return vlog(a); }
+SYMSEEK_INLINE f64x8 tanh_of(const f64x8& a) { return vtanh(a); }
 
 // Rows and what they should be.
 struct Graded {
   const double *value, *target, *weight;
+  const double* scale = nullptr;  // of the losses' parameters
 
   // One residual vector. A row that weighs nothing must add nothing, even where its residual overflows (0 * inf is
   // NaN).
   SYMSEEK_INLINE f64x8 residual(int row, const f64x8& weights) const {
     return select(equal(weights, f64x8::all(0.0)), weights, f64x8::load(target + row) - f64x8::load(value + row));
   }
+
+  // What a loss sees of the rows of a vector. Those that weigh nothing may have any loss.
+  SYMSEEK_INLINE Row<f64x8> at(int row, const f64x8& weights, const f64x8& parameter, double blur = 0.0) const {
+    const f64x8 own = scale ? parameter * f64x8::load(scale + row) : parameter;
+    return row_of(f64x8::load(target + row), f64x8::load(value + row), residual(row, weights), own, f64x8::all(blur));
+  }
 };
+
+// What rows count, by their weights: nothing where these are 0.
+SYMSEEK_INLINE f64x8 counted(const f64x8& weights, const f64x8& values) {
+  return select(equal(weights, f64x8::all(0.0)), weights, weights * values);
+}
 
 // Adds the losses of n rows to a sum for each, and looks whether the values are finite.
 template <class... L>
@@ -265,22 +280,34 @@ SYMSEEK_INLINE void add_rows(const Graded& rows, int n, const Loss* losses, f64x
     const f64x8 weight = f64x8::load(rows.weight + i), residual = rows.residual(i, weight);
     bad = bad | as_integer(nan_unless_finite(f64x8::load(rows.value + i)));
     int k = 0;
-    ((total[k] = total[k] + weight * L::value(residual, parameter[k]), ++k), ...);
+    ((total[k] = total[k] + weight * L::value(row_of(residual, residual, residual, parameter[k], parameter[k])), ++k),
+     ...);
   }
   for (size_t k = 0; k < sizeof...(L); ++k) sums[k] = total[k];
+}
+
+template <class L>
+SYMSEEK_INLINE void add_any_rows(const Graded& rows, int n, const Loss& loss, f64x8& sum, i64x8& bad) {
+  f64x8 total = sum;
+  for (int i = 0; i < n; i += 8) {
+    const f64x8 weight = f64x8::load(rows.weight + i);
+    bad = bad | as_integer(nan_unless_finite(f64x8::load(rows.value + i)));
+    total = total + counted(weight, L::value(rows.at(i, weight, f64x8::all(loss.parameter))));
+  }
+  sum = total;
 }
 
 SYMSEEK_OUTLINE void add_rare_losses(const Graded& rows, int n, const Loss* losses, int count, f64x8* sums,
                                      i64x8* bad) {
   for (int k = 0; k < count; ++k) switch (losses[k].kind) {
-#define X(NAME, VALUE, BEND) \
-  case LossKind::NAME: add_rows<NAME##_loss>(rows, n, losses + k, sums + k, *bad); break;
+#define X(NAME) \
+  case LossKind::NAME: add_any_rows<NAME##_loss>(rows, n, losses[k], sums[k], *bad); break;
       SYMSEEK_LOSSES(X)
 #undef X
     }
 }
 
-// The usual losses have code of their own; the others would take registers from it.
+// The losses of residuals alone that are usual have code of their own; the others would take registers from it.
 SYMSEEK_INLINE void add_losses(const Graded& rows, int n, const Loss* losses, int count, f64x8* sums, i64x8& bad) {
   const bool squared = losses[0].kind == LossKind::squared;
   if (squared && count == 1) return add_rows<squared_loss>(rows, n, losses, sums, bad);
@@ -303,7 +330,8 @@ static bool evaluate_rows(Evaluation& task) {
     const int n = task.rows - first < ROW_BLOCK ? task.rows - first : ROW_BLOCK;
     const double* root = run_block<STRICT>(task, first, n, bad);
     if (task.target)
-      add_losses({root, task.target + first, task.weight + first}, n, task.losses, task.loss_count, sums, bad);
+      add_losses({root, task.target + first, task.weight + first, task.scale ? task.scale + first : nullptr}, n,
+                 task.losses, task.loss_count, sums, bad);
     else
       for (int i = 0; i < n; i += 8) {
         const f64x8 value = f64x8::load(root + i);

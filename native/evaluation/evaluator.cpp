@@ -1,6 +1,7 @@
 #include "evaluation/evaluator.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -20,8 +21,8 @@ Doubles padded_copy(const double* values, int64_t rows, int64_t padded_rows, dou
 }  // namespace
 
 Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
-                     const double* weight, std::vector<Loss> losses, std::shared_ptr<Pool> pool, size_t cache_entries,
-                     bool underflow_invalid, std::vector<int64_t> begins, int own)
+                     const double* weight, const double* scale, std::vector<Loss> losses, std::shared_ptr<Pool> pool,
+                     size_t cache_entries, bool underflow_invalid, std::vector<int64_t> begins, int own)
     : code_(std::move(code)),
       rows_(rows),
       padded_rows_((rows + DOUBLE_LANES - 1) / DOUBLE_LANES * DOUBLE_LANES),
@@ -46,7 +47,8 @@ Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64
   if (target) {
     target_ = padded_copy(target, rows, padded_rows_, 0.0);
     weight_ = padded_copy(weight, rows, padded_rows_, 0.0);
-    for (int64_t i = 0; i < rows; ++i) exact_ += EXACT_SHARE * weight[i] * target[i] * target[i];
+    if (scale) scale_ = padded_copy(scale, rows, padded_rows_, 1.0);
+    for (int64_t i = 0; i < rows; ++i) exact_ += no_loss(target[i], weight[i]);
     draw_sample();
   }
   for (Scratch& scratch : scratch_) {
@@ -56,6 +58,19 @@ Evaluator::Evaluator(TokenCode code, const double* columns, int variables, int64
     scratch.own.resize(own_);
     forget_own(scratch);
     for (Doubles& each : scratch.own) each.resize(padded_rows_);
+  }
+}
+
+// What a row counts of which the value is off by a few roundings only.
+double Evaluator::no_loss(double target, double weight) const {
+  const double rounding = std::sqrt(EXACT_SHARE);
+  switch (losses_[0].kind) {
+    case LossKind::absolute:
+    case LossKind::quantile:
+    case LossKind::poisson: return rounding * weight * std::fabs(target);
+    case LossKind::relative: return EXACT_SHARE * weight;
+    case LossKind::logistic: return rounding * weight;
+    default: return EXACT_SHARE * weight * target * target;
   }
 }
 
@@ -118,6 +133,7 @@ bool Evaluator::run(const double* constants, int64_t first, int rows, Scratch& s
   task.columns = scratch.columns.data();
   task.target = target_.empty() || predictions ? nullptr : target_.data() + first;
   task.weight = weight_.data() + first;
+  task.scale = scale_.empty() ? nullptr : scale_.data() + first;
   task.rows = rows;
   task.stack = scratch.stack.data();
   task.predictions = predictions;
@@ -258,6 +274,7 @@ ProgramFitter::Table Evaluator::table(Scratch& scratch) const {
           exact_,
           1.0,
           losses_[0],
+          scale_.empty() ? nullptr : scale_.data(),
           static_cast<int>(columns_.size()),
           begins_.data(),
           groups()};
@@ -288,11 +305,12 @@ void Evaluator::draw_sample() {
   for (const auto& column : sample_columns_) sample_pointers_.push_back(column.data());
   sample_target_ = some(target_);
   sample_weight_ = some(weight_);
+  if (!scale_.empty()) sample_scale_ = some(scale_);
   double all = 0.0, here = 0.0, exact = 0.0;
   for (double weight : weight_) all += weight;
   for (int64_t i = 0; i < rows; ++i) {
     here += sample_weight_[i];
-    exact += EXACT_SHARE * sample_weight_[i] * sample_target_[i] * sample_target_[i];
+    exact += no_loss(sample_target_[i], sample_weight_[i]);
   }
   if (here > 0.0)
     sample_ = {sample_pointers_.data(),
@@ -302,6 +320,7 @@ void Evaluator::draw_sample() {
                exact,
                here / all,
                losses_[0],
+               sample_scale_.empty() ? nullptr : sample_scale_.data(),
                static_cast<int>(columns_.size()),
                sample_begins_.data(),
                groups()};

@@ -51,16 +51,16 @@ struct Alphabet {
 
 class Evaluator {
  public:
-  // columns [n, rows]; target and weight [rows], or null to predict only; what rows count by their residuals: constants
-  // are fitted by the first loss. A program may be invalid by underflow too;
-  // a fit then looks at its last constants only.
+  // columns [n, rows]; target and weight [rows], or null to predict only; what rows count: constants are fitted by the
+  // first loss. The parameters of the losses are multiplied by `scale` [rows] unless that is null. A program may be
+  // invalid by underflow too; a fit then looks at its last constants only.
   //
   // `begins` has where each group of rows begins, and the end, all multiples of DOUBLE_LANES; none where there are no
   // groups. Variables with an index from `variables` on, `own` of them, are numbers that each group has of its own: a
   // fit finds them, and everywhere else they are not known, so that programs with them are invalid.
   Evaluator(TokenCode code, const double* columns, int variables, int64_t rows, const double* target,
-            const double* weight, std::vector<Loss> losses, std::shared_ptr<Pool> pool, size_t cache_entries,
-            bool underflow_invalid, std::vector<int64_t> begins = {}, int own = 0);
+            const double* weight, const double* scale, std::vector<Loss> losses, std::shared_ptr<Pool> pool,
+            size_t cache_entries, bool underflow_invalid, std::vector<int64_t> begins = {}, int own = 0);
 
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
@@ -101,6 +101,7 @@ class Evaluator {
   bool has_own(const Batch& batch, int program) const;
   void spread_own(Scratch& scratch, double* own) const;
   ProgramFitter::Table table(Scratch& scratch) const;
+  double no_loss(double target, double weight) const;
   void draw_sample();
   void require_target() const;
   int recognise(const Batch& batch, uint64_t purpose, double* fitted, bool anew = false);
@@ -117,14 +118,14 @@ class Evaluator {
   std::vector<int> room_;  // [L] of the stack, that a token may need beyond what it leaves
   int64_t rows_, padded_rows_;
   std::vector<Doubles> columns_;
-  Doubles target_, weight_;
+  Doubles target_, weight_, scale_;              // scale_ is empty where there is none
   std::vector<int64_t> begins_, sample_begins_;  // [G + 1] of the groups of rows
   int own_;                                      // J
   Doubles unknown_;                              // [rows] NaN: numbers of the groups' own that were not fitted
-  double exact_ = 0.0;                           // a squared error that is none, as far as float64 can tell
+  double exact_ = 0.0;                           // a loss that is none, as far as float64 can tell
   std::vector<Doubles> sample_columns_;          // some of the rows
   std::vector<const double*> sample_pointers_;
-  Doubles sample_target_, sample_weight_;
+  Doubles sample_target_, sample_weight_, sample_scale_;
   ProgramFitter::Table sample_;
   std::vector<Loss> losses_;
   bool underflow_invalid_;

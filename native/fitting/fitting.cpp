@@ -69,6 +69,7 @@ bool Looks::prepare(const std::vector<Instruction>& code, const Table& table) {
   task_.columns = table.columns;
   task_.target = table.target;
   task_.weight = table.weight;
+  task_.scale = table.scale;
   task_.rows = table.rows;
   task_.kind = table.loss;
   task_.whole = whole;
@@ -97,6 +98,7 @@ void Looks::turn_to(int group) {
   task_.columns = columns_.data();
   task_.target = table_->target + begin;
   task_.weight = table_->weight + begin;
+  task_.scale = table_->scale ? table_->scale + begin : nullptr;
   task_.rows = table_->begins[group + 1] - begin;
   task_.values = values_.data() + blocks_[group] * values_of_block_;
   task_.constants = at + int64_t(group) * task_.constant_count;
@@ -123,6 +125,7 @@ bool Looks::measure(const double* x, double& loss) {
 }
 
 void Looks::derive() {
+  task_.blur = blur;
   if (own_ == 0) {
     task_.gradient = next_gradient;
     task_.normal = next_normal;
@@ -190,6 +193,7 @@ FitStatus ProgramFitter::fit_from(const std::vector<Instruction>& code, const Ta
 
 bool ProgramFitter::derivatives_at(const std::vector<Instruction>& code, const Table& table, const double* constants,
                                    double& loss, double* gradient_out, double* normal_out, int width) {
+  blur = 0.0;
   if (!prepare(code, table) || own_ > 0 || !look_at(constants, loss)) return false;
   take();
   copy(gradient, gradient_out);

@@ -21,6 +21,7 @@ struct Looks {
     double exact = 0.0;
     double share = 1.0;  // of all rows, by weight
     Loss loss;
+    const double* scale = nullptr;    // of the parameter of the loss
     int variables = 0;                // columns; a higher index is that of a number of the groups' own
     const int64_t* begins = nullptr;  // [groups + 1] the row where each group begins, multiples of DOUBLE_LANES
     int groups = 0;
@@ -29,6 +30,7 @@ struct Looks {
   FitOptions options;
   Key key{};  // names the program
   double exact = 0.0, share = 1.0;
+  double blur = 0.0;  // of the slopes of a corner
   bool some_linear = false, all_linear = false;
   int size = 0, stride = 0;  // numbers to fit: K, or those of every group and then those that all share
   double *at, *gradient, *normal, *next_gradient, *next_normal, *start, *guess, *best, *trial, *step, *factor;
@@ -61,6 +63,9 @@ struct Looks {
   int entry(int row, int column) const { return offsets_[row] + column; }
   // The next row below that has entries in the same columns: of its block, then of the border.
   int next_linked(int row) const { return ++row < border_ && row % own_ == 0 ? border_ : row; }
+  bool cornered() const { return has_corner(task_.kind.kind); }
+  bool squares() const { return is_square(task_.kind.kind); }
+  double rows() const { return static_cast<double>(table_->rows); }
   double low(int i) const { return i < border_ ? options.own_low : options.low[i - border_]; }
   double high(int i) const { return i < border_ ? options.own_high : options.high[i - border_]; }
   void alike(double* x) const {

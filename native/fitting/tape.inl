@@ -53,6 +53,10 @@ static bool prepare(Derivation& task) {
   return true;
 }
 
+SYMSEEK_INLINE Graded graded(const Derivation& task, const double* root, int64_t first) {
+  return {root, task.target + first, task.weight + first, task.scale ? task.scale + first : nullptr};
+}
+
 static bool measure(Derivation& task) {
   i64x8 bad = i64x8::all(0);
   f64x8 losses = f64x8::all(0.0);
@@ -63,7 +67,7 @@ static bool measure(Derivation& task) {
     if (!task.whole) compute(task, block, first, n, false, bad);
     compute(task, block, first, n, true, bad);
     const double* root = node_values(task, block, first, task.root);
-    add_losses({root, task.target + first, task.weight + first}, n, &task.kind, 1, &losses, bad);
+    add_losses(graded(task, root, first), n, &task.kind, 1, &losses, bad);
     if (any_nan(bad)) return false;
     if ((first + TAPE_BLOCK) % STRIPE == 0) {  // summed as the evaluator sums
       total += sum(losses);
@@ -160,30 +164,30 @@ SYMSEEK_INLINE void add_products(int n, const double* a, const double* b, double
 }
 
 template <class L>
-SYMSEEK_INLINE const double* bent_rows(const Graded& rows, int n, double parameter, double* out) {
+SYMSEEK_INLINE void slope_rows(const Graded& rows, int n, double parameter, double blur, double* pull, double* bend) {
   for (int i = 0; i < n; i += 8) {
     const f64x8 weight = f64x8::load(rows.weight + i);
-    (weight * L::bend(rows.residual(i, weight), f64x8::all(parameter))).store(out + i);
+    const Slopes<f64x8> slopes = L::slopes(rows.at(i, weight, f64x8::all(parameter), blur));
+    counted(weight, slopes.pull).store(pull + i);
+    counted(weight, slopes.bend).store(bend + i);
   }
-  return out;
 }
 
-// The weights of n rows times the bend of the loss there.
-SYMSEEK_OUTLINE const double* bent_weights(const Graded& rows, int n, const Loss& loss, double* room) {
+// The weights of n rows times the pull, and times the bend, of the loss there.
+SYMSEEK_OUTLINE void slopes_of(const Graded& rows, int n, const Loss& loss, double blur, double* pull, double* bend) {
   switch (loss.kind) {
-#define X(NAME, VALUE, BEND) \
-  case LossKind::NAME: return bent_rows<NAME##_loss>(rows, n, loss.parameter, room);
+#define X(NAME) \
+  case LossKind::NAME: slope_rows<NAME##_loss>(rows, n, loss.parameter, blur, pull, bend); break;
     SYMSEEK_LOSSES(X)
 #undef X
   }
-  return rows.weight;
 }
 
 static void derive(Derivation& task) {
   const int k = task.constant_count, sums = k + k * (k + 1) / 2;
   for (int i = 0; i < 8 * sums; ++i) task.lanes[i] = 0.0;
-  alignas(64) double scaled[TAPE_BLOCK];  // residuals, then slopes, times the weights
-  alignas(64) double room[TAPE_BLOCK];
+  alignas(64) double scaled[TAPE_BLOCK];  // residuals or pulls, then slopes, times the weights
+  alignas(64) double bends[TAPE_BLOCK];
   i64x8 ignored = i64x8::all(0);
   for (int64_t first = 0; first < task.rows; first += TAPE_BLOCK) {
     const int n = static_cast<int>(task.rows - first < TAPE_BLOCK ? task.rows - first : TAPE_BLOCK);
@@ -193,10 +197,14 @@ static void derive(Derivation& task) {
       compute(task, block, first, n, true, ignored);
     }
     pull_back(task, block, first, n);
-    const Graded rows{node_values(task, block, first, task.root), task.target + first, task.weight + first};
-    const double* bent = task.kind.kind == LossKind::squared ? rows.weight : bent_weights(rows, n, task.kind, room);
-    for (int i = 0; i < n; i += 8)
-      (f64x8::load(bent + i) * rows.residual(i, f64x8::load(rows.weight + i))).store(scaled + i);
+    const Graded rows = graded(task, node_values(task, block, first, task.root), first);
+    const bool squared = task.kind.kind == LossKind::squared;
+    const double* bent = squared ? rows.weight : bends;
+    for (int i = 0; squared && i < n; i += 8) {
+      const f64x8 weight = f64x8::load(bent + i);
+      (weight * rows.residual(i, weight)).store(scaled + i);
+    }
+    if (!squared) slopes_of(rows, n, task.kind, task.blur, scaled, bends);
     double* lanes = task.lanes;
     for (int p = 0; p < k; ++p, lanes += 8) {
       double* slopes = task.adjoint(task.constant_nodes[p]);

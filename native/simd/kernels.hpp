@@ -32,6 +32,7 @@ struct Evaluation {
   const double* const* columns;  // one pointer per input variable, already at the first row
   const double* target;          // may be null when only predictions are wanted
   const double* weight;          // 0 on padding rows
+  const double* scale;           // null, or what the parameters of the losses are multiplied by in each row
   int rows;                      // a multiple of DOUBLE_LANES
   double* stack;                 // [depth, ROW_BLOCK]
   double* predictions;           // null, or [rows]
@@ -56,6 +57,7 @@ struct Derivation {
   const double* const* columns;
   const double* target;
   const double* weight;  // 0 on padding rows
+  const double* scale;   // null, or what the parameter of the loss is multiplied by in each row
   int64_t rows;          // a multiple of DOUBLE_LANES
   bool whole;            // `values` has room for all blocks, so nodes that do not move are computed once
   int stride;            // from one node to the next: a block of rows, and a little to spread them in the cache
@@ -63,9 +65,10 @@ struct Derivation {
   double* adjoints;      // [nodes, stride] scratch
   double* lanes;         // [K + K (K + 1) / 2, 8] scratch
   Loss kind;
+  double blur;       // see Row
   double loss;       // out: its sum over the rows
-  double* gradient;  // out: [K] sum of v r df/dc, r the residuals and v the weights times the bend of the loss
-  double* normal;    // out: [K (K + 1) / 2] sum of v df/dc df/dc', row by row, up to the diagonal
+  double* gradient;  // out: [K] sum of w p df/dc, w the weights and p the pull of the loss
+  double* normal;    // out: [K (K + 1) / 2] sum of w b df/dc df/dc', b its bend, row by row, up to the diagonal
 
   double* block(int64_t first) const { return whole ? values + first / TAPE_BLOCK * count * stride : values; }
   double* adjoint(int node) const { return adjoints + int64_t(node) * stride; }

@@ -120,6 +120,7 @@ class Evaluator:
         underflow_invalid: bool = False,
         begins: list[int] = ...,
         own: int = 0,
+        scale: NDArray[np.float64] | None = None,
     ) -> None: ...
     @property
     def rows(self) -> int: ...

@@ -36,6 +36,7 @@ class Data:
     y: Floats  # [N]
     weights: Floats  # [N], mean 1
     place: NDArray[np.intp] | None = None  # [N], where rows stood in the table; None: as they are
+    sigma: Floats | None = None  # [N], the error of measurement of each y, if it is known
 
     @classmethod
     def checked(
@@ -44,6 +45,7 @@ class Data:
         y: ArrayLike,
         variables: Sequence[str],
         weights: ArrayLike | None = None,
+        sigma: ArrayLike | None = None,
     ) -> Data:
         """Check and convert; every complaint names the column or row.
 
@@ -73,7 +75,8 @@ class Data:
         target = _vector(y, "y", rows)
         _refuse_non_finite(inputs, variables)
         _refuse_non_finite(target[:, None])
-        return cls(inputs, target, _row_weights(weights, rows))
+        errors = None if sigma is None else _row_errors(sigma, rows)
+        return cls(inputs, target, _row_weights(weights, rows), sigma=errors)
 
     @cached_property
     def spread(self) -> float:
@@ -89,7 +92,8 @@ class Data:
             raise InputError("all rows that were drawn have weight 0; give weights to more rows")
         weights = weights * (len(chosen) / weights.sum())
         place = None if self.place is None else self.place[chosen]
-        return Data(_taken(self.X, chosen), self.y[chosen], weights, place)
+        sigma = None if self.sigma is None else self.sigma[chosen]
+        return Data(_taken(self.X, chosen), self.y[chosen], weights, place, sigma)
 
     def counted(self) -> Data:
         """The rows that have a weight; no copy where all have one."""
@@ -100,7 +104,10 @@ class Data:
         """Equal rows as one row of their weight together, in an order that the values decide.
 
         So a row given twice counts exactly as one of weight 2. Where rows stood is kept beside.
+        Where each has its own error of measurement, none are equal.
         """
+        if self.sigma is not None:
+            return self.counted()
         first, same = _equal_rows([*self.X.T, self.y])
         weights = np.bincount(same, weights=self.weights, minlength=len(first))
         kept = weights > 0
@@ -186,13 +193,15 @@ class Data:
         times = np.bincount(order[drawn], minlength=len(order)).astype(np.float64)
         edges = np.unique([self.X.argmin(axis=0), self.X.argmax(axis=0)])
         rows = np.union1d(np.flatnonzero(times), edges[: count // 2])
-        return Data(self.X[rows], self.y[rows], times[rows] * (len(rows) / count))
+        sigma = None if self.sigma is None else self.sigma[rows]
+        return Data(self.X[rows], self.y[rows], times[rows] * (len(rows) / count), sigma=sigma)
 
     def scaled(self, scales: Scales) -> Data:
         """The rows in other units; no copy where those are the same."""
         if scales.target == 1.0 and (scales.inputs == 1.0).all():
             return self
-        return replace(self, X=self.X / scales.inputs, y=self.y / scales.target)
+        sigma = None if self.sigma is None else self.sigma / scales.target
+        return replace(self, X=self.X / scales.inputs, y=self.y / scales.target, sigma=sigma)
 
     def refuse_few_rows(self) -> None:
         """Refuse a table from which nothing can be learnt."""
@@ -319,6 +328,22 @@ def _row_weights(weights: ArrayLike | None, rows: int) -> Floats:
         text = "weights must be finite, not negative, and not all zero"
         raise InputError(text, field="weights")
     return np.asarray(vector * (rows / vector.sum()))
+
+
+def _row_errors(sigma: ArrayLike, rows: int) -> Floats:
+    """Errors of measurement; one that is not positive is refused by its row."""
+    vector = _vector(sigma, "sigma", rows)
+    wrong = ~((vector > 0) & np.isfinite(vector))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InputError(
+            f"sigma is {vector[row]:g} in row {row + 1}; every error of measurement must be"
+            " positive",
+            field="sigma",
+            value=float(vector[row]),
+            row=row,
+        )
+    return vector
 
 
 def size(values: Floats) -> float:

@@ -30,6 +30,7 @@ from symseek.rewards import (
     Reward,
     checked_rewards,
     reward_named,
+    with_sigma,
 )
 from symseek.tokens import Library
 
@@ -101,26 +102,30 @@ def data_grader(
     engine: Engine,
     constants: FitConfig | None = None,
     underflow_invalid: bool = False,
-    spread: float | None = None,
+    unit: float | None = None,
     cache: int | None = None,
     mapping: Mapping | None = None,
 ) -> Grader:
     """The grader for a data set; with `constants`, placeholders are fitted, else they stay.
 
-    Errors count by the spread of the target, unless another one is given: that of a larger table.
+    Errors count by the unit of the reward, the spread of the target as a rule, unless another one
+    is given: that of a larger table.
     With a `mapping`, what it makes of the programs is graded.
     """
     graded = library if mapping is None else mapping.library
     check_evaluable(graded)
-    if spread is None and isinstance(reward, ErrorReward) and reward.needs_spread:
+    if unit is None and isinstance(reward, ErrorReward) and reward.needs_spread:
         data.refuse_constant_target("the normalised error")
     if library.constant_id is None and library.grouping is None:
         constants = None
-    spread = data.spread if spread is None else spread
+    if unit is None:
+        unit = reward.unit(data) if isinstance(reward, ErrorReward) else data.spread
     losses = reward.losses if isinstance(reward, ErrorReward) else ErrorReward.losses
     given = (data.X, data.y, data.weights, cache, underflow_invalid, losses)
-    evaluator = mapped(engine.evaluator(graded, *given), mapping)
-    fits = isinstance(reward, ErrorReward) and reward.curve(spread or 1.0) is not None
+    own = data.sigma is not None and any(each.in_sigmas for each in losses)
+    scale = {"scale": data.sigma} if own else {}
+    evaluator = mapped(engine.evaluator(graded, *given, **scale), mapping)
+    fits = isinstance(reward, ErrorReward) and reward.curve(unit or 1.0) is not None
     grouping = library.grouping
     if grouping is not None and grouping.own and not (fits and constants is not None):
         raise InputError(
@@ -129,18 +134,18 @@ def data_grader(
         )
     grader: _ErrorGrader | _PredictionGrader
     if isinstance(reward, ErrorReward):
-        grader = _ErrorGrader(evaluator, data, reward, spread)
-        if constants is not None and (curve := reward.curve(spread)) is not None:
+        grader = _ErrorGrader(evaluator, data, reward, unit)
+        if constants is not None and (curve := reward.curve(unit)) is not None:
             return _LeastSquaresGrader(grader, constants, curve)
     else:
         grader = _PredictionGrader(evaluator, data, reward)
     if constants is None:
         return grader
     # No derivatives of the reward: what suits the squared error is a good place to search from.
-    scale = float(data.weights.sum()) * spread**2 or 1.0
+    size = float(data.weights.sum()) * unit**2 or 1.0
 
     def guess(programs: Programs) -> Programs:
-        return evaluator.fit(programs, constants, scale, 0.5).programs
+        return evaluator.fit(programs, constants, size, 0.5).programs
 
     return _SearchGrader(grader, constants, guess)
 
@@ -177,12 +182,15 @@ def fit_constants(
     fixed: NDArray[np.bool_] | None = None,
     reward: str | Reward | Callable[..., NDArray[np.floating]] = "inverse_nrmse",
     weights: ArrayLike | None = None,
+    sigma: ArrayLike | None = None,
     threads: int = 1,
     engine: str | Engine = "native",
 ) -> Graded:
     """Fit the constants of given programs to data, starting from the values they have.
 
-    Those that are `fixed` [B, K] keep them.
+    Those that are `fixed` [B, K] keep them. With errors of measurement `sigma` [N] rows weigh as
+    these say, unless `weights` are given. A reward may also be that of a loss, such as
+    `LossReward(Loss("huber", 0.5))`.
 
     >>> from symseek import Library, Program
     >>> library = Library(["mul", "add", "sin", "const"], variables=["x"])
@@ -199,7 +207,10 @@ def fit_constants(
         raise InputError("the library has no 'const' token, so there are no constants to fit")
     if not isinstance(config, FitConfig | None):
         raise refused(Setting("config"), config, "of the type FitConfig")
-    data = Data.checked(X, y, library.columns, weights)
+    by = reward_named(reward)
+    data = Data.checked(X, y, library.columns, weights, sigma)
+    if sigma is not None and weights is None:
+        data = with_sigma(data, by)
     made = engine_named(engine, threads)
     fixed = np.zeros(programs.constants.shape, dtype=bool) if fixed is None else fixed
     if getattr(fixed, "shape", None) != programs.constants.shape or fixed.dtype != bool:
@@ -207,7 +218,7 @@ def fit_constants(
     free = with_fixed(programs, fixed) if fixed.any() else programs
     # No results are kept: with them the groups' own numbers would be lost.
     kept = None if library.grouping is None else 0
-    given = free.library, data, reward_named(reward), made, config or FitConfig()
+    given = free.library, data, by, made, config or FitConfig()
     grader = data_grader(*given, cache=kept)
     graded = grader(free)
     if free is programs:
@@ -250,7 +261,7 @@ class _ErrorGrader:
     evaluator: Evaluator
     data: Data
     reward: ErrorReward
-    spread: float  # of the target
+    unit: float  # of its errors
 
     def __post_init__(self) -> None:
         self.rows = float(self.data.weights.sum())
@@ -261,7 +272,7 @@ class _ErrorGrader:
 
     def rewards(self, errors: Errors) -> Floats:
         # Finite values can still have an error sum that overflows: infinitely bad, reward 0.
-        rewards = self.reward(*errors.sums / self.rows, self.spread)
+        rewards = self.reward(*errors.sums / self.rows, self.unit)
         rewards[~errors.ok] = 0.0
         return rewards
 

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 from symseek.columns import Column, Role
 from symseek.constraints import Constraint, Custom, Dimensions
 from symseek.data import Data, Scales
+from symseek.errors import InputError, Setting
 from symseek.form import GivenForm
 from symseek.groups import Grouping
-from symseek.rewards import Reward
+from symseek.rewards import LossReward, Reward, with_sigma
 from symseek.target import Target
 from symseek.units import ColumnUnits
 
@@ -51,21 +52,44 @@ class Problem:
         weights: ArrayLike | None = None,
         constraints: Collection[Constraint | Custom] = (),
         grouping: Grouping | None = None,
+        sigma: ArrayLike | None = None,
     ) -> Problem:
         """The problem of arrays, checked; columns are records, or names."""
         columns = *(_column(each, "input") for each in inputs), _column(target, "target")
         if grouping is not None:
             *own, groups, output = columns
             columns = *own, replace(groups, role="group", kind="groups"), output
-        data = Data.checked(X, y, [each.name for each in columns[:-1]], weights)
-        return cls(columns, data, reward, tuple(constraints), grouping=grouping)
+        if sigma is not None and weights is not None:
+            raise InputError(
+                "give weights or errors of measurement, not both: a row of error sigma weighs"
+                " 1/sigma**2",
+                field=Setting("sigma"),
+            )
+        data = Data.checked(X, y, [each.name for each in columns[:-1]], weights, sigma)
+        problem = cls(columns, data, reward, tuple(constraints), grouping=grouping)
+        problem._check_target()
+        return replace(problem, data=with_sigma(data, reward))
+
+    def _check_target(self) -> None:
+        """Refuse a target that the loss is not for."""
+        if isinstance(self.reward, LossReward):
+            self.reward.loss.check(self.data.y, self.output.name)
 
     def formed(self, text: str) -> Problem:
         """The problem with a given form, of its left side in the place of the target."""
         *inputs, output = (each.name for each in self.columns)
         form = GivenForm.of(text, inputs, output)
         data = replace(self.data, y=form.values(self.data.X, self.data.y))
-        return replace(self, data=data, form=form)
+        if data.sigma is not None and not form.plain:
+            raise InputError(
+                "errors of measurement are those of the target, and the form has more than that on"
+                " its left; solve it for the target, or leave out ",
+                Setting("sigma"),
+                field=Setting("sigma"),
+            )
+        problem = replace(self, data=data, form=form)
+        problem._check_target()
+        return problem
 
     def measured(self, units: ColumnUnits) -> Problem:
         """The problem with units of its columns, and formulas that agree with them."""

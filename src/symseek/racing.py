@@ -103,15 +103,15 @@ class Racer:
         if racing is None or not sizes or not isinstance(reward, ErrorReward):
             return None
         rungs = []
-        fit = constants
+        fit, unit = constants, reward.unit(data)
         for size in sizes:
             some = data.covering(size, seed)
             own = data_grader(
-                library, some, reward, engine, fit, underflow_invalid, data.spread, 0, mapping
+                library, some, reward, engine, fit, underflow_invalid, unit, 0, mapping
             )
             graded = library if mapping is None else mapping.library
             values = mapped(engine.evaluator(graded, some.X, cache=0), mapping)
-            rungs.append(Rung(some, checked(own, check, False), values, reward, data.spread))
+            rungs.append(Rung(some, checked(own, check, False), values, reward, unit))
             fit = _shortened(constants, racing.steps)
         return cls(racing, rungs, refitting(grader, _shortened(constants, racing.last_steps)))
 
@@ -203,13 +203,13 @@ class Rung:
     """Some rows of the table, on which programs are fitted and compared."""
 
     def __init__(
-        self, data: Data, grader: Grader, values: Evaluator, reward: ErrorReward, spread: float
+        self, data: Data, grader: Grader, values: Evaluator, reward: ErrorReward, unit: float
     ) -> None:
         self.data = data
         self.grader = grader
         self.values = values
         self.reward = reward
-        self.spread = spread  # of the target on all rows
+        self.unit = unit  # of errors, on all rows
         # What the entries of the last front show here, so that they need not be fitted anew.
         self._front = Front()
         self._known: dict[Program, tuple[Floats, float]] = {}
@@ -278,7 +278,7 @@ class Rung:
         with np.errstate(all="ignore"):  # NaN, where a loss is infinite and its row weighs nothing
             means = np.cumsum(losses * self._shares, axis=1)[:, -1] * _FAR
         above = np.where(
-            graded.ok, self.reward(*[means] * len(self.reward.losses), self.spread), -np.inf
+            graded.ok, self.reward(*[means] * len(self.reward.losses), self.unit), -np.inf
         )
         above[graded.rewards >= 1 - ROUNDING] = np.inf  # exact: nothing is better
         for entry, row, reward in zip(entries, losses, above.tolist(), strict=True):
@@ -286,10 +286,9 @@ class Rung:
 
     def losses(self, programs: Programs) -> Floats:
         """What each row counts against each program [B, N]."""
-        off = self.values.predict(programs).values
+        values = self.values.predict(programs).values
         with np.errstate(all="ignore"):
-            off -= self.data.y
-            return self.reward.row_losses(off)
+            return self.reward.row_losses(values, self.data)
 
 
 def _other_opponents(graded: Graded, before: Front, now: Front) -> NDArray[np.bool_]:

@@ -20,7 +20,8 @@ from symseek.engines.interface import ENGINES
 from symseek.errors import InputError, Setting, shown, unknown_name
 from symseek.form import Form
 from symseek.groups import MOST_OWN
-from symseek.rewards import REWARDS, Reward
+from symseek.losses import Loss
+from symseek.rewards import REWARDS, USUAL, Reward
 from symseek.search import SearchConfig
 from symseek.selection import rules
 from symseek.tokens import Token
@@ -31,6 +32,7 @@ from symseek.value_types import (
     FormulaList,
     Instance,
     LimitList,
+    LossType,
     Name,
     Number,
     OperatorList,
@@ -194,12 +196,23 @@ class Settings:
         while_paused=True,
     )
     reward: str | Reward | Callable[..., Any] = declared(
-        "inverse_nrmse",
+        USUAL,
         RewardType(of="reward", known=lambda: REWARDS),
         "what to maximise",
         more="In Python also a reward object, or a function of predictions.",
         link="extending.md#a-new-reward",
         label="Reward",
+    )
+    loss: str | Loss | Callable[..., Any] = declared(
+        "squared",
+        LossType(),
+        "what each row counts, which is to be small on the whole: squared, absolute, huber,"
+        " quantile, relative, log_cosh, poisson or logistic",
+        more="Some have a parameter behind a colon, as in `huber:0.5` or `quantile:0.9`. Every"
+        " loss but the squared one makes its own reward. In Python also a `Loss`, or a function of"
+        " the target and predictions [B, N] that gives the loss of each.",
+        link="what-you-know.md#losses-and-errors-of-measurement",
+        label="Loss",
     )
     validation: float = declared(
         0.0,

@@ -14,7 +14,8 @@ from symseek.constraints import Constraint
 from symseek.errors import InputError, Setting, unknown_name
 from symseek.form import Form
 from symseek.limits.forms import WANTED, Limit, Numbers, parse
-from symseek.rewards import reward_named
+from symseek.losses import LOSSES, Loss
+from symseek.rewards import LossFunction, reward_named
 from symseek.tokens import Library
 from symseek.units.given import WANTED as UNITS_WANTED
 from symseek.units.given import GivenUnits
@@ -132,6 +133,22 @@ class Reward(Name):
         if isinstance(value, type) or not callable(value):
             return super()._checked(name, value)
         reward_named(value)
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossType(ValueType):
+    """The name of a loss with its parameter, a `Loss`, or a function of predictions."""
+
+    def _words(self) -> str:
+        return f"one of {', '.join(LOSSES)}, with a parameter as in huber:0.5"
+
+    def _checked(self, name: Setting, value: Any) -> Any:
+        if isinstance(value, str | Loss):
+            return str(Loss.read(value) if isinstance(value, str) else value)
+        if isinstance(value, type) or not callable(value):
+            raise refused(name, value, self.wanted)
+        LossFunction(value)
         return value
 
 

@@ -57,7 +57,8 @@ def race(
 
     def losses(program: Program, data: Data) -> list[float]:
         with np.errstate(all="ignore"):
-            return [float(each) for each in reward.row_losses(program.evaluate(data.X) - data.y)]
+            values = program.evaluate(data.X)
+            return [float(each) for each in reward.row_losses(values, data)]
 
     def better(runner: Runner, its: list[float], data: Data) -> bool:
         rows = range(len(its))

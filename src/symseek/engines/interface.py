@@ -57,7 +57,7 @@ class Score:
 class Errors:
     """Sums over the rows, by each loss, for a batch; meaningless where not ok."""
 
-    sums: Floats  # [losses, B] sum of w loss(y - f)
+    sums: Floats  # [losses, B] sum of w loss(y, f)
     ok: NDArray[np.bool_]  # [B] every node is finite on every row
     distinct: int  # different programs in the batch
 
@@ -216,10 +216,12 @@ class Engine(Protocol):
         cache: int | None = None,
         underflow_invalid: bool = False,
         losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
+        scale: Floats | None = None,
     ) -> Evaluator:
         """A data set X [N, n], y [N], and what its rows count: one or two losses.
 
-        `cache` results of recent programs may be kept.
+        `cache` results of recent programs may be kept. The parameters of the losses are multiplied
+        by `scale` [N] in each row, if there is one.
 
         With `underflow_invalid` a program is also invalid where a product, quotient, power or
         exponential that is not 0 falls below the smallest normal float, 2.2e-308. A fit is judged

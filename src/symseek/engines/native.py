@@ -150,9 +150,11 @@ class NativeEngine:
         cache: int | None = None,
         underflow_invalid: bool = False,
         losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
+        scale: Floats | None = None,
     ) -> NativeEvaluator:
         """A data set X [N, n], y [N]; `cache` results of recent programs are kept."""
-        return NativeEvaluator(library, X, y, weights, self._pool, cache, underflow_invalid, losses)
+        given = library, X, y, weights, self._pool, cache, underflow_invalid, losses, scale
+        return NativeEvaluator(*given)
 
     def breeder(self, rules: ConstraintSet) -> NativeBreeder:
         """A maker of children."""
@@ -336,6 +338,7 @@ class NativeEvaluator:
         cache: int | None,
         underflow_invalid: bool,
         losses: Sequence[Loss],
+        scale: Floats | None = None,
     ) -> None:
         self.rows, self._losses = len(X), len(losses)
         self.library = library
@@ -350,6 +353,7 @@ class NativeEvaluator:
             order, real, begins = by_group(codes, len(grouping.labels), _native.DOUBLE_LANES)
             X, target = X[order], target[order] if len(target) else target
             weights = np.where(real, weights[order], 0.0) if len(target) else weights
+            scale = None if scale is None else scale[order]
             self._places = np.empty(self.rows, dtype=np.intp)
             self._places[order[real]] = np.flatnonzero(real)
             own = len(grouping.own)
@@ -360,12 +364,13 @@ class NativeEvaluator:
             columns=np.ascontiguousarray(np.asarray(X, dtype=np.float64).T),
             target=target,
             weight=np.ascontiguousarray(weights, dtype=np.float64),
-            losses=[(each.name, each.parameter) for each in losses],
+            losses=[(each.name, each.p) for each in losses],
             pool=pool,
             cache=CACHE_ENTRIES if cache is None else cache,
             underflow_invalid=underflow_invalid,
             begins=begins,
             own=own,
+            scale=None if scale is None else np.ascontiguousarray(scale, dtype=np.float64),
         )
 
     def _batch(self, programs: Programs) -> dict[str, NDArray[Any]]:
@@ -441,14 +446,15 @@ class NativeEvaluator:
 
 @dataclass(frozen=True)
 class Derivatives:
-    """Sums over the rows, with residuals r = y - f and slopes J = df/dc; meaningless if not ok.
+    """Sums over the rows, with slopes J = df/dc; meaningless if not ok.
 
-    The weights v are w times half the derivative of the loss, over r: w itself for squared errors.
+    The pull p is half the derivative of the loss by f, downhill, and the bend b its weight: y - f
+    and 1 for squared errors.
     """
 
-    loss: Floats  # [B] sum of w loss(r)
-    gradient: Floats  # [B, K] sum of v r J
-    normal: Floats  # [B, K, K] sum of v J J'
+    loss: Floats  # [B] sum of w loss(y, f)
+    gradient: Floats  # [B, K] sum of w p J
+    normal: Floats  # [B, K, K] sum of w b J J'
     ok: NDArray[np.bool_]  # [B]
 
 

@@ -61,6 +61,7 @@ class Formula:
     numbers: tuple[Constant, ...] = ()  # as it is written, in their order; empty if not known
     certainty: Certainty | None = None  # of the constants together, where it is known
     description: float | None = None  # the length of its description of the rows, in nats
+    loss: float | None = None  # the mean of the loss that was asked for, on the training rows
 
     def __post_init__(self) -> None:
         if tuple(each.value for each in self.constants) != self.program.constants:
@@ -72,7 +73,7 @@ class Formula:
     def graded(cls, program: Program, data: Data, reward: Reward) -> Formula:
         """A program with its accuracy on some rows, without its text, which takes longer."""
         found = Accuracy.of(program, data, reward)
-        return cls(program, "", found.reward, found.nrmse, found.r2)
+        return cls(program, "", found.reward, found.nrmse, found.r2, loss=found.loss)
 
     @property
     def complexity(self) -> int:

@@ -58,6 +58,7 @@ class Model:
     picked_because: str = ""  # where a test overruled the description length, why
     form: str = ""  # the equation that was given, with unknown functions
     ranges: tuple[tuple[float, float], ...] = ()  # of the inputs in the rows of the fit
+    loss: str = ""  # what was asked to be small; empty for squared errors
     # The features and the target; of these the JSON has the kinds only.
     quantities: tuple[Column, ...] = field(default=(), compare=False)
     # With which the formulas agree, by column; empty unless they were asked to.
@@ -205,6 +206,7 @@ class Model:
             "exact": [each.exact for each in self.formulas],
             "rmse": [self.rmse(row) for row in range(len(self.formulas))],
             "r2": [each.r2 for each in self.formulas],
+            **({"loss": [each.loss for each in self.formulas]} if self.loss else {}),
             "validation_r2": [each.validation_r2 for each in self.formulas],
             **({"seeds": [self._seeds(each) for each in self.formulas]} if self._seeded else {}),
             **({"limits": ["; ".join(each.limits) for each in self.formulas]} if self.kept else {}),
@@ -228,14 +230,15 @@ class Model:
     def __str__(self) -> str:
         validated = any(each.validation_r2 is not None for each in self.formulas)
         errors = self._errors()
-        head = f"  row  complexity  reward   NRMSE{errors[0]}      R2"
+        losses = self._losses()
+        head = f"  row  complexity  reward   NRMSE{errors[0]}      R2{losses[0]}"
         head += "  validation" * validated + "  seeds" * self._seeded + f"  {self.heading} ="
         lines = [head]
         for row, each in enumerate(self.formulas):
             mark = ">" if row == self.picked else " "
             line = f"{mark} {row:>3}  {each.complexity:>10}  {each.reward:.4f}"
             error = f"{'exact':>6}" if each.exact else _short(each.nrmse)
-            line += f"  {error}{errors[row + 1]}  {_short(each.r2)}"
+            line += f"  {error}{errors[row + 1]}  {_short(each.r2)}{losses[row + 1]}"
             if validated:
                 line += f"  {_short(each.validation_r2):>10}"
             if self._seeded:
@@ -371,6 +374,17 @@ class Model:
         if self.spread is None:
             return [""] * (1 + len(self.formulas))
         texts = ["RMSE", *(_in_units(each.nrmse * self.spread) for each in self.formulas)]
+        wide = max(map(len, texts))
+        return [f"  {text:>{wide}}" for text in texts]
+
+    def _losses(self) -> list[str]:
+        """The column of mean losses, with its heading; empty for squared errors."""
+        if not self.loss:
+            return [""] * (1 + len(self.formulas))
+        texts = [
+            self.loss,
+            *(_in_units(math.nan if each.loss is None else each.loss) for each in self.formulas),
+        ]
         wide = max(map(len, texts))
         return [f"  {text:>{wide}}" for text in texts]
 

@@ -52,6 +52,7 @@ def record_of(model: Model) -> dict[str, Any]:
         **({"form": model.form} if model.form else {}),
         **({"units": dict(model.units)} if model.units else {}),
         **({"ranges": list(map(list, model.ranges))} if model.ranges else {}),
+        **({"loss": model.loss} if model.loss else {}),
         **({} if model.grouping is None else {"groups": _groups_record(model.grouping)}),
         "formulas": [
             {
@@ -61,6 +62,7 @@ def record_of(model: Model) -> dict[str, Any]:
                 "nrmse": each.nrmse,
                 "rmse": model.rmse(row),
                 "r2": each.r2,
+                **({"loss": _finite_or_none(each.loss)} if model.loss else {}),
                 "exact": each.exact,
                 **({"seeds": list(each.seeds)} if each.seeds is not None else {}),
                 **({"limits": list(each.limits)} if each.limits else {}),
@@ -170,6 +172,7 @@ class _StoredFormula:
     program: Annotated[str, Most(1_000_000)]
     row: _Count | None = None
     rmse: Real | None = None  # as the NRMSE and the spread have it
+    loss: Real | None = None
     exact: bool = False
     seeds: tuple[_Count, _Count] | None = None
     limits: Annotated[tuple[Text, ...], Most(1000)] = ()
@@ -205,6 +208,7 @@ class _StoredFormula:
             constants=self._with_units(program, row),
             with_units=() if self.with_units is None else self.with_units.text,
             description=self.description,
+            loss=self.loss,
         )
         return with_certainty(formula, self.constants, self.numbers, self.certainty)
 
@@ -278,6 +282,7 @@ class _StoredModel:
     picked_because: Text = ""
     kinds: Annotated[Mapping[Label, Label], Most(100_000)] = field(default_factory=dict)
     form: Text = ""
+    loss: Text = ""
     groups: _StoredGroups | None = None
     units: Annotated[Mapping[Label, Text], Most(100_000)] = field(default_factory=dict)
     ranges: Annotated[tuple[tuple[Real, Real], ...], Most(100_000)] = ()
@@ -308,7 +313,8 @@ class _StoredModel:
         inputs = len(self.features) - (grouping is not None)
         if self.ranges and len(self.ranges) != inputs:
             raise InputError(f"it has {len(self.ranges)} ranges of {inputs} inputs")
-        names = ("target", "picked", "rule", "spread", "picked_because", "form", "ranges", "units")
+        names = ("target", "picked", "rule", "spread", "picked_because", "form", "loss")
+        names += ("ranges", "units")
         same = {name: getattr(self, name) for name in names}
         quantities = tuple(Column(name, kind=kind) for name, kind in self.kinds.items())
         made = {"formulas": formulas, "layout": layout, "quantities": quantities}

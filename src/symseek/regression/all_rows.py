@@ -8,6 +8,7 @@ formula at a time, so that no copy of the table is made.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from symseek.tokens import Library, TokenKind
 _BLOCK = 1 << 16  # rows evaluated together
 # The sample's fit is near: a step of Gauss and Newton leaves an error of second order.
 _FIT = FitConfig("least_squares", restarts=0, max_steps=3, rescue=False)
+_STEPS = 30  # for other losses, whose weights change from step to step
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,20 @@ class AllRows:
     threads: int
     bounds: Bounds | None = None  # of the constants
 
+    @cached_property
+    def unit(self) -> float:
+        """What errors count by on all training rows."""
+        assert isinstance(self.reward, ErrorReward)
+        return self.reward.unit(self.train)
+
     def fitted(self, program: Program) -> Program:
         """The program with the constants that are not neat fitted to all training rows."""
         free = [not is_neat(value) for value in program.constants]
-        squared = isinstance(self.reward, ErrorReward) and self.reward.is_squared
-        if not (any(free) or program.own_used) or not squared:
+        by_slopes = isinstance(self.reward, ErrorReward) and self.reward.curve(1.0) is not None
+        if not (any(free) or program.own_used) or not by_slopes:
             return program
+        assert isinstance(self.reward, ErrorReward)
+        steps = _FIT.max_steps if self.reward.is_squared else _STEPS
         small, X = _compact(program, self.train)
         held = with_fixed(Programs.from_list([small]), ~np.array([free], dtype=bool))
         # The spread of all rows is known, and takes as long as a fit.
@@ -62,8 +72,8 @@ class AllRows:
             replace(self.train, X=X),
             self.reward,
             engine_named(self.engine, self.threads),
-            replace(_FIT, bounds=self.bounds),
-            spread=self.train.spread,
+            replace(_FIT, max_steps=steps, bounds=self.bounds),
+            unit=self.unit,
             cache=None if not program.own_used else 0,
         )
         fitted = grader(held)

@@ -16,8 +16,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from symseek.errors import InputError, Setting
+from symseek.losses import Loss
 from symseek.settings import Settings, cores, declared, parameters
-from symseek.value_types import Flag, Instance, Name, Number, Reward, ValueType, Whole
+from symseek.value_types import Flag, Instance, LossType, Name, Number, Reward, ValueType, Whole
 
 _P = ParamSpec("_P")
 _C = TypeVar("_C", bound=type)
@@ -125,6 +126,8 @@ def _constraints(type: ValueType) -> list[Any]:
         found = ["verbose" if isinstance(type, _Verbose) else "boolean"]
     elif isinstance(type, Name):
         found = [str, callable] if isinstance(type, Reward) else [str]
+    elif isinstance(type, LossType):
+        found = [str, Loss, callable]
     else:
         found = [type.of if isinstance(type, Instance) else Iterable]
     return [*found, None] if type.none else found

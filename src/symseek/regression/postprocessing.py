@@ -204,7 +204,12 @@ class Postprocessing:
             program = self.kept_to.surely(every.fitted(program), program)
         found, validated = every.accuracy(program)
         formula = replace(
-            formula, program=program, reward=found.reward, nrmse=found.nrmse, r2=found.r2
+            formula,
+            program=program,
+            reward=found.reward,
+            nrmse=found.nrmse,
+            r2=found.r2,
+            loss=found.loss,
         )
         formula = self.kept_to.written(formula)
         return replace(

@@ -56,6 +56,7 @@ class Refitting:
             fixed=None if "pow" in self.measure.library.names else structural_exponents(batch),
             reward=self.measure.reward,
             weights=data.weights,
+            sigma=data.sigma,
             threads=self.threads,
             engine=self.engine,
         )
@@ -116,6 +117,7 @@ class Refitting:
             fixed=np.ones(batch.constants.shape, dtype=bool),
             reward=self.measure.reward,
             weights=data.weights,
+            sigma=data.sigma,
             threads=self.threads,
         )
         return program.owning(fitted.programs[0]) if fitted.ok[0] else program

@@ -28,7 +28,8 @@ from symseek.regression import seeds
 from symseek.regression.guesses import simple_forms, simple_programs
 from symseek.regression.number_units import with_units
 from symseek.regression.postprocessing import Postprocessing, solved
-from symseek.regression.search_plan import SearchPlan
+from symseek.regression.search_plan import SearchPlan, of_classes
+from symseek.rewards import LossFunction, LossReward
 from symseek.search import Search
 from symseek.selection.measure import Measure
 from symseek.selection.stopping import Ending
@@ -64,11 +65,13 @@ class Regression:
         groups: Groups | None = None,
         layout: Layout | None = None,
         others: Collection[str] = (),
+        sigma: Floats | None = None,
     ) -> None:
         began = time.perf_counter()
         self.settings = settings = settings or Settings()
         self.layout = layout
-        self.plan = plan = SearchPlan.of(X, y, features, settings, target, weights, groups, others)
+        asked = target, weights, groups, others, sigma
+        self.plan = plan = SearchPlan.of(X, y, features, settings, *asked)
         self.full, self.library = plan.full, plan.library
         self.problem, self.rows = plan.problem, plan.rows
         self.target = plan.problem.output.name
@@ -105,6 +108,8 @@ class Regression:
 
         None also where the formula that was picked last depends on them in another way.
         """
+        if self.settings.structure and of_classes(self.problem):
+            return "no structure is looked for where a formula is the logarithm of odds"
         if self.search.state.failed:
             return (
                 "the structure of this table could not be computed (numbers out of range, or too"
@@ -195,7 +200,11 @@ class Regression:
         return simple_programs(self.library) if form is None else simple_forms(form, self.library)
 
     def _cyclic(self) -> Programs:
-        if self.problem.form is not None or self.problem.grouping is not None:
+        if (
+            self.problem.form is not None
+            or self.problem.grouping is not None
+            or of_classes(self.problem)
+        ):
             return Programs.from_list([], self.library)
         try:
             with guarded():
@@ -262,7 +271,16 @@ class Regression:
             ranges=self.rows.ranges(self.full.grouping is not None),
             quantities=self.problem.columns,
             units={} if units is None else units.texts(),
+            loss=self._loss,
         )
+
+    @property
+    def _loss(self) -> str:
+        """What was asked to be small, for a table; empty for squared errors."""
+        reward = self.problem.reward
+        if isinstance(reward, LossReward):
+            return str(reward.loss)
+        return "loss" if isinstance(reward, LossFunction) else ""
 
     def _shortlist(self) -> list[Program]:
         """What the structure of the data proposes, unless something is exact already."""
@@ -308,5 +326,5 @@ def _without_budgets(settings: Settings) -> Settings:
 def _equal(one: Data | None, other: Data | None) -> bool:
     if one is None or other is None:
         return one is other
-    names = ("X", "y", "weights")
+    names = ("X", "y", "weights", "sigma")
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)

@@ -113,7 +113,7 @@ def _scales(data: Data, problem: Problem, settings: Settings) -> Scales:
 
 def _any_unit(problem: Problem) -> bool:
     """Whether the reward is the same in any unit of the target; else it means that of the user."""
-    return isinstance(problem.reward, ErrorReward) and problem.reward.needs_spread
+    return isinstance(problem.reward, ErrorReward) and problem.reward.any_units
 
 
 def _coherent(data: Data, problem: Problem, units: ColumnUnits, settings: Settings) -> Scales:

@@ -32,7 +32,7 @@ from symseek.problem import Problem
 from symseek.programs import Program, Programs
 from symseek.regression.guesses import guessed
 from symseek.regression.rows import Rows
-from symseek.rewards import ErrorReward, reward_named
+from symseek.rewards import ErrorReward, LossReward, Reward, reward_asked
 from symseek.search import Proposer, Search, SearchConfig
 from symseek.selection.measure import Measure
 from symseek.selection.stopping import Ending
@@ -71,6 +71,7 @@ class SearchPlan:
         weights: Floats | None = None,
         groups: Groups | None = None,
         others: Collection[str] = (),
+        sigma: Floats | None = None,
     ) -> SearchPlan:
         """The plan for a table, checked, on the engine that suits the work.
 
@@ -84,8 +85,8 @@ class SearchPlan:
             features, names = [*features, groups.column], [*names, groups.column]
             X = np.column_stack([X, codes])
         full = full_library(names, settings.operators, grouping)
-        reward = reward_named(settings.reward)
-        asked = weights, settings.constraints, grouping
+        reward = reward_asked(settings.loss, settings.reward)
+        asked = weights, settings.constraints, grouping, sigma
         problem = Problem.of(X, y, features, target, reward, *asked)
         numbers = ["const"] if settings.constants else []
         library = Library([*settings.operators, *numbers], full.variables, grouping)
@@ -158,6 +159,9 @@ class SearchPlan:
         if self.limits.numbers is not None and config.constants is not None:
             constants = replace(config.constants, bounds=self.limits.numbers)
             config = replace(config, constants=constants)
+        if of_classes(self.problem) and config.evolution is not None:
+            # What is missing is known of values, and not of the odds of 0 and 1.
+            config = replace(config, evolution=replace(config.evolution, pairing=0))
         if self.problem.grouping is not None:  # a race on few rows has none of some groups
             config = replace(config, racing=None)
         if settings.config is not None or seconds is None:
@@ -265,7 +269,7 @@ class SearchPlan:
             return None
 
         # The same rows for every seed, so that searches can share what they show.
-        rows = self.rows.train.spanning(MOST_ROWS, 0)
+        rows = _for_least_squares(self.rows.train.spanning(MOST_ROWS, 0), self.problem.reward)
         return Proposals(
             self.library,
             rows.scaled(self.rows.scales),
@@ -292,6 +296,22 @@ def _whole(
     return solved.owning(program)
 
 
+def of_classes(problem: Problem) -> bool:
+    """Whether formulas are the logarithms of odds: the target says nothing of their values."""
+    reward = problem.reward
+    return isinstance(reward, LossReward) and reward.loss.name == "logistic"
+
+
+def _for_least_squares(data: Data, reward: Reward) -> Data:
+    """Rows with weights by which least squares come nearest to the loss."""
+    name = reward.loss.name if isinstance(reward, LossReward) else ""
+    if name not in ("relative", "poisson"):
+        return data
+    scatter = data.y**2 if name == "relative" else np.maximum(data.y, 1.0)
+    weights = data.weights / scatter
+    return replace(data, weights=weights * (len(weights) / weights.sum()))
+
+
 def _of_form(config: SearchConfig, form: GivenForm) -> SearchConfig:
     """The settings of a search for a form: no two of its programs can be joined into one.
 
@@ -308,6 +328,7 @@ def _engine(problem: Problem, settings: Settings, rows: Rows, limits: Limits) ->
         "group": problem.grouping is not None,
         "limit": limits.numbers is not None or bool(limits.values),
         "units": problem.dimensions is not None,
+        "sigma": problem.data.sigma is not None and _in_sigmas(problem.reward),
     }
     only = next((name for name, asked in native.items() if asked), None)
     if only is None:
@@ -317,6 +338,10 @@ def _engine(problem: Problem, settings: Settings, rows: Rows, limits: Limits) ->
             Setting(only), " is searched for on the native engine; leave out ", Setting("engine")
         )
     return NATIVE if settings.engine == AUTO else settings.engine
+
+
+def _in_sigmas(reward: Reward) -> bool:
+    return isinstance(reward, LossReward) and reward.loss.in_sigmas
 
 
 def _work(problem: Problem, settings: Settings, rows: Rows) -> tuple[int, int]:

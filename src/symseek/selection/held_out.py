@@ -82,7 +82,7 @@ def held_out_losses(
     threads: int = 1,
     engine: str | Engine = "native",
 ) -> Floats:
-    """Squared or absolute errors [programs, N], each row predicted by a fit to the other folds.
+    """What each row counts [programs, N], predicted by a fit to the other folds.
 
     A row on which a fit is undefined has an infinite error.
 
@@ -98,7 +98,7 @@ def held_out_losses(
     fixed = structural_exponents(batch)
     # Without the spread of the target, which some folds may lack.
     fitted_by = reward if not reward.is_squared else reward_named("inverse_mse")
-    errors = np.full((len(programs), len(data.y)), np.inf)
+    values = np.full((len(programs), len(data.y)), np.inf)
     for number in range(int(fold.max()) + 1):
         out = fold == number
         rest = data.rows(np.flatnonzero(~out))
@@ -110,14 +110,15 @@ def held_out_losses(
             fixed=fixed,
             reward=fitted_by,
             weights=rest.weights,
+            sigma=rest.sigma,
             threads=threads,
             engine=engine,
         )
         for row, program in enumerate(fitted.programs):
             with np.errstate(all="ignore"):
-                errors[row, out] = program.evaluate(data.X[out]) - data.y[out]
+                values[row, out] = program.evaluate(data.X[out])
     with np.errstate(all="ignore"):
-        losses = reward.row_losses(errors)
+        losses = reward.row_losses(values, data)
     return np.where(np.isfinite(losses), losses, np.inf)
 
 

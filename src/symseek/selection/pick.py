@@ -67,6 +67,7 @@ _FEWEST_PERIODS, _MANY_PERIODS = 4, 8  # of a wave, where rows follow each other
 _FEWEST_PHASES = 10  # different ones, where they are too far apart to show a wave
 _FEWEST_HELD_OUT = 12  # rows, for held-out ones to shorten the pick at all
 _ROWS_TO_BE_SURE = 5  # for each number: with fewer, a formula fits what it does not describe
+_HOPELESS = 1e3  # times the spread of y: an error that is no smaller than any other
 _FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
 
 
@@ -114,10 +115,20 @@ def _best_validated(programs: Sequence[Program], held_out: Data, measure: Measur
         rewards = [Accuracy.of(each, held_out, reward).reward for each in programs]
         return rules.accuracy([-each for each in rewards])
     with np.errstate(all="ignore"):
-        errors = np.array([each.evaluate(held_out.X) - held_out.y for each in programs])
-    losses = held_out.weights * reward.row_losses(errors)
-    rounding = np.array([measure.last_bits * held_out.spread])
-    return rules.validation(losses, float(reward.row_losses(rounding)[0]))
+        values = np.array([each.evaluate(held_out.X) for each in programs])
+    losses = held_out.weights * reward.row_losses(values, held_out)
+    return rules.validation(losses, _span(measure, held_out.spread)[0])
+
+
+def _span(measure: Measure, spread: float) -> tuple[float, float]:
+    """The losses of a row that are rounding, and hopeless."""
+    assert isinstance(measure.reward, ErrorReward)
+    loss = measure.reward.row_loss
+    if not loss.kind.of_residual:
+        return 0.0, _HOPELESS**2 * measure.likelihood.mean
+    bits = measure.digits.tolerance / measure.digits.spread
+    low, high = loss.values(np.array([bits * spread, _HOPELESS * spread]), np.zeros(2)).tolist()
+    return low, high
 
 
 def chosen(
@@ -163,7 +174,8 @@ class _Tests:
     ) -> None:
         self.programs, self.measure = programs, measure
         self.squares = [
-            measure.error_above_digits(*pair) ** 2 for pair in zip(errors, programs, strict=True)
+            measure.square(measure.error_above_digits(*pair))
+            for pair in zip(errors, programs, strict=True)
         ]
         self.lengths = measure.descriptions(programs, errors)
         # Neat ones were fitted as well; what any formula is compared with, a mere number, is none.
@@ -231,7 +243,8 @@ class _Tests:
         """What the row with the shortest description leaves of the rows that are refitted on."""
         best = self.programs[int(np.argmin(self.lengths))]
         with np.errstate(all="ignore"):
-            return np.nan_to_num(self.data.y - best.evaluate(self.data.X))
+            values = best.evaluate(self.data.X)
+            return np.nan_to_num(self.measure.leftover_of(values, self.data))
 
     @cached_property
     def _losses(self) -> Floats:
@@ -242,9 +255,8 @@ class _Tests:
         reward = self.measure.reward
         assert isinstance(reward, ErrorReward)
         losses = held_out_losses(programs, self.data, fold, reward, self.threads, self.engine)
-        spread = self.data.spread
-        low, high = reward.row_losses(np.array([self.measure.last_bits * spread, 1e3 * spread]))
-        return np.clip(losses, max(float(low), 1e-300), float(high)) * self.data.weights
+        low, high = _span(self.measure, self.data.spread)
+        return np.clip(losses, max(low, 1e-300), high) * self.data.weights
 
     def _gain(self, row: int, other: int) -> float:
         """By how many standard errors another row predicts held-out rows better."""
@@ -373,7 +385,7 @@ class _Tests:
         """Whether the signs of what a row leaves are no noise, and those of another are."""
         data = self.measure.data
         chances = (
-            worst_signs(self.measure.residuals(self.programs[each]), data.X, data.place)
+            worst_signs(self.measure.leftover(self.programs[each]), data.X, data.place)
             for each in (row, other)
         )
         return next(chances) < _SUSPECT <= next(chances)

@@ -14,6 +14,7 @@ from symseek.arrays import Floats
 from symseek.uncertainty.distributions import beta_below
 
 _MOST = 2_000  # rows that are looked at
+_MOST_TERMS = 10_000  # of a sum or a continued fraction
 
 
 def sign_test(residuals: Floats) -> float:
@@ -94,6 +95,42 @@ def f_test(shorter: float, longer: float, numbers: tuple[int, int], rows: int) -
         return 1.0
     # What is left is a part of the whole that has a beta distribution.
     return beta_below(spare / 2, more / 2, longer / shorter)
+
+
+def chi_squared_test(value: float, spare: int) -> float:
+    """The chance of so large a sum of squares of so many normal variables, or a larger one.
+
+    >>> round(chi_squared_test(18.307, 10), 4)
+    0.05
+    """
+    a, x = spare / 2, value / 2
+    if spare <= 0 or not x > 0:
+        return 1.0 if not x > 0 else 0.0
+    if x == math.inf:
+        return 0.0
+    front = math.exp(a * math.log(x) - x - math.lgamma(a))
+    if x < a + 1:  # the series of the chance of less
+        term = total = 1 / a
+        for step in range(1, _MOST_TERMS):
+            term *= x / (a + step)
+            total += term
+            if term < 1e-16 * total:
+                break
+        return 1.0 - front * total
+    found = inverse = 1 / (x + 1 - a)  # a continued fraction, by Lentz's method
+    last = 1e300
+    for step in range(1, _MOST_TERMS):
+        term, both = -step * (step - a), x + 2 * step + 1 - a
+        inverse = 1 / _not_zero(term * inverse + both)
+        last = _not_zero(both + term / last)
+        found *= last * inverse
+        if abs(last * inverse - 1.0) < 1e-15:
+            break
+    return front * found
+
+
+def _not_zero(value: float) -> float:
+    return value if abs(value) > 1e-300 else 1e-300
 
 
 def _same_order(one: NDArray[np.generic], other: NDArray[np.generic]) -> bool:

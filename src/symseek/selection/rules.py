@@ -18,7 +18,7 @@ smaller than the digits of the data explain.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +69,18 @@ def descriptions(
     constants: Sequence[int],
     rows: int,
     tokens: int,
+    misfit: Callable[[float, int], float] | None = None,
 ) -> list[float]:
-    """The lengths of the descriptions in nats, up to a number that is the same for all."""
+    """The lengths of the descriptions in nats, up to a number that is the same for all.
+
+    `misfit` says what rows cost with an error and so many numbers, if not as in normal noise.
+    """
+
+    def usual(error: float, count: int) -> float:
+        return max(rows - count, 0) * math.log(min(max(error, _SMALL), _LARGE))
+
     return [
-        max(rows - count, 0) * math.log(min(max(error, _SMALL), _LARGE))
+        (misfit or usual)(error, count)
         + _PRICE * math.log(tokens) * length**_POWER
         + count * 0.5 * math.log(rows)
         for error, length, count in zip(errors, lengths, constants, strict=True)

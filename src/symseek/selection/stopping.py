@@ -15,7 +15,6 @@ from symseek.loop import Stopped
 from symseek.programs import Program
 from symseek.search import SearchState
 from symseek.selection.measure import Measure
-from symseek.selection.noise import looks_random
 
 _NEAR = 1e-5  # errors at least so small may be exact once the constants are polished
 
@@ -60,10 +59,7 @@ class Ending:
         picked = state.front[self._picked(state.front)].program
         if picked not in self._noise:
             # Constants that are nearly fitted leave a pattern which is not the formula's.
-            residuals = self.measure.residuals(self.polished(picked))
-            self._noise[picked] = self.measure.digits.explain(residuals) or looks_random(
-                residuals, self.measure.inputs, weights=self.measure.data.weights
-            )
+            self._noise[picked] = self.measure.leaves_noise(self.polished(picked))
         return self._noise[picked]
 
     def _picked(self, front: Front) -> int:

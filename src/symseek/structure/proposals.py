@@ -25,7 +25,7 @@ from symseek.evaluation import fit_constants
 from symseek.evolution import merged
 from symseek.loop import NoProposals, StepContext
 from symseek.programs import Program, Programs
-from symseek.rewards import ErrorReward, Reward
+from symseek.rewards import ErrorReward, LossReward, Reward
 from symseek.search import Search
 from symseek.selection.rules import descriptions
 from symseek.structure.candidates import exact_candidates, near_candidates
@@ -66,7 +66,12 @@ class Proposals:
 
     @staticmethod
     def suit(reward: Reward) -> bool:
-        """Whether a reward falls with squared errors, which are those that a transform compares."""
+        """Whether least squares, by which candidates are found, are near what a reward asks for.
+
+        They are for any loss of values, but not for one of odds.
+        """
+        if isinstance(reward, LossReward):
+            return reward.loss.name != "logistic"
         return isinstance(reward, ErrorReward) and reward.is_squared
 
     @cached_property

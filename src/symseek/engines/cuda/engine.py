@@ -24,6 +24,7 @@ from symseek.engines.cuda.policy import CudaPolicy, PolicyKernels, TooLarge
 from symseek.engines.cuda.rules import device_rules
 from symseek.engines.interface import Breeder, Pairs, Policy, Turn
 from symseek.engines.native import NativeEngine
+from symseek.errors import InputError
 from symseek.losses import ABSOLUTE, SQUARED, Loss
 from symseek.programs import Programs
 from symseek.tokens import Library
@@ -73,8 +74,13 @@ class CudaEngine:
         cache: int | None = None,
         underflow_invalid: bool = False,
         losses: Sequence[Loss] = (SQUARED, ABSOLUTE),
+        scale: Floats | None = None,
     ) -> CudaEvaluator:
         """A data set X [N, n], y [N]."""
+        if scale is not None:
+            raise InputError(
+                "the engine cuda has no parameters of losses that differ by row; use native"
+            )
         return CudaEvaluator(library, self.device, X, y, weights, underflow_invalid, losses)
 
     def breeder(self, rules: ConstraintSet) -> Breeder:

@@ -97,7 +97,7 @@ class CudaEvaluator:
         self._fits: FitKernels | None = None
         with said_in_a_sentence():
             self.table = DeviceTable(device, X, y, weights)
-            self._parameters = device.xp.asarray(np.array([each.parameter for each in losses]))
+            self._parameters = device.xp.asarray(np.array([each.p for each in losses]))
             self._step_table = device.xp.asarray(self._steps.table.view(np.uint8))
         self.rows = self.table.rows
         self._scratch = Sums.empty(device, len(losses), 0)

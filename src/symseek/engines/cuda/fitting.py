@@ -9,14 +9,15 @@ GPU idle.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from symseek._native import EXACT_SHARE, FIT_SAMPLE
+from symseek.arrays import Floats
 from symseek.constants import FIT_METHODS, FitConfig
 from symseek.engines.cuda.device import Array, Device, Kernel
 from symseek.engines.cuda.operations import Steps, operation_text
@@ -77,6 +78,7 @@ def fit_source(
         *("looks.cuh", "shared/fitting.hpp", "fit.cuh"),
     )
     more = f"{operation_text(steps)}\n#define FIT_LOSS {loss.name}_loss\n"
+    more += f"#define FIT_LOSS_NAME {loss.name}\n"
     return with_sizes(sizes, *files, more=more)
 
 
@@ -108,7 +110,7 @@ def _sum_bytes(constants: int) -> int:
 
 def _descent_bytes(nodes: int, constants: int) -> int:
     """Memory for a descent between two launches: its tape, places, sums and progress."""
-    return _tape_bytes(nodes) + 8 * (_sums(constants) + 3 * constants) + 80
+    return _tape_bytes(nodes) + 8 * (_sums(constants) + 3 * constants) + 112
 
 
 def chunks_of(rows: int) -> tuple[int, int]:
@@ -130,12 +132,12 @@ class _Sample:
     """Some rows of every data set, and which losses count as none."""
 
     block: RowBlock | None
-    exact: Array  # [D] a squared error that is none, as far as float64 can tell
+    exact: Array  # [D] a loss that is none, as far as float64 can tell
     sample_exact: Array  # [D] the same of the sample
     share: Array  # [D] of all rows, by weight, that the sample has
 
     @classmethod
-    def of(cls, device: Device, table: DeviceTable) -> _Sample:
+    def of(cls, device: Device, table: DeviceTable, loss: Loss) -> _Sample:
         """Rows at even distances; none when there are too few for that to pay."""
         assert table.target is not None
         assert table.weight is not None
@@ -149,7 +151,11 @@ class _Sample:
             None if rows is None else table.some_rows(rows),
             *(
                 device.xp.asarray(np.ascontiguousarray(each, dtype=np.float64))
-                for each in (_exact(table.target, table.weight), _exact(target, weight), share)
+                for each in (
+                    _exact(table.target, table.weight, loss),
+                    _exact(target, weight, loss),
+                    share,
+                )
             ),
         )
 
@@ -163,9 +169,15 @@ class _Sample:
         return (block.columns, block.target, block.weight, np.int64(block.rows), *known)
 
 
-def _exact(target: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    exact: NDArray[np.float64] = EXACT_SHARE * (weight * target * target).sum(axis=1)
-    return exact
+def _exact(target: Floats, weight: Floats, loss: Loss) -> Floats:
+    """What rows count of which the values are off by a few roundings only."""
+    if loss.name in ("absolute", "quantile", "poisson"):
+        return np.asarray(math.sqrt(EXACT_SHARE) * (weight * np.abs(target)).sum(axis=1))
+    if loss.name == "relative":
+        return np.asarray(EXACT_SHARE * weight.sum(axis=1))
+    if loss.name == "logistic":
+        return np.asarray(math.sqrt(EXACT_SHARE) * weight.sum(axis=1))
+    return np.asarray(EXACT_SHARE * (weight * target * target).sum(axis=1))
 
 
 Given = tuple[Any, ...]  # arguments of kernels
@@ -202,7 +214,7 @@ class FitKernels:
         self._device = device
         self._steps, self._loss = steps, loss
         self._block = table.anywhere()
-        self._sample = _Sample.of(device, table)
+        self._sample = _Sample.of(device, table, loss)
         self._chunks = chunks_of(table.rows)
         self._known: dict[tuple[int, int], Mapping[str, Kernel]] = {}
         self._room = device.xp.empty(0, dtype=np.uint8)
@@ -223,7 +235,7 @@ class FitKernels:
             *batch,
             *self._block.arguments,
             self._sample.exact,
-            np.float64(self._loss.parameter),
+            np.float64(self._loss.p),
             scale,
             np.float64(power),
             np.int32(FIT_METHODS.index(config.method)),

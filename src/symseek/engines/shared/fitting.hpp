@@ -12,6 +12,9 @@
 //   entry(i, j)        where the normal matrix and its factor keep that element, j <= i
 //   first(i)           the first column of row i that is not 0 by itself
 //   low(i), high(i)    between which a constant stays, where there are bounds
+//   cornered()         whether the loss has a corner; `blur` is how far off it slopes are taken as those of a square
+//   squares()          whether it is that of weighted squares
+//   rows()             how many there are
 //   alike(x)           makes numbers that a random start must not tell apart the same
 // `Solution` is room for a system of equations. The loops UP_TO, FROM_TO, DOWN_FROM and LINKED_BELOW run over
 // constants.
@@ -32,7 +35,9 @@ constexpr double SAME = 1e-9;     // losses that differ by less, relatively, are
 
 constexpr int WATCH = 4;              // a descent that trails another is watched: how far it gains over this many steps
 constexpr double SMALL_GAIN = 1e-13;  // of the loss, predicted and made: converged
-constexpr double SMALL_COSINE = 1e-7;  // between residuals and derivatives: converged
+constexpr double SMALLEST_GAIN = 1e-16;   // the same where steps are not those of squares, and come nearer and nearer
+constexpr double SMALL_COSINE = 1e-7;     // between residuals and derivatives: converged
+constexpr double SMALLEST_COSINE = 1e-9;  // the same of such steps
 // The slope of the reward by any constant at which BFGS ends; SciPy's default. A smaller one makes formulas that are
 // wrong fit a little better, and a search on them worse; near an exact fit the slope of 1/(1 + NRMSE) stays large, so
 // that one is followed to the end.
@@ -43,6 +48,12 @@ constexpr double WORTH = 0.1;
 constexpr double FIRST_DAMPING = 1e-3;
 constexpr double LEAST_DAMPING = 1e-9;  // below this, none
 constexpr double MOST_DAMPING = 1e12;   // no step this short helps: a minimum as far as float64 can tell
+// A loss with a corner is blurred by a part of its mean, and less and less where that is no help any more: at the least
+// as many rows are met as there are constants, and a step that saw the corners themselves would hold the first ones.
+constexpr double FIRST_BLUR = 0.1;
+constexpr double LEAST_BLUR = 1e-10;
+constexpr double SHARPER = 0.1;
+constexpr double BLURRED_GAIN = 0.1;  // a gain by a smaller part of the blur is none
 
 // What a step is solved for: all constants, damped; the linear ones alone, the others held; or all, of which only those
 // that are not linear are damped.
@@ -58,6 +69,16 @@ struct Progress {
   bool fresh;        // the place is new
   bool untaken;      // its derivatives are those of the last look
   bool again;        // the trial is projected and waits for its second look
+  double part;       // of the mean loss, that corners are blurred by; 0 where there are none
+  double blur;       // that itself, at the next look
+  bool sharper;      // the place is looked at once more, less blurred
+
+  // Less blur next time; false when there is as little as can be.
+  SHARED bool sharpen() {
+    if (!(part > LEAST_BLUR)) return false;
+    part *= SHARPER;
+    return true;
+  }
 
   // A shorter step next time; false when it is as short as can be.
   SHARED bool shorten() {
@@ -212,6 +233,7 @@ struct Fitter : Looks {
   // The best of some random places, constants that enter linearly being solved for at each; false when the program is
   // invalid at all of them.
   NOINLINE bool find_start(int first, double* x, double& loss) {
+    blur = 0.0;
     bool found = false;
     for (int number = first; number < first + STARTS_TRIED; ++number) {
       double here, solved;
@@ -246,11 +268,13 @@ struct Fitter : Looks {
   // former are damped, and every trial is looked at a second time with its linear constants solved for before it is
   // judged, unless no step is left for that. Where all constants are linear, or none is, there is nothing to project.
   NOINLINE FitStatus least_squares(double to_beat, bool looked, double* x, double& loss) {
+    blur = 0.0;
     if (!looked) look_at(x, loss);
     Progress now = begin(to_beat, loss, true);
     FitStatus ended = propose(now, x, loss);
     while (ended == FitStatus::goes_on) {
       double found = 0.0;
+      blur = now.blur;
       const bool valid = look_at(trial, found);
       ended = judge(now, valid, found, x, loss);
       if (ended == FitStatus::goes_on) ended = propose(now, x, loss);
@@ -259,16 +283,27 @@ struct Fitter : Looks {
   }
 
   SHARED Progress begin(double to_beat, double loss, bool untaken) const {
-    return Progress{to_beat, some_linear ? 0.0 : FIRST_DAMPING, 4.0, loss, 0.0, 0, some_linear, true, untaken, false};
+    return Progress{to_beat, some_linear ? 0.0 : FIRST_DAMPING, 4.0, loss, 0.0, 0, some_linear, true, untaken,
+                    false,   cornered() ? FIRST_BLUR : 0.0,     0.0, false};
   }
 
   // Puts the next place to look at into `trial`, or says how the descent has ended.
   NOINLINE FitStatus propose(Progress& now, const double* x, double loss) {
     if (now.again) return FitStatus::goes_on;  // `judge` has put it there
+    now.blur = now.part * loss / rows();
     while (now.steps < options.max_steps) {
       if (loss <= exact) return FitStatus::converged;
       if (now.untaken) take();
-      if (now.fresh && flat(x, loss)) return FitStatus::converged;
+      if (now.fresh && !now.sharper && flat(x, loss)) {
+        if (!now.sharpen()) return FitStatus::converged;
+        now.sharper = true;
+        now.blur = now.part * loss / rows();
+      }
+      if (now.sharper) {
+        copy(x, trial);
+        now.untaken = false;
+        return FitStatus::goes_on;
+      }
       now.fresh = now.untaken = false;
       const System system = now.linear_only ? System::linear : projects() ? System::projected : System::all;
       if (bounded()) {
@@ -300,11 +335,26 @@ struct Fitter : Looks {
       if (needed > 0.0 && gain * (options.max_steps - now.steps) < needed * WATCH) return FitStatus::limit;
       now.watched = loss;
     }
+    if (now.sharper) {
+      now.sharper = false;
+      now.fresh = now.untaken = true;
+      return FitStatus::goes_on;
+    }
     const bool first = projects() && !now.linear_only && !now.again;
     now.again = first && valid && now.steps < options.max_steps && project(loss, found);
     if (now.again) return FitStatus::goes_on;
-    const bool small = now.predicted <= SMALL_GAIN * loss && loss - found <= SMALL_GAIN * loss;
-    if (valid && found < loss) {
+    const double gain_of_nothing = (squares() ? SMALL_GAIN : SMALLEST_GAIN) * loss;
+    bool small = now.predicted <= gain_of_nothing && loss - found <= gain_of_nothing;
+    const bool better = valid && found < loss;
+    if (now.part > 0.0 && !now.linear_only && !(better && loss - found > BLURRED_GAIN * now.part * loss) &&
+        now.sharpen()) {
+      small = false;
+      if (!better) {
+        now.sharper = true;
+        return FitStatus::goes_on;
+      }
+    }
+    if (better) {
       const double ratio = (loss - found) / now.predicted;
       copy(trial, x);
       loss = found;
@@ -341,10 +391,10 @@ struct Fitter : Looks {
 
   // Whether the residuals are at right angles to every derivative: no constant can make them smaller.
   SHARED bool flat(const double* x, double loss) const {
+    const double small = squares() ? SMALL_COSINE : SMALLEST_COSINE;
     bool all = true;
     UP_TO (i, size)
-      if (!(bounded() && at_wall(i, x[i])) && fabs(gradient[i]) > SMALL_COSINE * sqrt(normal[entry(i, i)] * loss))
-        all = false;
+      if (!(bounded() && at_wall(i, x[i])) && fabs(gradient[i]) > small * sqrt(normal[entry(i, i)] * loss)) all = false;
     return all;
   }
 
@@ -396,6 +446,7 @@ struct Fitter : Looks {
   // Broyden, Fletcher, Goldfarb and Shanno's method with the first steps, the line search and the end of SciPy's, so
   // that a fit goes the way the paper's went, but with exact derivatives.
   SHARED FitStatus bfgs(double* x, double& loss) {
+    blur = 0.0;
     pair(false);
     const FitStatus ended = quasi_newton(x, loss);
     pair(true);

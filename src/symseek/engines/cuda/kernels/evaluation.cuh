@@ -51,8 +51,9 @@ KERNEL errors(BATCH_PARAMETERS, TABLE_PARAMETERS, long long part_rows, const dou
           const double weight = part.weight[row[r]];
           // A row that weighs nothing must add nothing, even where its residual overflows.
           if (begin + threadIdx.x + r * blockDim.x >= part.count || weight == 0.0) continue;
-          const double residual = part.target[row[r]] - value[r];
-#define X(PLACE, NAME) sums[PLACE] += weight * NAME##_loss::value(residual, parameters[PLACE]);
+          const double wanted = part.target[row[r]], residual = wanted - value[r];
+#define X(PLACE, NAME) \
+  sums[PLACE] += weight * NAME##_loss::value(row_of(wanted, value[r], residual, parameters[PLACE], 0.0));
           EACH_LOSS(X)
 #undef X
         }

@@ -83,6 +83,7 @@ KERNEL __launch_bounds__(MOST_THREADS) fit(BATCH_PARAMETERS, TABLE_PARAMETERS, F
       fitter.copy(own, descent->trial);
       fitter.copy(x, descent->guess);
       descent->arrived = 0;
+      descent->now.blur = 0.0;
       descent->phase = BEGINNING;
     } else {
       status[p] = uint8(ended);
@@ -161,6 +162,7 @@ KERNEL __launch_bounds__(MOST_THREADS)
     fitter.first_row = item % chunks * chunk_rows;
     fitter.end_row = fitter.first_row + chunk_rows < rows ? fitter.first_row + chunk_rows : rows;
     double loss = 0.0;
+    fitter.blur = descent.now.blur;
     const bool valid = fitter.look_at(descent.trial, loss);
     double* sums = parts + item * SUMS;
     if (threadIdx.x == 0) {

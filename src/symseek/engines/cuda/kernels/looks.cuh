@@ -65,6 +65,7 @@ struct Looks {
   double exact;  // a loss that counts as none at all
   double share;  // of all rows, by weight
   double loss_parameter;
+  double blur = 0.0;  // of the slopes of a corner
   int size;      // K
   static constexpr int stride = MAX_K;
   bool some_linear, all_linear;
@@ -105,16 +106,20 @@ struct Looks {
       run<SLOPES>(rows, at, row, value, slopes, worst);
       EACH_ROW {
         const double weight = begin + r * (int)blockDim.x < rows.count ? __ldg(rows.weight + row[r]) : 0.0;
-        // Rows that weigh nothing have no residual, even where it overflows.
-        const double off = weight == 0.0 ? 0.0 : __ldg(rows.target + row[r]) - value[r];
-        sums[0] += weight * FIT_LOSS::value(off, loss_parameter);
-        const double bent = SLOPES ? weight * FIT_LOSS::bend(off, loss_parameter) : 0.0;
-        if (SLOPES) SUM_UP_TO(i, count) {
-          // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
-          if (!isfinite(slopes[r][i])) slopes[r][i] = 0.0;
-          const double weighted = bent * slopes[r][i];
-          sums[1 + i] += weighted * off;
-          if (!MANY || paired) SUM_UP_TO(j, i + 1) sums[1 + MAX_K + triangle(i, j)] += weighted * slopes[r][j];
+        const bool counts = weight != 0.0;  // rows that weigh nothing have no loss, even where it overflows
+        const double wanted = __ldg(rows.target + row[r]), off = counts ? wanted - value[r] : 0.0;
+        const Row<double> one = row_of(wanted, value[r], off, loss_parameter, blur);
+        sums[0] += counts ? weight * FIT_LOSS::value(one) : 0.0;
+        if (SLOPES) {
+          const Slopes<double> of_loss = FIT_LOSS::slopes(one);
+          const double pull = counts ? of_loss.pull : 0.0, bend = counts ? of_loss.bend : 0.0;
+          SUM_UP_TO(i, count) {
+            // A derivative that is not finite (that of sqrt(c*x) where x is 0) tells nothing about its row.
+            if (!isfinite(slopes[r][i])) slopes[r][i] = 0.0;
+            sums[1 + i] += weight * slopes[r][i] * pull;
+            const double weighted = weight * bend * slopes[r][i];
+            if (!MANY || paired) SUM_UP_TO(j, i + 1) sums[1 + MAX_K + triangle(i, j)] += weighted * slopes[r][j];
+          }
         }
       }
       if (++pass % 8 == 0 && group_any(worst >= NOT_FINITE)) return false;
@@ -172,6 +177,9 @@ struct Looks {
   DEVICE int first(int) const { return 0; }  // no numbers of groups here: the matrix is full
   DEVICE int entry(int row, int column) const { return triangle(row, column); }
   DEVICE void alike(double*) const {}
+  DEVICE bool cornered() const { return has_corner(LossKind::FIT_LOSS_NAME); }
+  DEVICE bool squares() const { return is_square(LossKind::FIT_LOSS_NAME); }
+  DEVICE double rows() const { return double(table.rows); }
   DEVICE double low(int i) const { return options.low[i]; }
   DEVICE double high(int i) const { return options.high[i]; }
 };

@@ -123,7 +123,7 @@ def data_grader(
     losses = reward.losses if isinstance(reward, ErrorReward) else ErrorReward.losses
     given = (data.X, data.y, data.weights, cache, underflow_invalid, losses)
     own = data.sigma is not None and any(each.in_sigmas for each in losses)
-    scale = {"scale": data.sigma} if own else {}
+    scale: dict[str, Any] = {"scale": data.sigma} if own else {}
     evaluator = mapped(engine.evaluator(graded, *given, **scale), mapping)
     fits = isinstance(reward, ErrorReward) and reward.curve(unit or 1.0) is not None
     grouping = library.grouping

@@ -263,10 +263,10 @@ class LossFunction(PredictionReward):
     def losses(self, data: Data, predictions: Floats) -> Floats:
         """The loss of each program [B]; NaN marks one as invalid."""
         given = (data.y, predictions, data.weights)[: self._arguments()]
-        losses: Any = self.function(*given)
-        if np.shape(losses) == predictions.shape != (len(predictions),):
-            losses = np.average(losses, axis=1, weights=data.weights)
-        losses = checked_rewards(losses, len(predictions), "the loss function", infinite=True)
+        found: Any = self.function(*given)
+        if np.shape(found) == predictions.shape:
+            found = np.average(found, axis=1, weights=data.weights)
+        losses = checked_rewards(found, len(predictions), "the loss function", infinite=True)
         if (losses < 0).any():
             raise InputError("the loss function returned less than 0; 0 must be no loss at all")
         return losses

@@ -313,8 +313,8 @@ class _StoredModel:
         inputs = len(self.features) - (grouping is not None)
         if self.ranges and len(self.ranges) != inputs:
             raise InputError(f"it has {len(self.ranges)} ranges of {inputs} inputs")
-        names = ("target", "picked", "rule", "spread", "picked_because", "form", "loss")
-        names += ("ranges", "units")
+        first = "target", "picked", "rule", "spread", "picked_because"
+        names = *first, "form", "loss", "ranges", "units"
         same = {name: getattr(self, name) for name in names}
         quantities = tuple(Column(name, kind=kind) for name, kind in self.kinds.items())
         made = {"formulas": formulas, "layout": layout, "quantities": quantities}

@@ -67,7 +67,7 @@ def _counts(y: Floats, rate: Floats) -> tuple[Floats, Floats]:
 def _cube_root(count: Floats, rate: Floats) -> Floats:
     """A count as a normal variable of spread 1 (Wilson and Hilferty 1931)."""
     more = np.maximum(count + 1, 1e-9)
-    return 3 * np.sqrt(more) * (1 - 1 / (9 * more) - np.cbrt(rate / more))
+    return np.asarray(3 * np.sqrt(more) * (1 - 1 / (9 * more) - np.cbrt(rate / more)))
 
 
 def _normal(z: Floats) -> Floats:
@@ -78,4 +78,4 @@ def _normal(z: Floats) -> Floats:
     for each in reversed(weights):
         sum_ = t * (each + sum_)
     tail = np.exp(-0.5 * z * z) / np.sqrt(2 * np.pi) * sum_
-    return np.where(z > 0, 1 - tail, tail)
+    return np.asarray(np.where(z > 0, 1 - tail, tail))

@@ -67,7 +67,8 @@ class Likelihood:
         if self.deviance is None:
             return max(self.rows - numbers, 0) * self._log_scale(error)
         digits = 0.5 * math.log(max(self.deviance / self.rows, 1.0))
-        return 0.5 * self.deviance * error ** (1 / self.loss.kind.power) + numbers * digits
+        power: float = 1 / self.loss.kind.power
+        return float(0.5 * self.deviance * error**power + numbers * digits)
 
     def _log_scale(self, error: float) -> float:
         """What a row costs where the scale is the likeliest."""

@@ -201,3 +201,48 @@ def test_parts_of_a_program_keep_its_own_numbers() -> None:
     assert law.subtree(1).evaluate(X).tolist() == [5.0, 6.0]
     assert law.over(library) == law
     assert law.replaced(4, Program.parse("1.0", library)).evaluate(X).tolist() == [6.0, 7.0]
+
+
+def test_a_constant_that_an_own_number_can_take_up_is_left_out() -> None:
+    from symseek.model import full_library
+    from symseek.regression.own_numbers import variants
+
+    library = full_library(["t", "group"], grouping=Grouping("group", ("A", "B"), ("a", "b")))
+    law = replace(Program.parse("a*exp(4.6 - t*b)", library), own=((1.0, 2.0), (3.0, 4.0)))
+    assert "a*exp(-t*b)" in [str(each) for each in variants(law)]
+
+
+def test_folds_and_lines_keep_to_groups() -> None:
+    from symseek.data import Data
+    from symseek.selection.gaps import Lines
+    from symseek.selection.held_out import folds
+
+    random = np.random.default_rng(0)
+    codes = np.repeat([0.0, 1.0, 2.0], [40, 25, 3])
+    data = Data(np.column_stack([random.uniform(size=68), codes]), random.normal(size=68), np.ones(68))
+    for residuals in (random.normal(size=68), np.sin(np.arange(68) / 5)):
+        fold = folds(data, residuals, codes)
+        for group in range(3):
+            inside = fold[codes == group]
+            assert np.bincount(inside, minlength=10).max() <= len(inside) // 10 + 1
+    _, lines = Lines(data.X, codes).along((0,))
+    assert len(lines)
+    assert (codes[lines[:, 0]] == codes[lines[:, 1]]).all()
+
+
+def test_a_pole_between_rows_of_one_group_is_seen() -> None:
+    from symseek.model import full_library
+    from symseek.selection.gaps import Lines, find_gap
+
+    grouping = Grouping("group", ("A", "B"), ("a",))
+    library = full_library(["x", "group"], grouping=grouping)
+    x = np.tile(np.linspace(0.0, 3.0, 10), 2)
+    codes = np.repeat([0.0, 1.0], 10)
+    X = np.column_stack([x, codes])
+    for own, pole in (((-1.0, -2.0), False), ((-1.0, 1.55), True)):
+        law = replace(Program.parse("1.0/(x - a)", library), own=(own,))
+        gap = find_gap(law, Lines(law.widened(X), codes))
+        assert (gap is not None) is pole
+        if gap is not None:
+            assert gap.at[0] == pytest.approx(1.55)
+            assert gap.at[1] == 1.0

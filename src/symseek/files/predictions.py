@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def predictions(
         formula, X = model.formula(row), inputs.X[:, places]
         values = formula.program.evaluate(X)
         undefined = ~np.isfinite(values)
-        more = {model.target: np.where(undefined, np.nan, values)}
+        more: dict[str, Any] = {model.target: np.where(undefined, np.nan, values)}
         if interval is not None:
             low, high = model.interval(X, interval, row)
             outside = model.outside(X, row)

@@ -85,10 +85,14 @@ def _without(program: Program, at: int) -> Iterator[Program]:
     if parent < 0:
         return
     others = [each for each, (above, _) in enumerate(parents) if above == parent and each != at]
+    if program.library.tokens[program.tokens[parent]].formula is not None:
+        return  # the argument of a given form, say, is no addend
     if not others and names[at] != "const":
         yield program.replaced(parent, program.subtree(at))
     elif names[parent] in ("add", "mul") or (names[parent] in ("sub", "div") and argument == 1):
         yield program.replaced(parent, program.subtree(others[0]))
+    elif names[parent] == "sub" and "neg" in program.library:
+        yield program.replaced(parent, Program.joined("neg", [program.subtree(others[0])]))
 
 
 def _in_place_of(program: Program, name: str, part: Program) -> Program:

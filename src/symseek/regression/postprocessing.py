@@ -121,8 +121,7 @@ class Postprocessing:
 
     def pick(self, formulas: Sequence[Formula], rule: str, final: bool = True) -> Choice:
         """The row of a front that a rule picks; tests that take a while are for what is `final`."""
-        # The tests refit formulas on some of the rows, which may have none of a group.
-        held_out, tested = self.rows.held_out, final and self.constants and not self.full.grouping
+        held_out, tested = self.rows.held_out, final and self.constants
         return pick(formulas, rule, self.measure, held_out, tested, self.threads, self.engine)
 
     def _refitted(self, programs: list[Program], proposed: list[Program]) -> list[Program]:

@@ -106,10 +106,13 @@ def _varies(program: Program) -> bool:
 
 
 class Lines:
-    """Rows X [N, n], and the lines between those that are neighbours along a column."""
+    """Rows X [N, n], and the lines between those that are neighbours along a column.
 
-    def __init__(self, X: Floats) -> None:
-        self.X = X
+    With `groups` [N], only rows of one group are neighbours.
+    """
+
+    def __init__(self, X: Floats, groups: Floats | None = None) -> None:
+        self.X, self.groups = X, groups
         self._known: dict[tuple[int, ...], tuple[Floats, NDArray[np.intp]]] = {}
 
     def along(self, columns: tuple[int, ...]) -> tuple[Floats, NDArray[np.intp]]:
@@ -119,18 +122,22 @@ class Lines:
         """
         if columns not in self._known:
             X = self.X[:, columns]
-            self._known[columns] = X, _neighbours(X)
+            self._known[columns] = X, _neighbours(X, self.groups)
         return self._known[columns]
 
 
-def _neighbours(X: Floats) -> NDArray[np.intp]:
-    """Rows of X [N, k] that are neighbours along a column and differ [lines, 2]."""
+def _neighbours(X: Floats, groups: Floats | None = None) -> NDArray[np.intp]:
+    """Rows of X [N, k], of one group, that are neighbours along a column and differ [lines, 2]."""
     # Among equal values, those with other columns alike come first.
     rows = np.lexsort(X.T)
     pairs = []
     for column in X.T:
         order = rows[np.argsort(column[rows], kind="stable")]
+        if groups is not None:
+            order = order[np.argsort(groups[order], kind="stable")]
         pairs.append(np.column_stack([order[:-1], order[1:]]))
+    if groups is not None:
+        pairs = [each[groups[each[:, 0]] == groups[each[:, 1]]] for each in pairs]
     every = np.unique(np.sort(np.concatenate(pairs), axis=1), axis=0)
     every = every[(X[every[:, 0]] != X[every[:, 1]]).any(axis=1)]
     return np.asarray(every[:: max(1, -(-len(every) // _MOST))])

@@ -65,13 +65,39 @@ def blocks(values: Floats) -> Folds:
     return np.asarray(np.unique(fold, return_inverse=True)[1][place.ravel()])
 
 
-def folds(data: Data, residuals: Floats) -> Folds:
-    """The fold of each row: blocks where residuals [N] follow each other, shuffled elsewhere."""
+def folds(data: Data, residuals: Floats, groups: Floats | None = None) -> Folds:
+    """The fold of each row: blocks where residuals [N] follow each other, shuffled elsewhere.
+
+    With `groups` [N], each fold has its part of the rows of every group.
+
+    >>> data = Data(np.zeros((20, 1)), np.arange(20.0), np.ones(20))
+    >>> group = np.repeat([0.0, 1.0], 10)
+    >>> fold = folds(data, np.random.default_rng(0).normal(size=20), group)
+    >>> sorted(fold[:10].tolist()) == sorted(fold[10:].tolist()) == list(range(10))
+    True
+    """
     count = len(data.y)
-    if rows_follow_each_other(data, residuals):
+    follow = rows_follow_each_other(data, residuals)
+    if groups is not None:
+        return _folds_of_each(data, groups, follow)
+    if follow:
         return blocks(_place(data).astype(np.float64))
     shuffled = np.random.default_rng(count).permutation(count)
     return np.asarray(shuffled % min(FOLDS, count))
+
+
+def _folds_of_each(data: Data, groups: Floats, follow: bool) -> Folds:
+    """The fold of each row, the rows of each group spread over all of them."""
+    count, found = len(groups), np.empty(len(groups), dtype=np.intp)
+    place = _place(data) if follow else np.random.default_rng(count).permutation(count)
+    for at, group in enumerate(np.unique(groups).tolist()):
+        rows = np.flatnonzero(groups == group)
+        if follow:
+            found[rows] = blocks(place[rows].astype(np.float64))
+        else:
+            rank = np.argsort(np.argsort(place[rows], kind="stable"), kind="stable")
+            found[rows] = (rank + at) % min(FOLDS, count)  # small groups begin at different ones
+    return np.asarray(np.unique(found, return_inverse=True)[1].ravel())
 
 
 def held_out_losses(

@@ -52,6 +52,7 @@ from symseek.selection.residual_tests import f_test, worst_signs
 _WAVES = ("sin", "cos", "tan")
 _MOST = 2_000  # rows that formulas are refitted on
 _NEGLIGIBLE = 1e-3  # a weight, of which the mean is 1
+_FEWEST_OF_A_GROUP = 4  # rows of a group, with fewer of which none are held out
 _FEWEST = 2  # rows that count, with fewer of which none can be held out
 _FEW = 100  # rows at most, for an F test to overrule the description
 _MANY = 50  # rows at least, for held-out rows to shorten the pick
@@ -156,9 +157,23 @@ p = 0.004)')
     shortest = measure.shortest(programs, errors)
     if not isinstance(measure.reward, ErrorReward) or measure.exact(programs[shortest]):
         return Choice(shortest)
-    if np.count_nonzero(measure.data.weights > _NEGLIGIBLE) < _FEWEST:
+    counted = np.flatnonzero(measure.data.weights > _NEGLIGIBLE)
+    if measure.library.grouping is not None:
+        column = measure.library.columns.index(measure.library.grouping.column)
+        counted = in_groups_of_some(measure.data.X[:, column], counted)
+    if len(counted) < _FEWEST:
         return Choice(shortest)
     return _Tests(programs, errors, measure, threads, engine).choice(shortest)
+
+
+def in_groups_of_some(codes: Floats, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of the rows whose groups have enough of them for some to be held out.
+
+    >>> in_groups_of_some(np.array([0.0, 1, 0, 0, 1, 2, 0, 1]), np.arange(8)).tolist()
+    [0, 2, 3, 6]
+    """
+    _, group, counts = np.unique(codes[rows], return_inverse=True, return_counts=True)
+    return rows[counts[group.ravel()] >= _FEWEST_OF_A_GROUP]
 
 
 class _Tests:
@@ -179,10 +194,16 @@ class _Tests:
         ]
         self.lengths = measure.descriptions(programs, errors)
         # Neat ones were fitted as well; what any formula is compared with, a mere number, is none.
-        self.numbers = [len(each.constants) if len(each) > 1 else 0 for each in programs]
+        self.numbers = [each.numbers if len(each) > 1 or each.own_used else 0 for each in programs]
         self.usable = [math.isfinite(each) for each in errors]
         counted = np.flatnonzero(measure.data.weights > _NEGLIGIBLE)
-        self.data = measure.data.rows(counted).sampled(_MOST, seed=0)
+        grouping, columns = measure.library.grouping, measure.library.columns
+        self.column = None if grouping is None else columns.index(grouping.column)
+        if self.column is None:
+            self.data = measure.data.rows(counted).sampled(_MOST, seed=0)
+        else:
+            counted = in_groups_of_some(measure.data.X[:, self.column], counted)
+            self.data = measure.data.rows(counted).of_each(self.column, _MOST, seed=0)
         self.threads, self.engine = threads, engine
         self._lines = Lines(self.data.X)
         self._gaps: dict[int, Gap | None] = {}
@@ -227,7 +248,7 @@ class _Tests:
             gap = self._gap(row)
             assert gap is not None
             kind = "is undefined" if gap.away is None else "has a pole"
-            names = self.measure.library.variables
+            names = self.measure.library.inputs
             places = ", ".join(f"{n} = {v:.4g}" for n, v in zip(names[:3], gap.at, strict=False))
             return f"it {kind} between the rows, near {places}"
         return ""
@@ -236,7 +257,12 @@ class _Tests:
 
     @cached_property
     def _fold(self) -> NDArray[np.intp]:
-        return folds(self.data, self._residuals)
+        return folds(self.data, self._residuals, self._codes)
+
+    @property
+    def _codes(self) -> Floats | None:
+        """The group of each row, if there are groups."""
+        return None if self.column is None else self.data.X[:, self.column]
 
     @cached_property
     def _residuals(self) -> Floats:
@@ -270,7 +296,11 @@ class _Tests:
     @property
     def _groups(self) -> NDArray[np.intp]:
         """Rows that count together: those of a block, where rows follow each other."""
-        return self._fold if self._follow else np.arange(len(self.data.y))
+        if not self._follow:
+            return np.arange(len(self.data.y))
+        if self._codes is None:
+            return self._fold
+        return self._fold + (1 + self._fold.max()) * self._codes.astype(np.intp)
 
     # --- waves
 
@@ -330,7 +360,10 @@ class _Tests:
 
     def _gap(self, row: int) -> Gap | None:
         if row not in self._gaps:
-            self._gaps[row] = find_gap(self.programs[row], self._lines)
+            program, lines = self.programs[row], self._lines
+            if self._codes is not None:
+                lines = Lines(program.widened(self.data.X), self._codes)
+            self._gaps[row] = find_gap(program, lines)
         return self._gaps[row]
 
     def _gap_is_real(self, row: int) -> bool:
@@ -364,7 +397,7 @@ class _Tests:
         rivals = [
             other
             for other in range(row + 1, len(self.programs))
-            if len(data.y) >= _ROWS_A_NUMBER * len(self.programs[other].constants)
+            if len(data.y) >= _ROWS_A_NUMBER * self.programs[other].numbers
             and self.usable[other]
             and not self._waves(other)
         ]

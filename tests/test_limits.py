@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from symseek import InputError, Library, Program, Programs, SymbolicRegressor
 from symseek.command import main
 from symseek.data import Scales
 from symseek.engines.interface import engine_named
-from symseek.groups import Groups
+from symseek.groups import Grouping, Groups
 from symseek.limits import (
     Bounded,
     Concave,
@@ -58,6 +59,7 @@ def shapes(limit, rows=None, library=FULL):
         (Tends("x", math.inf, 0), "z*exp(-x)", "exp(x)/(1 + exp(x)) - 1.0", "1/x + 0.01"),
         (Tends("x", 0, 1), "sin(x)/x", "(exp(x) - 1.0)/x", "cos(x)*1.01"),
         (Tends("x", -math.inf, 2), "2.0*x/(x - z)", "2.0 + x - x", "x"),
+        (Tends("x", math.inf, 1), "tanh(x)", "x - (x - 1.0)", "sqrt(9.0 - x)"),
     ],
     ids=str,
 )
@@ -236,7 +238,9 @@ def test_a_limit_holds_for_each_group():
     settings = Settings(limit=["x: increasing"], max_expressions=3000, max_seconds=None)
     regression = Regression(x[:, None], y, ["x"], settings, groups=Groups("strain", group))
     regression.run()
+    assert len(regression.search.front) > 2
     model = regression.model()
+    assert any(formula.program.own_used for formula in model.formulas)
     for formula in model.formulas:
         for code in range(3):
             grid = np.column_stack([np.linspace(0.25, 3.5, 200), np.full(200, float(code))])
@@ -342,3 +346,22 @@ def test_limits_of_what_a_form_does_not_have_are_refused(limit, said):
 )
 def test_a_limit_is_read_as_it_is_written(limit):
     assert parse(str(limit)) == limit
+
+
+def test_programs_of_groups_are_checked_with_each_groups_own_numbers():
+    grouping = Grouping("strain", ("A", "B"), ("a", "b"))
+    library = Library(["add", "sub", "mul", "const"], ["x", "strain", "a", "b"], grouping)
+    texts = ["a*x + 2.0", "3.0*x + b", "x*2.0 - a*b", "2.0 - a*x", "a*x + x*0.5", "1.5*x"]
+    own = ((-0.2, 0.4), (1.0, -3.0))
+    batch = Programs.from_list([replace(Program.parse(each, library), own=own) for each in texts])
+    rows = np.column_stack([np.tile(np.linspace(1, 3, 20), 2), np.repeat([0.0, 1.0], 20)])
+    of = Shapes((Increasing("x"),), ("x", "strain"), rows, spread=1.0, grouping=grouping)
+    check = ShapeCheck(of, engine_named("native", 1), library, Scales.none(2))
+    ok = np.ones(len(texts), dtype=bool)
+    kept = [False, True, True, False, True, True]
+    assert check.few_points(batch, ok).tolist() == kept
+    assert [of.allow(each) for each in batch] == kept
+    (values,) = check.few
+    points = np.concatenate([each.flat for each in values.points])
+    for row, program in enumerate(batch):
+        np.testing.assert_allclose(values(batch)[row], program.evaluate(points), rtol=1e-12)

@@ -250,7 +250,10 @@ class _CheckedGrader:
         ok = self.check.few_points(graded.programs, graded.ok)
         if self.closely:
             ok = self.check.foremost(graded.programs, graded.rewards, ok)
-        return replace(graded, rewards=np.where(ok, graded.rewards, 0.0), ok=ok)
+        found = graded.programs
+        if found.own is not None:  # a search keeps none of them
+            found = Programs._trusted(found.library, found.tokens, found.lengths, found.constants)
+        return replace(graded, programs=found, rewards=np.where(ok, graded.rewards, 0.0), ok=ok)
 
 
 @dataclass

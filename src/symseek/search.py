@@ -236,7 +236,10 @@ class Search(IterativeSearch):
         how = reward, self.engine, config.constants, config.underflow_invalid, self.mapping
         self.data, self.rows = data, target.rows(data)
         self.judged_by = reward if type(target) is Target else (reward, target)
-        self.grader = checked(target.grader(self.library, data, *how), self.check)
+        # A check is of formulas with their groups' own numbers, which a cache does not keep.
+        kept = None if self.check is None or self.library.grouping is None else 0
+        graded = target.grader(self.library, data, *how, cache=kept)
+        self.grader = checked(graded, self.check)
         if self.rows is not None:
             fitted = self.library, self.rows, *how
             self.racer = Racer.on(config.racing, *fitted, self.seed, self.grader, self.check)

@@ -34,10 +34,10 @@ class Target:
         constants: FitConfig | None = None,
         underflow_invalid: bool = False,
         mapping: Mapping | None = None,
+        cache: int | None = None,
     ) -> Grader:
-        """What gives programs their rewards on all rows."""
+        """What gives programs their rewards on all rows; `cache` is as of `Engine.evaluator`."""
         rows = self.rows(data)
         assert rows is not None, "a target without rows has a grader of its own"
-        return data_grader(
-            library, rows, reward, engine, constants, underflow_invalid, mapping=mapping
-        )
+        how = reward, engine, constants, underflow_invalid
+        return data_grader(library, rows, *how, cache=cache, mapping=mapping)

@@ -15,13 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from symseek.arrays import Floats
+from symseek.constants import with_room
 from symseek.data import Scales
-from symseek.engines.interface import Engine
+from symseek.engines.interface import Engine, Evaluator
 from symseek.limits.intervals import Flags
 from symseek.limits.points import Points
 from symseek.limits.shapes import MANY, Shapes
 from symseek.programs import Program, Programs
-from symseek.tokens import Library
+from symseek.tokens import Library, TokenKind
 
 _FEW = 128  # points for each limit that every program is checked on
 _REMEMBERED = 1 << 14  # programs
@@ -112,15 +113,63 @@ class _Values:
         ends = np.cumsum([0, *(each.count for each in points)]).tolist()
         self.places = [slice(*pair) for pair in pairwise(ends)]
         rows = np.concatenate([each.flat for each in points]) / scales.inputs
-        self.evaluator = engine.evaluator(library, rows, cache=0)
+        self.count = len(rows)
+        self.evaluators: list[tuple[NDArray[np.intp], Evaluator]] = []  # one for each group
+        if library.grouping is None:
+            self.evaluators = [(np.arange(len(rows)), engine.evaluator(library, rows, cache=0))]
+            return
+        self.plain = _ungrouped(library)
+        wide = np.column_stack([rows, np.zeros((len(rows), len(library.grouping.own)))])
+        codes = rows[:, len(library.columns) - 1]
+        for code in range(len(library.grouping.labels)):
+            its = np.flatnonzero(codes == code)
+            self.evaluators.append((its, engine.evaluator(self.plain, wide[its], cache=0)))
 
     def __call__(self, programs: Programs) -> Floats:
         """The values [B, N]."""
-        read = programs
-        if programs.library is not self.library:  # the same tokens, with another meaning
-            given = programs.tokens, programs.lengths, programs.constants
-            read = Programs._trusted(self.library, *given)
-        return self.evaluator.predict(read).values
+        values = np.empty((len(programs), self.count))
+        for group, (places, evaluator) in enumerate(self.evaluators):
+            if self.library.grouping is not None:
+                read = _in_group(programs, group, self.plain)
+            else:  # the same tokens, which may have another meaning
+                given = programs.tokens, programs.lengths, programs.constants
+                read = Programs._trusted(self.library, *given)
+            values[:, places] = evaluator.predict(read).values
+        return values
+
+
+def _ungrouped(library: Library) -> Library:
+    """The library with the groups' own numbers as plain variables, tokens in the same order."""
+    others = [each for each in library if each.kind is not TokenKind.VARIABLE]
+    return Library(others, library.variables)
+
+
+def _in_group(programs: Programs, group: int, plain: Library) -> Programs:
+    """Programs with the numbers that one group has of its own as constants.
+
+    Those of programs that were not fitted are not known: what has them has no value.
+    """
+    library, tokens = programs.library, programs.tokens
+    grouping, constant = library.grouping, library.constant_id
+    if grouping is None or constant is None or not grouping.own:
+        return Programs._trusted(plain, tokens, programs.lengths, programs.constants)
+    first, last = library.variable_ids[len(library.columns)], library.variable_ids[-1]
+    is_own = (tokens >= first) & (tokens <= last)  # they are the last of the variables
+    is_number = is_own | (tokens == constant)
+    row, at = np.nonzero(is_number)
+    place = (np.cumsum(is_number, axis=1) - 1)[row, at]
+    old = (np.cumsum(tokens == constant, axis=1) - 1)[row, at]
+    own = np.full((len(programs), len(grouping.own)), np.nan)
+    if programs.own is not None:
+        own = programs.own[:, :, group]
+    room = with_room(programs.constants, max(1, int(old.max(initial=0)) + 1))
+    number = np.clip(tokens[row, at] - first, 0, len(grouping.own) - 1)
+    constants = np.ones((len(programs), int(is_number.sum(axis=1).max(initial=0))))
+    constants[row, place] = np.where(
+        is_own[row, at], own[row, number], room[row, np.maximum(old, 0)]
+    )
+    written = np.where(is_own, np.int16(constant), tokens)
+    return Programs._trusted(plain, written, programs.lengths, constants)
 
 
 def _foremost(programs: Programs, rewards: Floats) -> NDArray[np.intp]:
@@ -133,7 +182,8 @@ def _foremost(programs: Programs, rewards: Floats) -> NDArray[np.intp]:
 
 def _key(programs: Programs, row: int) -> bytes:
     length = int(programs.lengths[row])
-    return bytes(programs.tokens[row, :length]) + bytes(programs.constants[row])
+    key = bytes(programs.tokens[row, :length]) + bytes(programs.constants[row])
+    return key if programs.own is None else key + bytes(programs.own[row])
 
 
 def _solved(solution: Program, X: Floats, values: Floats) -> Floats:

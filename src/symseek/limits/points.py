@@ -31,7 +31,6 @@ _BEYOND = 0.2  # of a column's range, to either side of it
 _RELATIVE, _ROUNDING = 1e-9, 1e-13  # of the range of values, and of their size: no difference
 _STRIDES = (1, 4, 16)  # between the points whose slopes are compared
 _DECADES = np.array([1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0])  # on the way to infinity
-_FAR = 3  # of these, how many are looked at last
 _REACHED, _NEAR, _FALLS = 1e-6, 1e-2, 0.95  # distances from what values tend to, and their ratio
 _MOST_CORNERS = 6  # columns whose corners are looked at
 
@@ -265,20 +264,21 @@ def _outside(points: Points, lines: Floats) -> Flags:
 def _elsewhere(points: Points, lines: Floats) -> Flags:
     """Whether values do not come near what they are to tend to.
 
-    They do if the last that there are have reached it, or come nearer all the way.
+    They do if two of them one after another have reached it and the last is near, or if they come
+    nearer all the way. The farthest may be too large to be computed, but a few must be there.
     """
     limit = points.limit
     assert isinstance(limit, Tends)
-    size = max(points.spread, abs(limit.value))
-    off = np.abs(lines - limit.value) / size
+    off = np.abs(lines - limit.value) / max(points.spread, abs(limit.value))
     known = np.isfinite(off)
+    farthest = known.shape[2] - 1 - np.argmax(known[:, :, ::-1], axis=2)
+    last = np.take_along_axis(off, farthest[:, :, None], axis=2)[:, :, 0]
     reached = known & (off < _REACHED)
-    twice = (reached[:, :, 1:] & reached[:, :, :-1])[:, :, _FAR:].any(axis=2)
-    nearer = ~known[:, :, 1:] | reached[:, :, 1:] | (off[:, :, 1:] < _FALLS * off[:, :, :-1])
-    last = np.fmin.reduce(np.where(known, off, np.nan)[:, :, -_FAR:], axis=2)
-    comes = nearer.all(axis=2) & (last < _NEAR)
-    nothing = ~known[:, :, _FAR:].any(axis=2)
-    return np.asarray(~(twice | comes | nothing).all(axis=1))
+    twice = (reached[:, :, 1:] & reached[:, :, :-1]).any(axis=2)
+    both = known[:, :, 1:] & known[:, :, :-1]
+    nearer = ~both | reached[:, :, 1:] | (off[:, :, 1:] < _FALLS * off[:, :, :-1])
+    comes = nearer.all(axis=2) & (np.count_nonzero(known, axis=2) > 2)
+    return np.asarray(~((twice | comes) & (last < _NEAR)).all(axis=1))
 
 
 _BROKEN = {

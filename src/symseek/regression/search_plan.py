@@ -207,12 +207,9 @@ class SearchPlan:
 
     @cached_property
     def _check(self) -> ShapeCheck | None:
-        """What says which programs keep to the limits of values; groups have numbers of their own.
-
-        Those are not known of a program of the search, so its formulas are checked afterwards.
-        """
+        """What says which programs keep to the limits of values."""
         shapes = self.limits.shapes
-        if shapes is None or self.problem.grouping is not None:
+        if shapes is None:
             return None
         form, solution = self.problem.form, self.solution
         solution = None if form is None or form.plain else solution

@@ -235,6 +235,9 @@ def test_parities(text, found):
         ("atan(x)*x", -np.inf, (np.inf, np.inf)),
         ("pow(x, -0.5)", np.inf, (0, 0)),
         ("log(x)", -np.inf, None),
+        ("x*exp(-0.1*(x*z))", np.inf, (0, 0)),
+        ("exp(x*z - x**2)", np.inf, (0, 0)),
+        ("exp(x*z - 1.5*x)", np.inf, None),
     ],
 )
 def test_what_programs_tend_to(text, to, found):

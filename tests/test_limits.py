@@ -365,3 +365,18 @@ def test_programs_of_groups_are_checked_with_each_groups_own_numbers():
     points = np.concatenate([each.flat for each in values.points])
     for row, program in enumerate(batch):
         np.testing.assert_allclose(values(batch)[row], program.evaluate(points), rtol=1e-12)
+
+
+def test_a_number_that_noisy_values_are_to_tend_to_is_written_as_it_is():
+    """Their fit ends near it, which would not do."""
+    draw = np.random.default_rng(0)
+    x = np.sort(draw.uniform(0.1, 4.0, 80))[:, None]
+    y = 2 * np.exp(-1.3 * x[:, 0]) + 0.3 + 0.02 * draw.normal(size=80)
+    model = SymbolicRegressor(limit=["x0 -> inf: 0.3"], max_expressions=4000, random_state=0)
+    formulas = model.fit(x, y).models_[0].formulas
+    assert min(each.nrmse for each in formulas) < 0.5
+    for formula in formulas:
+        assert formula.program.evaluate([[1e8]])[0] == pytest.approx(0.3, abs=1e-4)
+    with_others = Settings(limit=["x: increasing"]), Settings()
+    plans = [Regression(x, y, ["x"], each).library.names for each in with_others]
+    assert plans[0] == plans[1]

@@ -15,7 +15,7 @@ from symseek.constraints.phrases import Binding, forbidden, required
 from symseek.errors import InputError, Setting, shown, suggestion
 from symseek.form import GivenForm
 from symseek.groups import Grouping
-from symseek.limits.forms import WANTED, Bounded, Limit, Numbers, parse
+from symseek.limits.forms import WANTED, Bounded, Limit, Numbers, Tends, parse
 from symseek.limits.shapes import Shapes, itself
 from symseek.programs import Program, Programs
 from symseek.tokens import Library
@@ -122,6 +122,22 @@ class Limits:
         return any(end != 0 and not isinf(end) for end in ends) or any(
             {"mul", "div"} & {*rule.rule.tokens} for rule in self.rules
         )
+
+    @property
+    def marks(self) -> list[float]:
+        """The numbers that values are to tend to, or to stay within, but for 0."""
+        ends = [
+            each
+            for limit in self.values
+            for each in (
+                (limit.value,)
+                if isinstance(limit, Tends)
+                else (limit.low, limit.high)
+                if isinstance(limit, Bounded)
+                else ()
+            )
+        ]
+        return [each for each in ends if each != 0 and not isinf(each)]
 
     def said(self, program: Program) -> tuple[str, ...]:
         """What to say of a formula that keeps to the limits, of those that take a proof."""

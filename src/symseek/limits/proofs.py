@@ -74,11 +74,12 @@ def prove(
     looked_at = fruitless = 0
     for _ in range(_TIMES):
         looked_at += len(low)
-        found = bounds(program, low, high, column, order)
-        holds, fails = claim(found)
+        middle = low / 2 + high / 2
+        holds, fails = claim(bounds(program, low, high, column, order))
+        if not holds.all():  # a point may show what is too narrow to fill a box
+            fails = fails | claim(bounds(program, middle, middle, column, order))[1]
         if fails.any():
-            at = int(np.argmax(fails))
-            return Proof(Verdict.DISPROVED, (low[at] + high[at]) / 2)
+            return Proof(Verdict.DISPROVED, middle[int(np.argmax(fails))])
         left = ~holds
         if not left.any():
             return Proof(Verdict.PROVED)

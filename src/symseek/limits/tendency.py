@@ -13,7 +13,7 @@ import numpy as np
 
 from symseek.arrays import Floats
 from symseek.limits.bounds import RULES
-from symseek.limits.intervals import Interval, exponential, logarithm, number
+from symseek.limits.intervals import ZERO, Interval, exponential, logarithm, number
 from symseek.operators.record import Token
 from symseek.programs import Program
 
@@ -36,12 +36,14 @@ class Growth:
     power: float = 0.0
     logs: float = 0.0
     speed: float = 0.0  # 0: no exp
-    rate: float = 0.0
+    rate: Interval = ZERO  # it never has 0 inside where there is a speed
 
     @property
     def level(self) -> int:
         """1 if the scale goes to infinity, -1 if to 0, 0 if it is 1."""
-        for each in (self.rate, self.power, self.logs):
+        if self.speed:
+            return 1 if self.rate.low > 0 else -1
+        for each in (self.power, self.logs):
             if each:
                 return 1 if each > 0 else -1
         return 0
@@ -51,12 +53,12 @@ class Growth:
         speed, rate = self.speed, self.rate
         if self.speed == other.speed:
             rate = self.rate - other.rate
-            if self.speed and rate == 0:
+            if self.speed and rate.contains(0.0):
                 return None
         elif other.speed > self.speed:
             speed, rate = other.speed, -other.rate
         power, logs = self.power - other.power, self.logs - other.logs
-        return Growth(self.within, power, logs, speed if rate else 0.0, rate)
+        return Growth(self.within, power, logs, speed, rate if speed else ZERO)
 
     @property
     def sign(self) -> int:
@@ -194,7 +196,8 @@ def _power(a: Growth, exponent: float) -> Growth | None:
         within = within.inverse()
     if a.speed:
         within = _signed(-1 if a.sign < 0 and exponent % 2 else 1)
-    return Growth(within, a.power * exponent, a.logs * exponent, a.speed, a.rate * exponent)
+    rate = a.rate * exponent
+    return Growth(within, a.power * exponent, a.logs * exponent, a.speed if exponent else 0.0, rate)
 
 
 def _quotient(a: Growth | None, b: Growth | None) -> Growth | None:
@@ -215,21 +218,17 @@ def _exponential(a: Growth | None) -> Growth | None:
         return Growth(number(1.0))
     if a.level == 0:
         return Growth(exponential(a.within)) if _is_finite(a) else None
-    plain = not a.speed and not a.logs and a.within.low == a.within.high
-    if plain and a.sign:
-        return Growth(_ABOVE_0, speed=a.power, rate=float(a.within.low))
-    if a.sign == 0:
+    # exp(c*log(t) + ...) is about t**c, but by what factor is not known.
+    if a.speed or a.logs or not a.sign:
         return None
-    if not a.speed and not a.power and a.logs == 1 and a.within.low == a.within.high:
-        return None  # exp(c*log(t) + ...) is about t**c, but by what factor is not known
-    return None
+    return Growth(_ABOVE_0, speed=a.power, rate=a.within)
 
 
 def _logarithm(a: Growth) -> Growth | None:
     if a.sign <= 0:
         return None
     if a.speed:
-        return Growth(number(a.rate), a.speed)
+        return Growth(a.rate, a.speed)
     if a.power:
         return Growth(number(a.power), logs=1.0)
     return None if a.logs else Growth(logarithm(a.within))

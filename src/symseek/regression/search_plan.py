@@ -38,7 +38,7 @@ from symseek.selection.measure import Measure
 from symseek.selection.stopping import Ending
 from symseek.settings import Settings
 from symseek.structure.proposals import MOST_ROWS, Proposals
-from symseek.tokens import RESERVED, Library
+from symseek.tokens import RESERVED, Library, Token
 from symseek.units import ColumnUnits, GivenUnits
 
 _LONGER = 2  # times as long as a program that is searched for: what linear algebra finds may be
@@ -88,8 +88,7 @@ class SearchPlan:
         reward = reward_asked(settings.loss, settings.reward)
         asked = weights, settings.constraints, grouping, sigma
         problem = Problem.of(X, y, features, target, reward, *asked)
-        numbers = ["const"] if settings.constants else []
-        library = Library([*settings.operators, *numbers], full.variables, grouping)
+        library = Library(_tokens(settings), full.variables, grouping)
         to_keep = settings.require, settings.forbid, settings.limit
         solution, given, form = None, problem.data, None
         if settings.form is not None:
@@ -98,7 +97,6 @@ class SearchPlan:
         unknowns = {} if form is None else {each.name: each.columns for each in form.unknowns}
         limits = Limits.of(library, full, problem.output.name, *to_keep, unknowns)
         if form is not None:
-            library = form.library(library)
             solution = form.solution(given.X, given.y)
         if settings.units is not None:
             asked_for, free = GivenUnits.read(str(settings.units)), settings.numbers == "free"
@@ -115,6 +113,8 @@ class SearchPlan:
             grouping,
             partial(_whole, problem.form, solution, full),
         )
+        library = Library(_tokens(settings, limits, rows), full.variables, grouping)
+        library = library if form is None else form.library(library)
         problem = problem.scaled(rows.scales)
         name = _engine(problem, settings, rows, limits)
         engine = name if name == NATIVE else engine_named(name, settings.threads)
@@ -144,8 +144,7 @@ class SearchPlan:
     @property
     def usual(self) -> Library:
         """What unknown functions are made of, unless it is said of them."""
-        numbers = ["const"] if self.settings.constants else []
-        return Library([*self.settings.operators, *numbers], self.full.variables)
+        return Library(_tokens(self.settings, self.limits, self.rows), self.full.variables)
 
     @cached_property
     def _measure(self) -> Measure:
@@ -278,6 +277,23 @@ class SearchPlan:
 
     def _on_some_rows(self, library: Library, data: Data, seed: int) -> Search:
         return self._on(library, data.sampled(self.settings.sample_rows, self.settings.seed), seed)
+
+
+def _tokens(
+    settings: Settings, limits: Limits | None = None, rows: Rows | None = None
+) -> list[str | float | Token]:
+    """What a search writes with beside columns.
+
+    A formula that tends to 0.3 has that number in it, which no fit of noisy rows would meet.
+    """
+    found: list[str | float | Token] = [*settings.operators]
+    if not settings.constants:
+        return found
+    if limits is not None and rows is not None and limits.values:
+        known = {each.value for each in Library(found, ["\0"])}
+        marks = [each / rows.scales.target for each in limits.marks]
+        found += [each for each in dict.fromkeys(marks) if each not in known]
+    return [*found, "const"]
 
 
 def _whole(

@@ -55,6 +55,24 @@ def test_a_formula_goes_through_the_data(studio: Served) -> None:
     assert fit["curve"] is None
 
 
+def test_units_are_seen_beside_formulas_and_axes(studio: Served, capsys: Capture) -> None:
+    x = np.linspace(0.1, 3, 40)
+    rows = "".join(f"{each!r},{2.5 / each!r}\n" for each in x.tolist())
+    Path("units.csv").write_text("x,y\n" + rows)
+    words = ["--units", "x: m, y: V", "--numbers", "free", "--max-expressions", 1000]
+    answer(capsys, "fit", "units.csv", "--target", "y", "--out", "units", *words)
+    fit = studio.get("api/runs/units/fit")
+    assert (fit["target"], fit["features"], fit["labels"]) == ("y [V]", ["x"], {"x": "x [m]"})
+    with studio.events("units") as events:
+        front = next(data for kind, data in events if kind == "front")
+    assert front["heading"] == "y [V]"
+    assert front["formulas"][front["picked"]]["where"] == "5/2 is in V*m"
+    for each in studio.get("api/runs/units/exports")["targets"]:
+        if each["name"] in TARGETS:
+            said = answer(capsys, "export", "units", "--to", each["name"])
+            assert said.out.rstrip("\n") == each["text"].rstrip("\n")
+
+
 def test_one_input_has_a_curve_and_many_rows_are_thinned(studio: Served, capsys: Capture) -> None:
     x = np.linspace(0.1, 3, 5000)
     rows = "".join(f"{each!r},{1 / each - 1!r}\n" for each in x.tolist())

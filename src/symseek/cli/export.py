@@ -78,9 +78,8 @@ def _export(options: argparse.Namespace) -> int:
             text = f"{text}\n\n{latex_own(program)}"
         if more:
             _say_guessed(model, cells, options.cells)
-        where = model.formula(options.row).where
-        text = commented(text, options.to, [f"where {where}"] if where and model.units else [])
-    text = commented(text, options.to, [model.said_of_units] if model.units else [])
+    formula = None if options.to == "latex-table" else model.formula(options.row)
+    text = commented(text, options.to, model.remarks(formula))
     write_text(text, options.out, options.overwrite)
     return 0
 

@@ -88,18 +88,20 @@ class Model:
         """The name of the target above its formulas, with its unit if they agree with that."""
         return with_unit(self.target, self.units.get(self.target, ""))
 
-    @property
-    def said_of_units(self) -> str:
-        """What the columns are in, in words, if formulas agree with units.
+    def remarks(self, formula: Formula | None = None) -> list[str]:
+        """What to say of units where a formula is written for others: of columns, and of numbers.
 
-        >>> Model("h", ("t", "n"), (), 0, units={"h": "m", "t": "s"}).said_of_units
-        'h in m; t in s, n without a unit'
+        >>> Model("h", ("t", "n"), (), 0, units={"h": "m", "t": "s"}).remarks()
+        ['h in m; t in s, n without a unit']
         """
-        said = [
+        if not self.units:
+            return []
+        target, *inputs = (
             f"{name} in {self.units[name]}" if name in self.units else f"{name} without a unit"
             for name in (self.target, *self.inputs)
-        ]
-        return f"{said[0]}; {', '.join(said[1:])}" if self.units else ""
+        )
+        where = "" if formula is None else formula.where
+        return [f"{target}; {', '.join(inputs)}", *([f"where {where}"] if where else [])]
 
     @property
     def grouping(self) -> Grouping | None:

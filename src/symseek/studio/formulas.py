@@ -13,7 +13,7 @@ import numpy as np
 from symseek.algebra.typeset import readable
 from symseek.arrays import Floats
 from symseek.errors import InputError
-from symseek.export import cells_of, export, latex_table
+from symseek.export import cells_of, commented, export, latex_table
 from symseek.files.limits import MOST_TABLE
 from symseek.files.predictions import predictions
 from symseek.files.regular import write_regular
@@ -67,8 +67,9 @@ class RunFormulas:
         inputs = model.rows(table.X, table.groups)
         X, y = inputs[shown], table.y[shown]
         return {
-            "target": model.target,
+            "target": model.labelled(model.target),
             "features": list(model.features),
+            "labels": {name: model.labelled(name) for name in model.features},
             "columns": {name: X[:, at].tolist() for at, name in enumerate(model.features)},
             "y": y.tolist(),
             "rows_shown": len(shown),
@@ -113,7 +114,7 @@ class RunFormulas:
         table = {
             "name": "latex-table",
             "label": "LaTeX table",
-            "text": latex_table(model),
+            "text": commented(latex_table(model), "latex-table", model.remarks()),
             "file": "formulas.tex",
         }
         return {"targets": [*(_export(model, formula, name) for name in LABELS), table, plain]}
@@ -205,6 +206,7 @@ def _export(model: Model, formula: Formula, name: str) -> dict[str, Any]:
     options = {"cells": cells_of(model)} if name == "excel" else {}
     try:
         text = export(formula.form(), name, **options)
+        text = commented(text, name, model.remarks(formula))
     except InputError as error:
         text = str(error)
     return {"name": name, "label": label, "text": text, "file": file}

@@ -162,6 +162,7 @@ class RunViews:
             "settings": {} if request is None else request.settings.to_dict(),
             "table": table,
             "target": target,
+            "heading": None if model is None else model.heading,
             "features": self._features(request, model),
             "weights": None if request is None else request.weights,
             "delimiter": None if request is None else request.delimiter,
@@ -258,6 +259,7 @@ def _formula(model: Model, row: int) -> dict[str, Any]:
         "exact": formula.exact,
         "seeds": None if formula.seeds is None else list(formula.seeds),
         "text": formula.text,
+        "where": formula.where,
         "mathml": _typeset_formula(formula),
     }
 

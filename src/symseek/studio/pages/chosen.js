@@ -60,7 +60,7 @@ export class Chosen {
   drawn(snapshot, formula) {
     if (this.text !== formula.text) {
       this.text = formula.text;
-      fill(this.formula, equation(snapshot.target, formula));
+      fill(this.formula, equation(snapshot.heading ?? snapshot.target, formula));
       this.formula.dataset.text = formula.text;
     }
     const facts = JSON.stringify(formula);
@@ -84,7 +84,7 @@ export class Chosen {
     const key = formula ? JSON.stringify(formula) : "";
     if (!formula || key === this.secondShown) return;
     this.secondShown = key;
-    const math = scrollBox("The other formula", "big", equation(snapshot.target, formula));
+    const math = scrollBox("The other formula", "big", equation(snapshot.heading ?? snapshot.target, formula));
     const facts = el("dl", { class: "numbers" }, numbers(formula));
     fill(this.second, el("h3", {}, `Beside it: row ${formula.row}`), math, facts);
   }
@@ -115,6 +115,7 @@ function numbers(formula) {
   ];
   if (formula.validation_r2 !== null) facts.push(["validation R²", r2Text(formula.validation_r2)]);
   if (formula.seeds) facts.push(["found by seeds", `${formula.seeds[0]} of ${formula.seeds[1]}`]);
+  if (formula.where) facts.push(["where", formula.where]);
   return facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)));
 }
 

@@ -34,10 +34,10 @@ export class Formulas {
 
   /** `marks` is {picked, chosen, second}. */
   show(snapshot, marks) {
-    const { formulas, target } = snapshot;
+    const { formulas, target, heading } = snapshot;
     setHidden(this.empty, formulas.length > 0);
     setText(this.empty, noFormulas(snapshot.status));
-    setText(this.target, target === null ? "formula" : `${target} =`);
+    setText(this.target, target === null ? "formula" : `${heading ?? target} =`);
     this.table.classList.toggle("validated", formulas.some((each) => each.validation_r2 !== null));
     this.table.classList.toggle("seeded", formulas.some((each) => each.seeds !== null));
     const rows = formulas.map((formula) => this.row(formula));

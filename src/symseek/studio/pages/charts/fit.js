@@ -27,7 +27,7 @@ function overColumn(fit, against, width, height, shown) {
     height,
     x: spanning(fit.columns[against]),
     y: spanning(fit.y, { room: 0.08 }),
-    xLabel: against,
+    xLabel: fit.labels[against],
     yLabel: fit.target,
     words: `${fit.target} against ${against}: ${shown}`,
   });

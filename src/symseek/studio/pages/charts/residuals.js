@@ -8,7 +8,7 @@ export function drawResiduals({ fit, against }, width, height) {
   const all = fit.formulas.flatMap((each) => each.residual);
   const predicted = fit.formulas.flatMap((each) => each.predicted);
   const x = against === null ? predicted : fit.columns[against];
-  const name = against === null ? `predicted ${fit.target}` : against;
+  const name = against === null ? `predicted ${fit.target}` : fit.labels[against];
   const drawn = frame({
     width,
     height,

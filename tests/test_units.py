@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -268,6 +269,34 @@ def test_no_formula_of_a_front_breaks_units() -> None:
     assert any(rule.violated_by(each.program) for each in without.formulas)
 
 
+@pytest.mark.parametrize("numbers", ["plain", "free"])
+def test_formulas_are_the_same_in_other_units(numbers: str) -> None:
+    """What agrees with units has the same form in all of them: an independent check."""
+    noisy = (HEIGHT + np.random.default_rng(1).normal(0, 1, ROWS)).rename("h")
+    table = BALL.assign(start=np.random.default_rng(2).uniform(10, 99, ROWS))
+    units = {**UNITS, "start": "cm"}
+    settings = {"units": units, "numbers": numbers, "max_expressions": 10_000}
+    model = regressor(**settings).fit(table, (noisy + table.start / 100).rename("h")).models_[0]
+    by = {"m": 3.7, "s": 0.6, "cm": 3.7}  # metres are 3.7 times as short, and so on
+
+    def factor(named: Dimension) -> float:
+        return float(np.prod([by[name] ** float(power) for name, power in named.powers]))
+
+    X = table.to_numpy()
+    other = X * [factor(read_unit(units[name]).named) for name in table]
+    assert len(model.formulas) > 2
+    for each in model.formulas:
+        named = [read_unit(constant.unit or "1").named for constant in each.constants]
+        numbers_there = [
+            constant.value * factor(unit)
+            for constant, unit in zip(each.constants, named, strict=True)
+        ]
+        there = replace(each.program, constants=tuple(numbers_there))
+        np.testing.assert_allclose(
+            there.evaluate(other), each.program.evaluate(X) * 3.7, rtol=1e-6, err_msg=each.text
+        )
+
+
 def test_the_target_may_have_any_unit() -> None:
     model = regressor(units="v: m/s, t: s, g: m/s^2").fit(BALL, HEIGHT).models_[0]
     rule = Dimensions({"v": METRE / SECOND, "t": SECOND, "g": METRE / SECOND**2}, target=None)
@@ -418,6 +447,22 @@ def test_units_go_all_the_way(
     assert capsys.readouterr().out.startswith("=")
     assert main(["resume", "ball-run-1", "--max-expressions", "3000", "--quiet"]) == 0
     assert "h [m] =" in capsys.readouterr().out
+
+
+def test_new_rows_in_other_units_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = written(tmp_path).read_text()
+    assert main(["fit", "ball.csv", "--target", "h", "--units", "table", *BUDGET]) == 0
+    for unit, code in {"ms": 2, "[s]": 0, "by hand": 0}.items():
+        Path("new.csv").write_text(text.replace("m/s,s,", f"m/s,{unit},"))
+        assert main(["predict", "ball-run-1", "new.csv"]) == code, unit
+    Path("new.csv").write_text(text.replace("m/s,s,", "m/s,ms,"))
+    capsys.readouterr()
+    assert main(["predict", "ball-run-1", "new.csv"]) == 2
+    said = "symseek: column 't' is in ms in new.csv, and the formula takes it in s; convert it\n"
+    assert capsys.readouterr().err.endswith(said)
 
 
 def test_units_in_a_heading_change_nothing_unless_asked(

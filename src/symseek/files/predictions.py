@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from symseek.errors import InputError, name_shown
 from symseek.files.limits import MOST_TABLE
-from symseek.files.tables import read_all, read_inputs
+from symseek.files.tables import InputTable, read_all, read_inputs
+from symseek.units.reading import same_unit
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -51,6 +53,8 @@ def predictions(
     kinds = {name: kind for model in models for name, kind in model.kinds.items()}
     grouping = models[0].grouping
     inputs = read_inputs(path, names, delimiter, missing, max_table_size, kinds, sheet, grouping)
+    for model in models:
+        _refuse_other_units(model, inputs)
     if keep or kinds or grouping:  # dates and groups as they are in the file
         frame = read_all(path, delimiter, max_table_size, sheet).iloc[inputs.rows]
         needed = [*names, *([grouping.name] if grouping else [])]
@@ -81,6 +85,22 @@ def predictions(
                 f" the first of them row {first + 1}; their cells are empty"
             )
     return PredictedTable(frame, count, inputs.notes, "; ".join(complaints) or None, beyond)
+
+
+def _refuse_other_units(model: Model, inputs: InputTable) -> None:
+    """Refuse a table in other units than those that the formula agrees with."""
+    for name, said in inputs.units.items():
+        known = model.units.get(name, said)
+        if not same_unit(known, said):
+            raise InputError(
+                f"column {name_shown(name, quoted=True)} is in {said} in ",
+                inputs.path,
+                f", and the formula takes it in {known}; convert it",
+                field=name,
+                kind="column",
+                value=said,
+                wanted=known,
+            )
 
 
 def _beyond(outside: Sequence[str]) -> str | None:

@@ -10,7 +10,7 @@ import os
 import stat
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,6 +109,7 @@ class InputTable:
     rows: NDArray[np.intp]  # [N] which rows of the file these are, from 0
     path: Path
     notes: tuple[str, ...] = ()
+    units: Mapping[str, str] = field(default_factory=dict)  # of columns, as the file says
 
 
 def read_table(
@@ -451,7 +452,9 @@ def read_inputs(
     X = _taken(X, rows)
     if grouping is not None:
         X[:, -1] = grouping.codes([labels[int(at)] for at in X[:, -1]])
-    return InputTable(X, names, ignored, rows, source.path, (*source.notes, *dropped))
+    units = {name: source.units.get(name) or unit_in(name) for name in names}
+    said = {name: unit for name, unit in units.items() if unit}
+    return InputTable(X, names, ignored, rows, source.path, (*source.notes, *dropped), said)
 
 
 def read_all(

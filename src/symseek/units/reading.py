@@ -114,6 +114,21 @@ def read_unit(text: str) -> Unit:
     return Unit(said, found.dimension, named, factor)
 
 
+def same_unit(one: str, other: str) -> bool:
+    """Whether two texts may say the same unit; if one cannot be read, nobody knows better.
+
+    >>> same_unit("m/s^2", "[m s-2]"), same_unit("m", "cm"), same_unit("m", "as before")
+    (True, False, True)
+    """
+    if one == other:
+        return True
+    try:
+        first, second = read_unit(one), read_unit(other)
+    except InputError:
+        return True
+    return (first.dimension, first.factor) == (second.dimension, second.factor)
+
+
 @dataclass(frozen=True)
 class _Atom:
     """One named unit."""

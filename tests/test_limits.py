@@ -270,6 +270,8 @@ def test_limits_on_the_command_line(tmp_path, capsys, monkeypatch):
     words = ["fit", "data.csv", "--target", "y", "--limit", "x: increasing; x: concave"]
     main([*words, "--max-expressions", "3000", "--max-seconds", "none", "--out", "run"])
     assert "x: increasing, proved" in capsys.readouterr().out
+    main(["show", "run", "--row", "1"])
+    assert "\nlimit       x: increasing, proved\n" in capsys.readouterr().out
     front = json.loads((tmp_path / "run" / "front.json").read_text())
     report = (tmp_path / "run" / "report.html").read_text()
     assert "x: concave, " in json.dumps(front)

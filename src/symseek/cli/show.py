@@ -60,6 +60,8 @@ def _show(options: argparse.Namespace) -> int:
         show(f"with errors {formula.with_errors}")
     show(f"complexity  {formula.complexity}")
     show(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}")
+    for limit in formula.limits:
+        show(f"limit       {limit}")
     show(f"evidence    {_evidence(model, options.row)}\n" if formula.evidence else "")
     known = [
         (f"{each.shown} {each.unit}".rstrip(), each.said) for each in formula.numbers if each.said

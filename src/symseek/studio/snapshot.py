@@ -258,6 +258,7 @@ def _formula(model: Model, row: int) -> dict[str, Any]:
         "validation_r2": formula.validation_r2,
         "exact": formula.exact,
         "seeds": None if formula.seeds is None else list(formula.seeds),
+        "limits": list(formula.limits),
         "text": formula.text,
         "where": formula.where,
         "mathml": _typeset_formula(formula),

@@ -116,6 +116,7 @@ function numbers(formula) {
   if (formula.validation_r2 !== null) facts.push(["validation R²", r2Text(formula.validation_r2)]);
   if (formula.seeds) facts.push(["found by seeds", `${formula.seeds[0]} of ${formula.seeds[1]}`]);
   if (formula.where) facts.push(["where", formula.where]);
+  for (const limit of formula.limits) facts.push(["limit", limit]);
   return facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)));
 }
 

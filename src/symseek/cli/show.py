@@ -56,6 +56,8 @@ def _show(options: argparse.Namespace) -> int:
         if other != formula.text:
             show(f"{style:<12}{other}")
     show(f"in full     {formula.form()}")
+    for each in formula.breaks:
+        show(f"beware      {each}")
     if formula.with_errors:
         show(f"with errors {formula.with_errors}")
     show(f"complexity  {formula.complexity}")

@@ -72,8 +72,8 @@ def predictions(
             low, high = model.interval(X, interval, row)
             outside = model.outside(X, row)
             before = f"{model.target} " if len(models) > 1 else ""
-            ends = {"low": low, "high": high, "outside": outside}
-            more |= {f"{before}{name}": each for name, each in ends.items()}
+            more |= {f"{before}low": low, f"{before}high": high}
+            more[f"{before}outside"] = np.array(outside)
             beyond = beyond or _beyond(outside)
         for name, column in more.items():
             frame = frame.assign(**{_unused_name(name, frame.columns): column})

@@ -5,7 +5,7 @@ and travels as JSON. How the formulas were found is not its business.
 """
 
 from symseek.model.accuracy import Accuracy, HasAccuracy, loss
-from symseek.model.formula import Formula, Part
+from symseek.model.formula import Break, Formula, Part
 from symseek.model.library import full_library
 from symseek.model.model import Model
 from symseek.model.own_numbers import OwnNumbers
@@ -13,6 +13,7 @@ from symseek.uncertainty.record import Constant
 
 __all__ = [
     "Accuracy",
+    "Break",
     "Constant",
     "Formula",
     "HasAccuracy",

@@ -42,6 +42,28 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Break:
+    """Where a formula has a pole or no value, or blows up.
+
+    >>> print(Break("a pole", (("x", 2.2727),), inside=True))
+    a pole in the box of the rows, near x = 2.273
+    """
+
+    kind: str  # "a pole", "no value" or "a blow-up"
+    at: tuple[tuple[str, float], ...]  # a place near it, by the columns that the formula names
+    inside: bool  # the box that the rows span; else at most a fifth of a range beyond it
+
+    @property
+    def near(self) -> str:
+        """The place in words."""
+        return ", ".join(f"{name} = {value:.4g}" for name, value in self.at[:3])
+
+    def __str__(self) -> str:
+        where = "in the box of the rows" if self.inside else "beyond the rows"
+        return f"{self.kind} {where}, near {self.near}"
+
+
+@dataclass(frozen=True)
 class Formula:
     """One row of the table."""
 
@@ -60,6 +82,7 @@ class Formula:
     with_units: tuple[tuple[str, str], ...] = ()  # numbers of the text that have units, and those
     numbers: tuple[Constant, ...] = ()  # as it is written, in their order; empty if not known
     certainty: Certainty | None = None  # of the constants together, where it is known
+    breaks: tuple[Break, ...] = ()  # where it has a pole or no value, in the box or near it
     description: float | None = None  # the length of its description of the rows, in nats
     loss: float | None = None  # the mean of the loss that was asked for, on the training rows
 
@@ -135,6 +158,11 @@ class Formula:
         1/3*x*(1.23457 - x), or 0.411523*x - 1/3*x**2
         """
         return forms.text(self.form(style), exact=self.is_close)
+
+    @property
+    def broken(self) -> bool:
+        """Whether it has a pole or no value, or blows up, in the box of the rows."""
+        return any(each.inside for each in self.breaks)
 
     @property
     def evidence(self) -> Evidence | None:

@@ -25,6 +25,7 @@ from symseek.uncertainty.record import LEVEL
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+_MOST_PLACES = 3  # of poles that are said
 _CLOSE = 1e-6  # an NRMSE that reads like no error at all
 
 
@@ -237,7 +238,7 @@ class Model:
         head += "  validation" * validated + "  seeds" * self._seeded + f"  {self.heading} ="
         lines = [head]
         for row, each in enumerate(self.formulas):
-            mark = ">" if row == self.picked else " "
+            mark = ">" if row == self.picked else "!" if each.broken else " "
             line = f"{mark} {row:>3}  {each.complexity:>10}  {each.reward:.4f}"
             error = f"{'exact':>6}" if each.exact else _short(each.nrmse)
             line += f"  {error}{errors[row + 1]}  {_short(each.r2)}{losses[row + 1]}"
@@ -248,9 +249,8 @@ class Model:
             lines.append(f"{line}  {each.text}")
             if each.where:
                 lines.append(f"{'':>{len(line)}}  where {each.where}")
-        notes = filter(
-            None, [self.sure, self.undecided, self.given, *self.kept, self.reason, self.doubt]
-        )
+        said = [self.broken, self.sure, self.undecided, self.given, *self.kept]
+        notes = filter(None, [*said, self.reason, self.doubt])
         return "\n".join(map(printable, [*lines, *notes, *self.own_lines(most=MOST_SHOWN)]))
 
     def own_lines(self, row: int | None = None, most: int | None = None) -> list[str]:
@@ -277,6 +277,17 @@ class Model:
         columns = {} if own is None else dict(zip(own.names, own.values, strict=True))
         labels = pandas.Index(grouping.labels, name=grouping.name)
         return pandas.DataFrame(columns, index=labels, dtype=float)
+
+    @property
+    def broken(self) -> str:
+        """Which rows have poles or no value in the box of the rows, or the picked one beyond it."""
+        rows = [(row, each) for row, each in enumerate(self.formulas) if each.broken]
+        marked = [f"row {row} ({each.breaks[0].near})" for row, each in rows if row != self.picked]
+        listed = ", ".join(marked[:_MOST_PLACES])
+        listed += f" and {len(marked) - _MOST_PLACES} more" * (len(marked) > _MOST_PLACES)
+        said = f"! a pole or no value in the box of the rows: {listed}"
+        picked = [f"Row {self.picked} has {each}." for each in self.best.breaks]
+        return "\n".join([*([said] if marked else []), *picked])
 
     @property
     def sure(self) -> str:

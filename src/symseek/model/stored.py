@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from symseek.algebra.agreement import agree
@@ -13,7 +13,7 @@ from symseek.columns import Column, Layout
 from symseek.errors import InputError, shown, unknown_name
 from symseek.files.schema import Label, Most, Real, Text, Within, Word, read
 from symseek.groups import MOST_GROUPS, MOST_LABEL, MOST_OWN, Grouping
-from symseek.model.formula import Formula, Part
+from symseek.model.formula import Break, Formula, Part
 from symseek.model.library import full_library
 from symseek.model.stored_numbers import (
     MOST_NUMBERS,
@@ -75,6 +75,7 @@ def record_of(model: Model) -> dict[str, Any]:
                 **({"with_units": units} if (units := _units_record(each)) else {}),
                 **({"parts": list(map(_part_record, each.filled))} if each.filled else {}),
                 **certainty_record(each),
+                **({"breaks": list(map(asdict, each.breaks))} if each.breaks else {}),
             }
             for row, each in enumerate(model.formulas)
         ],
@@ -160,6 +161,18 @@ class _StoredGroups:
 
 
 @dataclass(frozen=True)
+class _StoredBreak:
+    """Where a formula has a pole or no value, in JSON."""
+
+    kind: Word
+    at: Annotated[tuple[tuple[Label, Real], ...], Most(1000)]
+    inside: bool
+
+    def found(self) -> Break:
+        return Break(self.kind, self.at, self.inside)
+
+
+@dataclass(frozen=True)
 class _StoredFormula:
     """A formula in JSON; older files lack the last fields."""
 
@@ -184,6 +197,7 @@ class _StoredFormula:
     constants: Annotated[tuple[StoredNumber, ...], Most(MOST_NUMBERS)] = ()
     certainty: StoredCertainty | None = None
     description: Real | None = None
+    breaks: Annotated[tuple[_StoredBreak, ...], Most(10)] = ()
     aicc: Real | None = None  # like the next, as the certainty has it
     bic: Real | None = None
 
@@ -209,6 +223,7 @@ class _StoredFormula:
             with_units=() if self.with_units is None else self.with_units.text,
             description=self.description,
             loss=self.loss,
+            breaks=tuple(each.found() for each in self.breaks),
         )
         return with_certainty(formula, self.constants, self.numbers, self.certainty)
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 
 from symseek.algebra import forms
+from symseek.arrays import Floats
 from symseek.engines.choice import NATIVE
 from symseek.engines.interface import Engine
 from symseek.errors import InputError
@@ -31,12 +32,14 @@ from symseek.regression.own_numbers import in_order
 from symseek.regression.refitting import Refitting
 from symseek.regression.rows import Rows
 from symseek.rewards import ErrorReward
+from symseek.selection.breaks import find_breaks
 from symseek.selection.measure import Measure
 from symseek.selection.pick import Choice, pick
 from symseek.selection.ranking import contenders, ranked
 from symseek.settings import Settings
 from symseek.tokens import Library
 
+_SPANNING = 2_000  # rows that poles are looked for among
 _LINE = 5  # tokens of c*x + c, which is always tried
 
 
@@ -176,19 +179,30 @@ class Postprocessing:
         return replace(formula, program=whole, filled=filled)
 
     def certain(self, front: Sequence[Formula], whole: Sequence[Formula]) -> list[Formula]:
-        """Formulas, written in full, with how sure the rows make their numbers."""
-        reward = self.measure.reward
-        if not (isinstance(reward, ErrorReward) and reward.is_squared):
-            return list(whole)
-        given = self.rows.train, self.rows.repeats, self.threads
+        """Formulas, written in full, with what the rows say of them.
+
+        That is how sure their numbers are, how well they describe the rows, and where between or
+        beyond these they have no value.
+        """
         programs = [each.program for each in front]
         errors = [self.measure.of(each) for each in front]
         lengths = self.measure.descriptions(programs, errors)
-        pairs = zip(whole, lengths, strict=True)
-        described = [replace(each, description=length) for each, length in pairs]
+        described = [
+            replace(each, description=length, breaks=find_breaks(each.program, self._some))
+            for each, length in zip(whole, lengths, strict=True)
+        ]
+        reward = self.measure.reward
+        if not (isinstance(reward, ErrorReward) and reward.is_squared):
+            return described
+        given = self.rows.train, self.rows.repeats, self.threads
         if self.form is None:
             return with_certainty(described, *given)
         return filled_with_certainty(described, programs, *given)
+
+    @cached_property
+    def _some(self) -> Floats:
+        """Rows that have the ends of every column."""
+        return self.rows.judged.spanning(_SPANNING, 0).X
 
     def on_all_rows(self, formula: Formula) -> Formula:
         """The formula with its accuracy and its numbers on all rows.

@@ -188,7 +188,7 @@ def _picked(model: Model) -> str:
     best = model.best
     facts = zip(_headings(model), _numbers(model, model.picked), strict=True)
     listed = " · ".join(f"{name} {value}" for name, value in facts)
-    said = (model.sure, model.undecided, model.reason, model.doubt)
+    said = (model.broken, model.sure, model.undecided, model.reason, model.doubt)
     notes = "".join(f"<p>{escaped(each)}</p>" for each in said if each)
     return f"""<div class="formula">
 <div class="typeset">{mathml(readable(best), model.target)}</div>

@@ -156,46 +156,67 @@ def find_gap(program: Program, X: Floats | Lines) -> Gap | None:
     True
     """
     between = X if isinstance(X, Lines) else Lines(X)
-    named = _named(program)
-    if not named or _size(program, between.X) < _LARGEST:
+    named = named_columns(program)
+    if not named or size_of(program, between.X) < _LARGEST:
         return None
     rows, lines = between.along(named)
     if not len(lines):
         return None
 
-    def gap(line: int, place: Floats, away: Floats | None) -> Gap:
-        at = between.X[lines[line, 0]].copy()
-        at[list(named)] = place
-        return Gap(at, away)
+    found = gap_on(program, named, rows[lines[:, 0]], rows[lines[:, 1]], rows)
+    if found is None:
+        return None
+    at = between.X[lines[found.line, 0]].copy()
+    at[list(named)] = found.place
+    below = found.denominator
+    return Gap(at, None if below is None else values_on(below, named, rows))
 
-    start, end = rows[lines[:, 0]], rows[lines[:, 1]]
+
+@dataclass(frozen=True)
+class Found:
+    """A gap on a line."""
+
+    line: int
+    place: Floats  # [k] of the columns that the formula names
+    denominator: Program | None  # that is zero there; None where a value is undefined
+
+
+def gap_on(
+    program: Program, named: tuple[int, ...], start: Floats, end: Floats, rows: Floats
+) -> Found | None:
+    """A gap of a formula on lines from some points to others [lines, k].
+
+    Points have the columns that are `named`, and so do the rows [N, k], which say what is large.
+    """
     # At no simple fraction, where sin(x)/x may be asked for its value at 0.
     places = np.array([0.0, *((np.arange(_STEPS) + _OFFSET) / _STEPS), 1.0])
     points = start[None] + places[:, None, None] * (end - start)[None]  # [steps, lines, k]
     flat = points.reshape(-1, len(named))
     with np.errstate(all="ignore"):
-        on_rows = float(np.abs(_values(program, named, rows)).max())
+        on_rows = float(np.abs(values_on(program, named, rows)).max())
         for denominator in [*_factors(_denominators(program)), *_factors(parts(program, ("log",)))]:
             found = _pole(program, denominator, named, points, on_rows)
             if found is not None:
-                return gap(*found, _values(denominator, named, rows))
-        undefined = np.flatnonzero(~np.isfinite(_values(program, named, flat)))
-    return gap(undefined[0] % len(lines), flat[undefined[0]], None) if len(undefined) else None
+                return Found(*found, denominator)
+        undefined = np.flatnonzero(~np.isfinite(values_on(program, named, flat)))
+    if not len(undefined):
+        return None
+    return Found(int(undefined[0] % len(start)), flat[undefined[0]], None)
 
 
-def _named(program: Program) -> tuple[int, ...]:
+def named_columns(program: Program) -> tuple[int, ...]:
     """The columns that a formula names."""
     tokens = program.library.tokens
     indices = {tokens[each].index for each in program.tokens}
     return tuple(sorted(each for each in indices if each is not None))
 
 
-def _size(program: Program, X: Floats) -> float:
+def size_of(program: Program, X: Floats) -> float:
     """How large a formula and all in it may be between rows; infinite where that cannot be said.
 
     >>> from symseek.model import full_library
     >>> texts, X = ("2.0*x - sin(x)", "x + 1.0/x"), np.array([[-1.0], [3.0]])
-    >>> [_size(Program.parse(each, full_library(["x"])), X) for each in texts]
+    >>> [size_of(Program.parse(each, full_library(["x"])), X) for each in texts]
     [7.0, inf]
     """
 
@@ -207,7 +228,7 @@ def _size(program: Program, X: Floats) -> float:
     return program.worked(lambda at: float(np.abs(X[:, at]).max()), abs, operator)
 
 
-def _values(program: Program, named: tuple[int, ...], rows: Floats) -> Floats:
+def values_on(program: Program, named: tuple[int, ...], rows: Floats) -> Floats:
     """The values [N] of a formula where the columns that are named have these values [N, k]."""
     columns: list[Floats | None] = [None] * len(program.library.variables)
     for at, column in zip(named, rows.T, strict=True):
@@ -250,7 +271,7 @@ def _pole(
     """On which line, and where, a denominator, or what a logarithm is of, changes its sign and the
     formula is infinite; None if nowhere."""
     steps, lines, columns = points.shape
-    below = _values(denominator, named, points.reshape(-1, columns)).reshape(steps, lines)
+    below = values_on(denominator, named, points.reshape(-1, columns)).reshape(steps, lines)
     step, line = np.nonzero((below[1:] > 0) != (below[:-1] > 0))
     if not len(step):
         return None
@@ -259,11 +280,13 @@ def _pole(
     sizes = []
     for halving in range(_HALVINGS):
         middle = 0.5 * (low + high)
-        same = (_values(denominator, named, middle) > 0) == sign
+        same = (values_on(denominator, named, middle) > 0) == sign
         low, high = np.where(same[:, None], middle, low), np.where(same[:, None], high, middle)
         if halving in (_HALVINGS // 2, _HALVINGS - 1):
             # Where sin(x)/x is undefined, it is finite next to it.
-            sizes.append(np.fmax(*(np.abs(_values(program, named, each)) for each in (low, high))))
+            sizes.append(
+                np.fmax(*(np.abs(values_on(program, named, each)) for each in (low, high)))
+            )
     # A logarithm grows slowly, but it grows.
     infinite = (sizes[1] > _HUGE * usual) | (sizes[1] - sizes[0] > _GROWS * usual)
     if not infinite.any():

@@ -15,7 +15,9 @@
    with fewer numbers that is as good within a standard error is picked. On fewer than 50 rows this
    is done only for a formula with fewer than five rows a number that a simpler one beats.
 
-A formula that is proven exact is picked without tests.
+A formula that is proven exact is picked without tests. Where the picked one has a pole or no value
+somewhere in the box that the rows span, even if not between the rows, one without that is preferred
+if its error is at most 1 % larger.
 """
 
 from __future__ import annotations
@@ -69,6 +71,7 @@ _FEWEST_PHASES = 10  # different ones, where they are too far apart to show a wa
 _FEWEST_HELD_OUT = 12  # rows, for held-out ones to shorten the pick at all
 _ROWS_TO_BE_SURE = 5  # for each number: with fewer, a formula fits what it does not describe
 _HOPELESS = 1e3  # times the spread of y: an error that is no smaller than any other
+_AS_GOOD = 1.01  # times the error of a formula with a pole, for one without it to be preferred
 _FAR_BETTER = 4.0  # times smaller, the squared errors on either side of a pole
 
 
@@ -104,10 +107,23 @@ def pick(
         assert held_out is not None
         choice = Choice(_best_validated(programs, held_out, measure))
     elif rule == "auto" and tested:
-        choice = chosen(programs, errors, measure, threads, engine)
+        choice = _unbroken(chosen(programs, errors, measure, threads, engine), formulas, errors)
     else:
         choice = Choice(measure.shortest(programs, errors))
     return replace(choice, rule=rule)
+
+
+def _unbroken(choice: Choice, formulas: Sequence[Formula], errors: Sequence[float]) -> Choice:
+    """The choice, or the simplest row without a pole in the box of the rows that errs as little."""
+    picked = formulas[choice.row]
+    if not picked.broken or picked.exact:
+        return choice
+    most = _AS_GOOD * errors[choice.row]
+    for row, each in enumerate(formulas):
+        if not each.broken and errors[row] <= most:
+            why = f"row {choice.row} has {picked.breaks[0]}, and row {row} errs at most 1 % more"
+            return Choice(row, why)
+    return choice
 
 
 def _best_validated(programs: Sequence[Program], held_out: Data, measure: Measure) -> int:

@@ -382,3 +382,18 @@ def test_a_number_that_noisy_values_are_to_tend_to_is_written_as_it_is():
     with_others = Settings(limit=["x: increasing"]), Settings()
     plans = [Regression(x, y, ["x"], each).library.names for each in with_others]
     assert plans[0] == plans[1]
+
+
+def test_what_is_near_depends_on_the_size_of_the_target():
+    law = Program.parse("1e-9/x + 2e-10", full_library(["x"]))
+    rows = np.linspace(0.5, 6, 20)[:, None]
+    limits = (Tends("x", math.inf, 0),)
+    kept = [Shapes(limits, ("x",), rows, spread).hold(law) for spread in (1e-9, 1.0)]
+    assert kept == [False, True]
+
+
+def test_the_box_is_that_of_all_rows_and_a_limit_without_ends_holds():
+    rows = np.append(np.linspace(1, 2, 30_000), 900.0)[:, None]
+    law = Program.parse("x - 0.001*x**2", full_library(["x"]))
+    assert not Shapes((Increasing("x"),), ("x",), rows, 1.0).allow(law)
+    assert Shapes((Bounded(),), ("x",), rows, 1.0).hold(law)

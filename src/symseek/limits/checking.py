@@ -94,7 +94,8 @@ class ShapeCheck:
         if not len(programs):
             return broken
         for each in on:
-            values = each(programs) * self.scales.target
+            with np.errstate(over="ignore"):  # an infinite value is none
+                values = each(programs) * self.scales.target
             for points, places in zip(each.points, each.places, strict=True):
                 of_it = values[:, places]
                 if self.solution is not None and not points.limit.of:

@@ -35,7 +35,6 @@ from symseek.limits.tendency import tendency
 from symseek.programs import Program
 
 MANY = 4096  # points that a formula is checked on, for each limit
-_ROWS = 2000  # of the table that points are made of
 _STYLES = ("best", "expanded")
 _SLACK = 1e-9  # relative: what a value may be beyond a bound, by rounding
 _REACHED = 1e-6  # relative: how near to a limit is at it
@@ -85,14 +84,13 @@ class Shapes:
 
     def some(self, size: int) -> list[Points]:
         """About so many points for each limit."""
-        rows = self.rows[np.unique(np.linspace(0, len(self.rows) - 1, _ROWS).astype(np.intp))]
         return [
-            Points.of(each, self.columns, self._region(each, rows), size, self.spread)
+            Points.of(each, self.columns, self._region(each), size, self.spread)
             for each in self.limits
         ]
 
-    def _region(self, limit: Limit, rows: Floats) -> Region:
-        return Region.of(limit, self.columns, rows, self.grouping)
+    def _region(self, limit: Limit) -> Region:
+        return Region.of(limit, self.columns, self.rows, self.grouping)
 
     def allow(self, program: Program) -> bool:
         """Whether a formula keeps to all limits, as far as points show."""
@@ -125,7 +123,7 @@ class Shapes:
 
     def _decided(self, limit: Limit, program: Program) -> Verdict:
         """What can be proved of a formula as it is, or else as it is written for people."""
-        given = limit, self.columns, self._region(limit, self.rows)
+        given = limit, self.columns, self._region(limit), self.spread
         found = _verdict(program, *given)
         if found is not Verdict.UNDECIDED:
             return found
@@ -134,11 +132,14 @@ class Shapes:
         return Verdict.PROVED if proved else Verdict.UNDECIDED
 
 
-def _verdict(program: Program, limit: Limit, columns: Sequence[str], region: Region) -> Verdict:
+def _verdict(
+    program: Program, limit: Limit, columns: Sequence[str], region: Region, spread: float
+) -> Verdict:
     """What can be proved of a limit."""
     low, high = _boxes(program, region)
     if isinstance(limit, Bounded):
-        size = max(abs(each) for each in (limit.low, limit.high) if np.isfinite(each))
+        ends = [abs(each) for each in (limit.low, limit.high) if np.isfinite(each)]
+        size = max(ends, default=0.0)
         claim = proofs.between(limit.low, limit.high, _SLACK * size)
         return proofs.prove(program, low, high, claim).verdict
     column = list(columns).index(str(limit.about))
@@ -147,7 +148,8 @@ def _verdict(program: Program, limit: Limit, columns: Sequence[str], region: Reg
         wanted = "even" if isinstance(limit, Even) else "odd"
         return Verdict.PROVED if found in (wanted, "zero") else Verdict.UNDECIDED
     if isinstance(limit, Tends):
-        return _tends(limit, program, column, low, high)
+        slack = _REACHED * max(spread, abs(limit.value))
+        return _tends(limit, program, column, low, high, slack)
     claim, order = _CLAIMS[type(limit)]
     return proofs.prove(program, low, high, claim, column, order).verdict
 
@@ -162,7 +164,10 @@ def _boxes(program: Program, region: Region) -> tuple[Floats, Floats]:
     return program.widened(low), program.widened(high)
 
 
-def _tends(limit: Tends, program: Program, column: int, low: Floats, high: Floats) -> Verdict:
+def _tends(
+    limit: Tends, program: Program, column: int, low: Floats, high: Floats, slack: float
+) -> Verdict:
+    """Whether a program tends to a number in each of some boxes, by the scales of its parts."""
     sides = [1]
     if limit.to == 0:
         sides = [
@@ -172,7 +177,6 @@ def _tends(limit: Tends, program: Program, column: int, low: Floats, high: Float
     for least, most in zip(low, high, strict=True):
         for side in sides or [1]:
             found = tendency(program, column, limit.to, side, least, most)
-            slack = _REACHED * max(1.0, abs(limit.value))
             if found is None:
                 verdict = Verdict.UNDECIDED
             elif found.low > limit.value + slack or found.high < limit.value - slack:

@@ -446,6 +446,17 @@ def test_a_fit_stores_how_its_rows_compare() -> None:
     assert Model.from_dict(record) == fit.models_[0]
 
 
+def test_a_formula_without_numbers_keeps_its_interval_in_json() -> None:
+    X, draw = table(60)
+    y = X[:, 0] * X[:, 1] + 0.1 * draw.normal(size=60)
+    fit = SymbolicRegressor(random_state=0, max_expressions=500, max_seconds=None).fit(X, y)
+    model = fit.models_[0]
+    row = next(at for at, each in enumerate(model.formulas) if not each.constants)
+    again = Model.from_dict(json.loads(json.dumps(model.to_dict())))
+    assert again == model
+    np.testing.assert_array_equal(again.interval(X, 0.95, row), model.interval(X, 0.95, row))
+
+
 def test_the_picture_of_one_input_has_the_band_of_new_rows() -> None:
     x = np.linspace(0.1, 3.0, 40)[:, None]
     y = 2.5 * x[:, 0] + 0.1 * np.random.default_rng(0).normal(size=40)

@@ -129,7 +129,7 @@ def with_certainty(
     certainty: StoredCertainty | None,
 ) -> Formula:
     """The formula with what is stored of its numbers, if that is of these very numbers."""
-    if not numbers:
+    if not numbers and certainty is None:
         return formula
     own = tuple(each.constant() for each in constants or numbers)
     if tuple(each.value for each in own) != formula.program.constants:

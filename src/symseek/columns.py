@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from symseek.errors import InputError
 
-Role: TypeAlias = Literal["input", "target", "weights", "group", "left out"]
+Role: TypeAlias = Literal["input", "target", "weights", "sigma", "group", "left out"]
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from symseek.objectives import Objective, RiskSeeking, Selection
 from symseek.policy import AdamState, PolicyConfig
 from symseek.programs import Program, Programs
 from symseek.racing import Racer, Racing
-from symseek.rewards import ErrorReward, Reward, reward_named
+from symseek.rewards import ErrorReward, Reward, reward_named, with_sigma
 from symseek.start import first_weights
 from symseek.target import Target
 from symseek.tokens import Library
@@ -164,6 +164,7 @@ class Search(IterativeSearch):
         *,
         reward: str | Reward | Callable[..., NDArray[np.floating]] = "inverse_nrmse",
         weights: ArrayLike | None = None,
+        sigma: ArrayLike | None = None,
         target: Target | None = None,
         mapping: Mapping | None = None,
         score: ScoreFunction | None = None,
@@ -197,8 +198,10 @@ class Search(IterativeSearch):
         elif X is None or y is None:
             raise InputError("a search needs data X and y, or a score of programs")
         else:
-            data = Data.checked(X, y, self._columns(), weights)
-            self._grade_on(data, reward_named(reward), Target() if target is None else target)
+            by = reward_named(reward)
+            data = Data.checked(X, y, self._columns(), weights, sigma)
+            data = with_sigma(data, by) if weights is None else data
+            self._grade_on(data, by, Target() if target is None else target)
         if constraints is None:
             constraints = paper_constraints(constants=config.max_constants)
         self.rules = ConstraintSet(library, constraints)

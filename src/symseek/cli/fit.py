@@ -98,6 +98,11 @@ def add_fit(commands: Commands) -> None:
         " with some of its numbers each group's own",
     )
     add("--weights", metavar="COLUMN", help="a column that says how much each row counts")
+    add(
+        "--sigma",
+        metavar="COLUMN",
+        help="a column with the error of measurement of each row's target",
+    )
     add("--delimiter", metavar="CHARACTER", help="between columns; default: found by itself")
     add("--sheet", metavar="NAME", help="of an Excel workbook; default: the first")
     add_max_table_size(fit)
@@ -138,6 +143,7 @@ def _fit(options: argparse.Namespace) -> int:
         all_columns=options.all_columns,
         sheet=options.sheet,
         group=options.group,
+        sigma=options.sigma,
         max_table_size=options.max_table_size,
     )
     targets = targets_named(options)

@@ -92,10 +92,9 @@ def _check(options: argparse.Namespace, request: FitRequest) -> None:
         connected(options.cluster)
     if options.by is None:
         return
-    pairs = (request.target, "--target"), (request.weights, "--weights"), (request.group, "--group")
-    for column, option in pairs:
-        if column == options.by:
-            raise InputError(f"column {column!r} is both --by and {option}; choose another")
+    for name in ("target", "weights", "sigma", "group"):
+        if (column := getattr(request, name)) == options.by:
+            raise InputError(f"column {column!r} is both --by and --{name}; choose another")
     if options.by in (request.features or ()):
         raise InputError(f"column {options.by!r} is for --by; leave it out of --features")
 

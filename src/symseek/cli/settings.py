@@ -118,7 +118,7 @@ def fit_words(request: FitRequest, targets: Sequence[str] = ()) -> list[str]:
 
 
 def _file_options(request: FitRequest) -> list[tuple[str, str | None]]:
-    names = "weights", "group", "delimiter", "sheet"
+    names = "weights", "sigma", "group", "delimiter", "sheet"
     return [(name, getattr(request, name)) for name in names]
 
 

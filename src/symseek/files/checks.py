@@ -130,3 +130,13 @@ def refuse_bad_weights(
     if not weights.any():
         text = " has the weight 0 in every row; make some positive"
         raise of_column(source, name, text, value=0.0)
+
+
+def refuse_bad_errors(
+    source: TableSource, name: str, sigma: Floats, rows: NDArray[np.intp]
+) -> None:
+    wrong = ~(sigma > 0)
+    if wrong.any():
+        value, row = float(sigma[wrong.argmax()]), int(rows[wrong.argmax()])
+        text = f" is {value:g} in {source.where(row)}; every error of measurement must be positive"
+        raise of_column(source, name, text, value=value, row=row)

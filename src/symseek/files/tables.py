@@ -35,6 +35,7 @@ from symseek.files.checks import (
     nameless,
     not_a_number,
     of_column,
+    refuse_bad_errors,
     refuse_bad_weights,
     refuse_constant,
     refuse_few_rows,
@@ -75,13 +76,14 @@ class TrainingTable:
     X: Floats  # [N, n]
     y: Floats  # [N]
     weights: Floats | None  # [N], none negative, not all zero
-    columns: tuple[Column, ...]  # features, target, weights, group, and what is left out
+    columns: tuple[Column, ...]  # features, target, weights or sigma, group, what is left out
     path: Path
     layout: Layout  # where the features are in the file, then the group
     # What was done that the user may not expect, a sentence each.
     notes: tuple[str | Message, ...] = ()
     groups: Groups | None = None  # of the rows
     others: tuple[str, ...] = ()  # the names of the columns that a search does not take
+    sigma: Floats | None = None  # [N] errors of measurement, all positive
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -124,6 +126,7 @@ def read_table(
     sheet: str | None = None,
     group: str | None = None,
     others: Sequence[str] = (),
+    sigma: str | None = None,
 ) -> TrainingTable:
     """Read a target and its features: all other quantities, unless some columns are chosen.
 
@@ -133,7 +136,8 @@ def read_table(
     `missing`, the table is refused, or the rows are left out, or the columns. Of a workbook a
     `sheet` is read, by default the first. A compressed table, or Parquet, may take `max_table_size`
     bytes when it is read. A column of text or numbers may tell the `group` of each row; it is an
-    input only if `features` names it too. The `others` are never inputs.
+    input only if `features` names it too. The `others` are never inputs. The column `sigma` has the
+    error of measurement of each row instead of weights.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +150,8 @@ def read_table(
     ('read commas in numbers as decimal signs',)
     """
     source = open_table(Path(path), delimiter, max_table_size, sheet)
-    return training_table(source, target, features, weights, missing, left_out, group, others)
+    asked = target, features, weights, missing, left_out, group, others, sigma
+    return training_table(source, *asked)
 
 
 def training_table(
@@ -158,22 +163,36 @@ def training_table(
     left_out: Mapping[str, str] | None = None,
     group: str | None = None,
     others: Sequence[str] = (),
+    sigma: str | None = None,
 ) -> TrainingTable:
     """The target and its features of a table that has been opened, as `read_table` has them."""
     target = _bare(source, target)
-    weights = None if weights is None else _bare(source, weights)
+    if weights is not None and sigma is not None:
+        raise InputError(
+            "give ",
+            Setting("weights"),
+            " or ",
+            Setting("sigma"),
+            ", not both: a row of error sigma weighs 1/sigma**2",
+            field=Setting("sigma"),
+            value=sigma,
+        )
+    weights, sigma = (None if each is None else _bare(source, each) for each in (weights, sigma))
     group = None if group is None else _bare(source, group)
-    beside = [target] if weights is None else [target, weights]
+    beside = [target, *(each for each in (weights, sigma) if each is not None)]
     if group is not None:
-        _refuse_group(source, group, beside)
+        _refuse_group(source, group, beside, _counted_by(sigma))
     apart = [] if group is None else [group]
     apart += [_bare(source, each) for each in others]
     _columns(source, apart)
     decided = left_out is not None or features is not None
     if features is None:
+        _refuse_beside(source, beside, _counted_by(sigma))
         names, numbers, left_out, remarks = _quantities(source, beside, left_out, apart)
     else:
-        names, left_out, remarks = _feature_names(source, beside, features), {}, {}
+        _refuse_beside(source, beside, _counted_by(sigma))
+        names = _feature_names(source, beside, features, sigma is None)
+        left_out, remarks = {}, {}
         numbers = _numbers(source, [*names, *beside])
     values, read = numbers.values, [*names, *beside]
     kinds = {read[at]: kind for at, kind in numbers.kinds.items()}
@@ -194,15 +213,18 @@ def training_table(
     refuse_few_rows(source, len(values))
     y = values[:, len(names)].copy()
     refuse_constant(source, target, y)
-    row_weights = None
+    row_weights = errors = None
     if weights is not None:
         row_weights = values[:, len(names) + 1].copy()
         refuse_bad_weights(source, weights, row_weights, rows)
+    if sigma is not None:
+        errors = values[:, len(names) + 1].copy()
+        refuse_bad_errors(source, sigma, errors, rows)
     return TrainingTable(
         values[:, : len(names)],  # no copy: a large table is in memory once
         y,
         row_weights,
-        _with_roles(source, names, target, weights, group, left_out, kinds),
+        _with_roles(source, names, target, weights, sigma, group, left_out, kinds),
         source.path,
         Layout(
             tuple(
@@ -220,13 +242,19 @@ def training_table(
         ),
         None if group is None else Groups(group, [labels[int(at)] for at in values[:, -1]]),
         tuple(name for name in source.names if name and name not in (*names, target)),
+        errors,
     )
 
 
-def _refuse_group(source: TableSource, group: str, beside: Sequence[str]) -> None:
+def _counted_by(sigma: str | None) -> str:
+    """What the column beside the target is called that rows count by."""
+    return "weights" if sigma is None else "sigma"
+
+
+def _refuse_group(source: TableSource, group: str, beside: Sequence[str], counted: str) -> None:
     """Refuse a column for groups that is not there, or something else already."""
     if group in beside:
-        other = Setting("weights" if group in beside[1:] else "target")
+        other = Setting(counted if group in beside[1:] else "target")
         raise InputError(
             f"column {_named(group)} is both ",
             other,
@@ -262,6 +290,7 @@ def _with_roles(
     inputs: Sequence[str],
     target: str,
     weights: str | None,
+    sigma: str | None,
     group: str | None,
     left_out: Mapping[str, str],
     kinds: Mapping[str, str],
@@ -270,6 +299,7 @@ def _with_roles(
     named: list[tuple[str, Role]] = [(name, "input") for name in inputs]
     named.append((target, "target"))
     named += [] if weights is None else [(weights, "weights")]
+    named += [] if sigma is None else [(sigma, "sigma")]
     found = [(name, role, kinds.get(name, "quantity")) for name, role in named]
     found += [] if group is None else [(group, "group", "groups")]
     found += [(name, "left out", why) for name, why in left_out.items()]
@@ -332,7 +362,6 @@ def _quantities(
     Those `apart` are for something else. What is to be left out may be known already, from when a
     run began. The reasons come twice, at last with the remark that the target follows a column.
     """
-    _refuse_beside(source, beside)
     found = dict(left_out or {})
     names = [name for name in source.names if name not in (*beside, *found, *apart)]
     # R and pandas give no name to a first column that numbers the rows.
@@ -571,12 +600,12 @@ def names_table(name: str) -> bool:
 
 
 def _feature_names(
-    source: TableSource, beside: Sequence[str], features: Sequence[str]
+    source: TableSource, beside: Sequence[str], features: Sequence[str], weighed: bool
 ) -> tuple[str, ...]:
-    """The columns that the caller names; beside them are target and weights."""
-    _refuse_beside(source, beside)
+    """The columns that the caller names; beside them are target and weights or errors."""
     names = _checked_features(source, features)
-    for name, role in zip(beside, ("the target", "the weights"), strict=False):
+    counted = "the weights" if weighed else "the error of measurement"
+    for name, role in zip(beside, ("the target", counted), strict=False):
         if name in names:
             raise InputError(
                 f"column {_named(name)} is {role} and a feature; leave it out of ",
@@ -588,16 +617,16 @@ def _feature_names(
     return names
 
 
-def _refuse_beside(source: TableSource, beside: Sequence[str]) -> None:
+def _refuse_beside(source: TableSource, beside: Sequence[str], counted: str) -> None:
     target, *weights = beside
     if weights == [target]:
         raise InputError(
             f"column {_named(target)} is both ",
             Setting("target"),
             " and ",
-            Setting("weights"),
-            "; give another column of weights",
-            field=Setting("weights"),
+            Setting(counted),
+            f"; give another column of {'weights' if counted == 'weights' else 'errors'}",
+            field=Setting(counted),
             value=target,
         )
     _columns(source, beside)

@@ -131,6 +131,7 @@ def fit_many(
     features: Sequence[str] | None = None,
     weights: str | None = None,
     group: str | None = None,
+    sigma: str | None = None,
     delimiter: str | None = None,
     drop_missing: bool = False,
     max_table_size: int = MOST_TABLE,
@@ -159,6 +160,7 @@ def fit_many(
         weights: a column that says how much each row counts.
         group: a column that tells groups of rows apart in each table, which have some numbers of
             their own.
+        sigma: a column with the error of measurement of each row's target.
         delimiter: what is between the columns of text files; found by itself unless given.
         drop_missing: whether to leave out rows with missing values.
         max_table_size: the most bytes that a compressed table, or Parquet, may take when it is
@@ -188,7 +190,7 @@ def fit_many(
     """
     target, by = (str(name) if isinstance(name, int) else name for name in (target, by))
     names = {"target": target, "by": by, "weights": weights, "group": group}
-    names["delimiter"] = delimiter
+    names |= {"delimiter": delimiter, "sigma": sigma}
     for name, value in names.items():
         if not isinstance(value, str | None):
             raise refused(Setting(name), value, "text, or None")
@@ -211,7 +213,7 @@ def fit_many(
         raise InputError(Setting("target"), " names no column; name the one to find formulas for")
     given = None if in_memory or by is not None else delimiter
     request = FitRequest(Path(), target, columns, weights, given, chosen, group=group)
-    request = replace(request, max_table_size=max_table_size)
+    request = replace(request, sigma=sigma, max_table_size=max_table_size)
     noun = "table" if in_memory else "file" if by is None else "group"
     with_report = folder is not None if report is None else report
     with _place(folder) as (path, keep), nothing_left(path):
@@ -310,7 +312,7 @@ def _listed(read: Any, many: ManyFolder, by: str | None, delimiter: str | None) 
         if by is not None:
             raise InputError(Setting("by"), " is for one long table; leave it out")
         return list(_written(read, many))
-    beside = request.target, request.weights, request.group
+    beside = request.target, request.weights, request.sigma, request.group
     if by is not None and by in (*beside, *(request.features or ())):
         raise InputError(
             f"column {by!r} is for ", Setting("by"), ", and cannot be anything else; choose another"
@@ -409,7 +411,12 @@ def _rows(
 
 def _refuse_text(frame: Any, request: FitRequest, where: str = "") -> None:
     """Refuse columns that are used and hold no numbers, although a file of them could be read."""
-    used = {request.target, request.weights, *(request.features or map(str, frame.columns))}
+    used = {
+        request.target,
+        request.weights,
+        request.sigma,
+        *(request.features or map(str, frame.columns)),
+    }
     for name in frame.columns:
         if str(name) in used and str(name) != request.group:
             refuse_text(frame[name], f"column {shown(name)}{where}", missing=True)

@@ -100,12 +100,14 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         y: ArrayLike,
         sample_weight: ArrayLike | None = None,
         groups: str | ArrayLike | None = None,
+        sigma: ArrayLike | None = None,
     ) -> SymbolicRegressor:
         """Search for formulas of the columns of X [N, n] that give y [N] or, one each, [N, k].
 
         Rows of several `groups`, told apart by a column of X or by a label for each row, have one
-        formula with some of its numbers for each group. Ctrl-C, or the stop button of a notebook,
-        ends the search with the formulas found so far.
+        formula with some of its numbers for each group. The error of measurement of each y, `sigma`
+        [N], says how much a row counts, and what may be left as noise. Ctrl-C, or the stop button
+        of a notebook, ends the search with the formulas found so far.
         """
         settings = settings_of(self)
         X, grouped = _labelled(X, groups)
@@ -121,6 +123,8 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         weights = None
         if sample_weight is not None:
             weights = _weights(sample_weight, inputs)
+        if sigma is not None:
+            sigma = real_array(sigma, "sigma")
         before = getattr(self, "_regressions", []) if self.warm_start else []
         self.group_ = None if grouped is None else grouped.column
         inputs, names = self._quantities(inputs, columns, before)
@@ -139,6 +143,7 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
                 weights=weights,
                 groups=grouped,
                 others=others,
+                sigma=sigma,
             )
             for column, target in zip(columns.T, targets, strict=True)
         ]

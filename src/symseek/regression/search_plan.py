@@ -194,6 +194,7 @@ class SearchPlan:
             self.config(settings),
             reward=problem.reward,
             weights=data.weights,
+            sigma=data.sigma,
             target=problem.target,
             constraints=self._constraints(library, data),
             check=self._check if library is self.library else None,

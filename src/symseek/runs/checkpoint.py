@@ -221,7 +221,8 @@ def _setup(search: Search) -> dict[str, str]:
 
 def _data_digest(data: Data | None) -> str:
     digest = hashlib.sha256()
-    for array in () if data is None else (data.X, data.y, data.weights):
+    arrays = () if data is None else (data.X, data.y, data.weights, data.sigma)
+    for array in (each for each in arrays if each is not None):
         digest.update(repr(array.shape).encode())
         digest.update(np.ascontiguousarray(array).data)
     return digest.hexdigest()

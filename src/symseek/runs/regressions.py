@@ -21,6 +21,7 @@ def make_regression(table: TrainingTable, settings: Settings) -> Regression:
         groups=table.groups,
         layout=table.layout,
         others=table.others,
+        sigma=table.sigma,
     )
 
 

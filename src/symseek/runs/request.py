@@ -33,6 +33,7 @@ class FitRequest:
     sheet: Label | None = None  # of a workbook; the first unless it is named
     group: Label | None = None  # the column that tells the group of each row
     others: Annotated[tuple[Label, ...], Most(1000)] = ()  # targets beside it, which are no inputs
+    sigma: Label | None = None  # the column of errors of measurement
     max_table_size: int = MOST_TABLE  # not kept in the file, which anyone may have written
 
     def read_table(self) -> TrainingTable:
@@ -47,6 +48,7 @@ class FitRequest:
             sheet=self.sheet,
             group=self.group,
             others=self.others,
+            sigma=self.sigma,
         )
 
     def to_json(self) -> str:
@@ -56,8 +58,9 @@ class FitRequest:
         own = {"data": str(self.data.resolve()), "left_out": left_out}
         record = {"format": FORMAT, "symseek": __version__, **columns, **own}
         record["settings"] = self.settings.to_dict()
-        if not self.others:  # as of most runs
-            del record["others"]
+        for name in ("others", "sigma"):  # which most runs have none of
+            if not getattr(self, name):
+                del record[name]
         return json.dumps(record, indent=2, ensure_ascii=False) + "\n"
 
     @classmethod

@@ -167,7 +167,7 @@ def requests_of(request: FitRequest, targets: Sequence[str]) -> list[FitRequest]
     if len(targets) > MOST_TARGETS:
         raise InputError(f"there are {len(targets):,} targets; there may be {MOST_TARGETS}")
     names = [("features", each) for each in request.features or ()]
-    names += [(name, getattr(request, name)) for name in ("weights", "group")]
+    names += [(name, getattr(request, name)) for name in ("weights", "sigma", "group")]
     for name, column in names:
         if column in targets:
             raise InputError(

@@ -54,6 +54,10 @@ constexpr double FIRST_BLUR = 0.1;
 constexpr double LEAST_BLUR = 1e-10;
 constexpr double SHARPER = 0.1;
 constexpr double BLURRED_GAIN = 0.1;  // a gain by a smaller part of the blur is none
+// A fit of few steps, as a search makes, need not come to the last digits where that takes many.
+constexpr int FEW_STEPS = 40;
+constexpr double FEW_STEPS_BLUR = 0.01, FEW_STEPS_GAIN = 1e-4, FEW_STEPS_COSINE = 1e-3;
+constexpr double FEW_STEPS_PREDICTED = 0.01;  // and not made: what is left is the blur's
 
 // What a step is solved for: all constants, damped; the linear ones alone, the others held; or all, of which only those
 // that are not linear are damped.
@@ -73,9 +77,9 @@ struct Progress {
   double blur;       // that itself, at the next look
   bool sharper;      // the place is looked at once more, less blurred
 
-  // Less blur next time; false when there is as little as can be.
-  SHARED bool sharpen() {
-    if (!(part > LEAST_BLUR)) return false;
+  // Less blur next time; false when there is as little as is wanted.
+  SHARED bool sharpen(double least) {
+    if (!(part > least)) return false;
     part *= SHARPER;
     return true;
   }
@@ -295,7 +299,7 @@ struct Fitter : Looks {
       if (loss <= exact) return FitStatus::converged;
       if (now.untaken) take();
       if (now.fresh && !now.sharper && flat(x, loss)) {
-        if (!now.sharpen()) return FitStatus::converged;
+        if (!now.sharpen(least_blur())) return FitStatus::converged;
         now.sharper = true;
         now.blur = now.part * loss / rows();
       }
@@ -343,17 +347,19 @@ struct Fitter : Looks {
     const bool first = projects() && !now.linear_only && !now.again;
     now.again = first && valid && now.steps < options.max_steps && project(loss, found);
     if (now.again) return FitStatus::goes_on;
-    const double gain_of_nothing = (squares() ? SMALL_GAIN : SMALLEST_GAIN) * loss;
+    const double gain_of_nothing = (squares() ? SMALL_GAIN : few() ? FEW_STEPS_GAIN : SMALLEST_GAIN) * loss;
     bool small = now.predicted <= gain_of_nothing && loss - found <= gain_of_nothing;
     const bool better = valid && found < loss;
     if (now.part > 0.0 && !now.linear_only && !(better && loss - found > BLURRED_GAIN * now.part * loss) &&
-        now.sharpen()) {
+        now.sharpen(least_blur())) {
       small = false;
       if (!better) {
         now.sharper = true;
         return FitStatus::goes_on;
       }
     }
+    if (few() && now.part > 0.0 && !better && valid && now.predicted <= FEW_STEPS_PREDICTED * loss)
+      return FitStatus::converged;
     if (better) {
       const double ratio = (loss - found) / now.predicted;
       copy(trial, x);
@@ -373,6 +379,9 @@ struct Fitter : Looks {
     return FitStatus::goes_on;
   }
 
+  SHARED bool few() const { return options.max_steps < FEW_STEPS; }
+  SHARED double least_blur() const { return few() ? FEW_STEPS_BLUR : LEAST_BLUR; }
+
   SHARED bool projects() const {
     return options.method == FitMethod::projected && some_linear && !all_linear && !bounded();
   }
@@ -391,7 +400,7 @@ struct Fitter : Looks {
 
   // Whether the residuals are at right angles to every derivative: no constant can make them smaller.
   SHARED bool flat(const double* x, double loss) const {
-    const double small = squares() ? SMALL_COSINE : SMALLEST_COSINE;
+    const double small = squares() ? SMALL_COSINE : few() ? FEW_STEPS_COSINE : SMALLEST_COSINE;
     bool all = true;
     UP_TO (i, size)
       if (!(bounded() && at_wall(i, x[i])) && fabs(gradient[i]) > small * sqrt(normal[entry(i, i)] * loss)) all = false;

@@ -481,3 +481,73 @@ def test_the_estimator_says_what_is_wrong_with_groups() -> None:
         model.predict(inputs[["t", "x"]], groups=table.strain)
     with pytest.raises(InputError, match="fitted without groups"):
         model.own_numbers()
+
+
+# --- own numbers that are given
+
+
+def fit_of_form(form: str, table: pd.DataFrame, **settings: Any) -> SymbolicRegressor:
+    chosen = {"max_expressions": 4_000, "max_seconds": None, "random_state": 0, **settings}
+    model = SymbolicRegressor(form=form, **chosen)
+    return model.fit(table[["t", "x", "strain"]], table.y, groups="strain")
+
+
+def test_a_form_says_which_numbers_are_the_groups_own() -> None:
+    table = strains(noise=0.003)
+    law = "y = A[strain]*exp(-k[strain]*t) + c*x + d"
+    model = fit_of_form(law, table)
+    assert list(model.own_numbers().columns) == ["A_strain", "k_strain"]
+    found = model.own_numbers().loc[list(STRAINS)]
+    np.testing.assert_allclose(found.A_strain, HEIGHTS, atol=0.02)
+    np.testing.assert_allclose(found.k_strain, RATES, atol=0.02)
+    parts = model.models_[0].best.parts
+    assert parts["c"].program.constants[0] == pytest.approx(1.7, abs=0.01)
+    assert len(model.models_[0].formulas) == 1, "nothing is left to find"
+    shared = fit_of_form("y = A[strain]*exp(-k*t) + c*x + d", table)
+    assert list(shared.own_numbers().columns) == ["A_strain"]
+    assert shared.models_[0].best.nrmse > 5 * model.models_[0].best.nrmse
+    free = fit_of_form("y = A*exp(-k*t) + c*x + d", table)
+    assert free.own_numbers().shape == (6, 2), "which of them are, is found"
+
+
+def test_a_form_with_own_numbers_and_functions() -> None:
+    table = strains(noise=0.003)
+    model = fit_of_form("y = A[strain]*exp(-k[strain]*t) + f(x)", table, max_expressions=10_000)
+    best = model.models_[0].best
+    assert list(model.own_numbers().columns) == ["A_strain", "k_strain"]
+    assert all(len(each.program.own_used) == 2 for each in model.models_[0].formulas)
+    assert best.nrmse < 0.01
+    again = Model.from_dict(json.loads(json.dumps(model.models_[0].to_dict())))
+    X = np.column_stack([table[["t", "x"]], [STRAINS.index(each) for each in table.strain]])
+    codes = again.rows(table[["t", "x"]].to_numpy(), Groups("strain", table.strain.tolist()))
+    assert codes.shape == X.shape
+    np.testing.assert_allclose(again.predict(codes), table.y, atol=0.05)
+
+
+def test_a_form_solved_for_the_target_keeps_own_numbers() -> None:
+    table = strains()
+    strain = [STRAINS.index(each) for each in table.strain]
+    table["y"] = np.exp(np.array(RATES)[strain] - 0.3 * table.t)
+    model = fit_of_form("log(y) = A[strain] - k*t", table)
+    np.testing.assert_allclose(model.predict(table[["t", "x", "strain"]]), table.y, rtol=1e-6)
+    assert Model.from_dict(model.models_[0].to_dict()).best.own is not None
+
+
+@pytest.mark.parametrize(
+    ("form", "sentence"),
+    [
+        ("y = A[plate]*x", r"A\[plate\] is of other groups than those of strain"),
+        ("y = x[strain]*t", "x is a column or a function; no group has a number of that name"),
+        ("y = f[strain] + f(x)", "f is a column or a function"),
+    ],
+)
+def test_own_numbers_that_make_no_sense_are_refused(form: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        fit_of_form(form, strains(60))
+
+
+def test_own_numbers_need_groups() -> None:
+    table = strains(60)
+    model = SymbolicRegressor(form="y = A[strain]*x")
+    with pytest.raises(InputError, match="say which rows belong together with `group`"):
+        model.fit(table[["t", "x"]], table.y)

@@ -248,3 +248,15 @@ def test_a_pole_between_rows_of_one_group_is_seen() -> None:
         if gap is not None:
             assert gap.at[0] == pytest.approx(1.55)
             assert gap.at[1] == 1.0
+
+
+def test_a_program_that_has_no_value_has_no_own_numbers() -> None:
+    x, group = rows_of(3, 30, 4)
+    config = FitConfig("least_squares", restarts=0)
+    library = Library([*OPERATORS, "log"], ["x", "group", "a", "b"], library_of(3).grouping)
+    texts = ("a*log(x - x)", "a*x", "a*x + b*log(x - x)")
+    batch = Programs.from_list([Program.parse(each, library) for each in texts])
+    found = fit_constants(batch, np.column_stack([x, group]), x, config)
+    assert found.ok.tolist() == [False, True, False]
+    assert found.programs.own is not None
+    assert np.isnan(found.programs.own[[0, 2]]).all()

@@ -1,6 +1,7 @@
 #include "fitting/fitting.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace symseek {
 
@@ -157,7 +158,10 @@ FitStatus ProgramFitter::fit(const std::vector<Instruction>& code, const Table& 
   options = how;
   key = name;
   const bool sampled = sample.rows > 0 && options.method != FitMethod::bfgs;
-  if (!prepare(code, sampled ? sample : table)) return FitStatus::invalid;
+  if (!prepare(code, sampled ? sample : table)) {
+    place_.assign(size, std::numeric_limits<double>::quiet_NaN());  // its own numbers are not known
+    return FitStatus::invalid;
+  }
   if (own_ == 0) return fit_from(code, table, sampled, constants);
   if (options.method != FitMethod::projected) options.method = FitMethod::least_squares;
   place_.assign(size, 1.0);

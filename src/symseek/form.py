@@ -41,6 +41,8 @@ Parts: TypeAlias = "dict[str, Program]"
 FIELD = Setting("form")
 _SAME = 1e-9  # of the largest y: what solving for it may lose
 _OPTION = re.compile(r"\s*([^\s:]+)\s*:\s*(.*?)\s*", re.DOTALL)
+# A name in backquotes, or a number of each group's own with the column of the groups.
+_OWN_NUMBER = re.compile(r"`[^`]*`|(?<![\w.])([^\W\d]\w*)\s*\[\s*(`[^`]*`|[^]`]*?)\s*\]")
 _VALUE = "left side"  # the variable that stands for its value while it is solved for the target
 
 
@@ -117,6 +119,7 @@ class Unknown:
     columns: tuple[str, ...] = ()
     operators: tuple[str, ...] | None = None  # None: those of the search
     length: int | None = None  # the most tokens
+    own: bool = False  # of a number: whether each group is said to have its own
 
     @property
     def is_number(self) -> bool:
@@ -146,10 +149,15 @@ class GivenForm:
     unknowns: tuple[Unknown, ...]  # the numbers, then the functions: arguments of the token
 
     @classmethod
-    def of(cls, given: str | Form, columns: Sequence[str], target: str) -> GivenForm:
-        """Read a form; what is unclear in it is refused in a sentence."""
+    def of(
+        cls, given: str | Form, columns: Sequence[str], target: str, group: str | None = None
+    ) -> GivenForm:
+        """Read a form; what is unclear in it is refused in a sentence.
+
+        A number may be one of each `group` of rows, as in A[strain].
+        """
         form = given if isinstance(given, Form) else Form.read(given)
-        return _Reader(form, tuple(columns), target).form()
+        return _Reader(form, tuple(columns), target, group).form()
 
     @property
     def functions(self) -> tuple[Unknown, ...]:
@@ -160,6 +168,11 @@ class GivenForm:
     def numbers(self) -> tuple[Unknown, ...]:
         """The named numbers."""
         return tuple(each for each in self.unknowns if each.is_number)
+
+    @property
+    def marked(self) -> bool:
+        """Whether it says which numbers are the groups' own; no others are then."""
+        return any(each.own for each in self.unknowns)
 
     @property
     def plain(self) -> bool:
@@ -234,9 +247,14 @@ class GivenForm:
         """The names that each argument may have, where others may have all of a library."""
         usual = {each.name for each in library if each.kind is not TokenKind.VARIABLE}
         own = set() if library.grouping is None else {*library.grouping.own}  # of the groups
+        named = iter(() if library.grouping is None else library.grouping.own)
+        if self.marked:
+            own = set()
         numbers = ({"const"} & usual) | own
 
         def names(unknown: Unknown) -> frozenset[str]:
+            if unknown.own:
+                return frozenset({next(named)})
             if unknown.is_number:
                 return frozenset({"const", *own})
             operators = {each.name for each in _own(unknown)} if unknown.operators else usual
@@ -395,11 +413,23 @@ _UNDONE = {
 }
 
 
+def own_numbers(text: str) -> list[tuple[str, str]]:
+    """The numbers of each group's own in a form, with the column that names the groups.
+
+    >>> own_numbers("A[strain]*exp(-k*t) + B[`soil type`]*A[strain] - `height [m]`")
+    [('A', 'strain'), ('B', 'soil type')]
+    """
+    found = [(each[1], each[2].strip("`")) for each in _OWN_NUMBER.finditer(text) if each[1]]
+    return list(dict.fromkeys(found))
+
+
 class _Reader:
     """Reads the equation of a form, and what is said of its functions."""
 
-    def __init__(self, form: Form, columns: tuple[str, ...], target: str) -> None:
-        self.given, self.columns, self.target = form, columns, target
+    def __init__(
+        self, form: Form, columns: tuple[str, ...], target: str, group: str | None
+    ) -> None:
+        self.given, self.columns, self.target, self.group = form, columns, target, group
 
     def form(self) -> GivenForm:
         left, equals, right = self.given.equation.partition("=")
@@ -407,6 +437,8 @@ class _Reader:
             left, right = quote(self.target), left
         if "=" in right:
             _refuse("an equation has one =", self.given.equation)
+        own = [name for name, _ in own_numbers(right)]
+        right = self._without_brackets(right)
         functions = self._functions(right)
         names = {each.name for each in functions}
         if self.target in named(right):
@@ -417,7 +449,12 @@ class _Reader:
         for each in numbers:
             if each in RESERVED:
                 _refuse(f"{each} is an operator; write its arguments, {each}(...)", right)
-        unknowns = *map(Unknown, numbers), *functions
+        for each in own:
+            if each not in numbers:
+                _refuse(
+                    f"{each} is a column or a function; no group has a number of that name", each
+                )
+        unknowns = *(Unknown(each, own=each in own) for each in numbers), *functions
         self._check(unknowns)
         tokens = [Token(each.name, len(each.columns)) for each in functions]
         left = self._left(left)
@@ -429,6 +466,22 @@ class _Reader:
             self._parsed(right, every_operator((*self.columns, *numbers), tokens)),
             unknowns,
         )
+
+    def _without_brackets(self, text: str) -> str:
+        """The right side with the names of the groups' own numbers alone."""
+        for name, column in own_numbers(text):
+            if self.group is None:
+                raise InputError(
+                    FIELD,
+                    f": {name}[{column}] is a number of each {column}'s own; say which rows belong"
+                    " together with ",
+                    Setting("group"),
+                    field=FIELD,
+                    value=text,
+                )
+            if column != self.group:
+                _refuse(f"{name}[{column}] is of other groups than those of {self.group}", text)
+        return _OWN_NUMBER.sub(lambda found: found[1] or found[0], text)
 
     def _parsed(self, text: str, library: Library) -> Program:
         try:

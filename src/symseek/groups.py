@@ -119,8 +119,12 @@ def _text(label: str) -> str:
     return str(int(value)) if whole else repr(value)
 
 
-def grouping_of(groups: Groups, taken: Collection[str], most_own: int) -> tuple[Grouping, Floats]:
+def grouping_of(
+    groups: Groups, taken: Collection[str], most_own: int, named: Sequence[str] = ()
+) -> tuple[Grouping, Floats]:
     """The groups that labels [N] make, in the order in which they first come, and their codes [N].
+
+    Their own numbers are at most so many, or those that are `named`.
 
     >>> grouping, codes = grouping_of(Groups("strain", ["B", "A", "B"]), ["x", "a_strain"], 1)
     >>> grouping.labels, grouping.own, codes
@@ -141,6 +145,15 @@ def grouping_of(groups: Groups, taken: Collection[str], most_own: int) -> tuple[
     word = "".join(each if each.isalnum() else "_" for each in name).strip("_") or "group"
     names = (f"{letter}_{word}" for letter in _LETTERS)
     free = [each for each in names if each not in taken and each != column]
+    if named:
+        if len(named) > MOST_OWN:
+            text = f"the groups have {len(named)} numbers of their own; they may have {MOST_OWN}"
+            raise InputError(text, field=Setting("form"))
+        free, most_own = [], len(named)
+        for own in (f"{each}_{word}" for each in named):
+            while own in taken or own == column or own in free:
+                own += "_"
+            free.append(own)
     source = "" if column == name else name
     grouping = Grouping(column, known, tuple(free[:most_own]), source)
     return grouping, grouping.codes(texts)

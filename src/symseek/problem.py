@@ -78,7 +78,8 @@ class Problem:
     def formed(self, text: str) -> Problem:
         """The problem with a given form, of its left side in the place of the target."""
         *inputs, output = (each.name for each in self.columns)
-        form = GivenForm.of(text, inputs, output)
+        group = None if self.grouping is None else self.grouping.name
+        form = GivenForm.of(text, inputs, output, group)
         data = replace(self.data, y=form.values(self.data.X, self.data.y))
         if data.sigma is not None and not form.plain:
             raise InputError(

@@ -96,7 +96,8 @@ class Postprocessing:
         proposed = [self.simplified(each) for each in proposed]
         if programs:
             programs = self._short_enough(self._refitted(programs, proposed))
-        if programs and self.full.grouping is not None:
+        given = self.form is not None and self.form.marked
+        if programs and self.full.grouping is not None and not given:
             programs = self.refit.shared_out(programs, self.scaled)
         if programs:
             programs = self.kept_to.those(programs)
@@ -235,6 +236,7 @@ class Postprocessing:
 
 def solved(formula: Formula, form: GivenForm, solution: Program) -> Formula:
     """A formula of the left side of a form as one of the target."""
-    found = replace(formula, program=form.solved(solution, formula.program))
+    program = form.solved(solution, formula.program).owning(formula.program)
+    found = replace(formula, program=program)
     found = replace(found, constants=(), numbers=(), certainty=None)  # those are of the left side
     return replace(found, text=found.written())

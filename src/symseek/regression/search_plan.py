@@ -24,7 +24,7 @@ from symseek.data import Data
 from symseek.engines.choice import AUTO, NATIVE, RACED, chosen, fixed
 from symseek.engines.interface import Engine, engine_named
 from symseek.errors import InputError, Setting
-from symseek.form import GivenForm
+from symseek.form import GivenForm, own_numbers
 from symseek.groups import Groups, grouping_of
 from symseek.limits import Limits, ShapeCheck
 from symseek.model import full_library
@@ -81,7 +81,10 @@ class SearchPlan:
         grouping = None
         if groups is not None:
             taken = {*names, getattr(target, "name", str(target)), *RESERVED}
-            grouping, codes = grouping_of(groups, taken, settings.own if settings.constants else 0)
+            most = settings.own if settings.constants else 0
+            text = "" if settings.form is None else str(settings.form)
+            named = [name for name, _ in own_numbers(text)]
+            grouping, codes = grouping_of(groups, taken, most, named)
             features, names = [*features, groups.column], [*names, groups.column]
             X = np.column_stack([X, codes])
         full = full_library(names, settings.operators, grouping)
@@ -144,7 +147,8 @@ class SearchPlan:
     @property
     def usual(self) -> Library:
         """What unknown functions are made of, unless it is said of them."""
-        return Library(_tokens(self.settings, self.limits, self.rows), self.full.variables)
+        tokens, full = _tokens(self.settings, self.limits, self.rows), self.full
+        return Library(tokens, full.variables, full.grouping)
 
     @cached_property
     def _measure(self) -> Measure:

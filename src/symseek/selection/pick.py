@@ -316,7 +316,8 @@ class _Tests:
             return np.arange(len(self.data.y))
         if self._codes is None:
             return self._fold
-        return self._fold + (1 + self._fold.max()) * self._codes.astype(np.intp)
+        together: NDArray[np.intp] = self._codes.astype(np.intp) * (1 + int(self._fold.max()))
+        return together + self._fold
 
     # --- waves
 

@@ -254,6 +254,19 @@ def test_columns_that_cannot_be_converted_are_refused() -> None:
             regressor(units=units, **settings).fit(X, y)
     best = regressor(units=units).fit(X, y).models_[0].best
     assert (best.text, best.with_units) == ("0.01*x + z", (("0.01", "m/cm"),))
+    free = regressor(units=units, numbers="free", form="y = f(x) + g(z)").fit(X, y).models_[0]
+    assert free.best.exact
+
+
+def test_free_numbers_leave_the_factor_between_units_to_the_search() -> None:
+    X = pd.DataFrame({"x": DRAW.uniform(50, 200, ROWS), "z": DRAW.uniform(0.5, 2, ROWS)})
+    y = pd.Series(X.x / 100 + X.z, name="y")
+    settings = {"units": "x: cm, z: m, y: m", "numbers": "free", "constants": True}
+    regression = Regression(
+        X.to_numpy(), y.to_numpy(), ["x", "z"], Settings(**settings), target="y"
+    )
+    rows = regression.rows.searched
+    np.testing.assert_allclose(rows.X.sum(axis=1), rows.y)
 
 
 def test_no_formula_of_a_front_breaks_units() -> None:

@@ -97,8 +97,9 @@ def _refuse_untrained(grouping: Grouping, train: Data, column: int) -> None:
 
 
 def _scales(data: Data, problem: Problem, settings: Settings) -> Scales:
-    if problem.units is not None and not problem.units.free:
-        return _coherent(data, problem, problem.units, settings)
+    units = problem.units
+    if units is not None and (not units.free or (settings.scale and units.conversions())):
+        return _coherent(data, problem, units, settings)
     # A given form says in which units its columns add up.
     if problem.form is not None:
         return Scales.none(data.X.shape[1])
@@ -117,8 +118,9 @@ def _any_unit(problem: Problem) -> bool:
 
 
 def _coherent(data: Data, problem: Problem, units: ColumnUnits, settings: Settings) -> Scales:
-    """The scales of columns whose units are known, where numbers have none."""
+    """The scales of columns whose units are known, so that these agree without numbers."""
     if problem.form is None and settings.constants and _any_unit(problem):
         return units.scales(data.X, data.y, settings.scale)
-    units.refuse_conversions()
+    if not units.free:
+        units.refuse_conversions()
     return Scales.none(data.X.shape[1])

@@ -348,6 +348,10 @@ def test_predict_writes_ends_and_says_which_rows_are_beyond(tmp_path: Any, capsy
     assert outside == ""
     assert second.endswith(",x")
     assert "1 of 2 rows are beyond the rows of the fit, the first of them row 2 (x)" in said.err
+    python = answer(capsys, "export", run, "--to", "python").out
+    assert python.startswith("# with standard errors: ")
+    exec(compile(python, "export", "exec"), {})
+    assert answer(capsys, "export", run, "--to", "latex").out.startswith("% with standard errors: ")
     shown = answer(capsys, "show", run, "--row", "2").out
     assert "95 % interval" in shown
 

@@ -90,19 +90,24 @@ class Model:
         return with_unit(self.target, self.units.get(self.target, ""))
 
     def remarks(self, formula: Formula | None = None) -> list[str]:
-        """What to say of units where a formula is written for others: of columns, and of numbers.
+        """What to say where a formula is written for others: the units of columns and numbers, the
+        errors of numbers, and where it has a pole or no value.
 
         >>> Model("h", ("t", "n"), (), 0, units={"h": "m", "t": "s"}).remarks()
         ['h in m; t in s, n without a unit']
         """
+        errors = "" if formula is None or formula.exact else formula.with_errors
+        sure = [f"with standard errors: {errors}"] if errors else []
+        breaks = [] if formula is None else [f"beware of {each}" for each in formula.breaks]
         if not self.units:
-            return []
+            return [*sure, *breaks]
         target, *inputs = (
             f"{name} in {self.units[name]}" if name in self.units else f"{name} without a unit"
             for name in (self.target, *self.inputs)
         )
         where = "" if formula is None else formula.where
-        return [f"{target}; {', '.join(inputs)}", *([f"where {where}"] if where else [])]
+        units = [f"{target}; {', '.join(inputs)}", *([f"where {where}"] if where else [])]
+        return [*units, *sure, *breaks]
 
     @property
     def grouping(self) -> Grouping | None:

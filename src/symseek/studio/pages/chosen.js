@@ -117,6 +117,9 @@ function numbers(formula) {
   if (formula.seeds) facts.push(["found by seeds", `${formula.seeds[0]} of ${formula.seeds[1]}`]);
   if (formula.where) facts.push(["where", formula.where]);
   for (const limit of formula.limits) facts.push(["limit", limit]);
+  if (formula.with_errors) facts.push(["with standard errors", formula.with_errors]);
+  for (const [number, said] of formula.numbers) facts.push([number, said]);
+  for (const each of formula.breaks) facts.push(["beware", each]);
   return facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)));
 }
 

@@ -107,14 +107,15 @@ def box(limit: str, columns: pd.DataFrame) -> dict[str, tuple[float, float]]:
 
 
 def lines(limit: str, columns: pd.DataFrame, along: str) -> list[Array]:
-    """Lines of points along a column: in rows, and elsewhere in the box."""
+    """Lines of points along a column: in rows, elsewhere in the box, and at its edges."""
     ends, draw = box(limit, columns), np.random.default_rng(7)
     names = list(columns)
     found = []
     for at in range(LINES if len(names) > 1 else 1):
         line = np.empty((POINTS, len(names)))
         for column, name in enumerate(names):
-            line[:, column] = columns[name].iloc[at] if at % 2 else draw.uniform(*ends[name])
+            elsewhere = draw.choice(ends[name]) if at % 4 else draw.uniform(*ends[name])
+            line[:, column] = columns[name].iloc[at] if at % 2 else elsewhere
         line[:, names.index(along)] = np.linspace(*ends[along], POINTS)
         found.append(line)
     return found

@@ -28,6 +28,7 @@ from symseek.limits import (
 )
 from symseek.limits.forms import parse
 from symseek.limits.points import Region
+from symseek.limits.proofs import Verdict, prove, rises
 from symseek.limits.shapes import Shapes
 from symseek.model import full_library
 from symseek.regression.regression import Regression
@@ -397,3 +398,14 @@ def test_the_box_is_that_of_all_rows_and_a_limit_without_ends_holds():
     law = Program.parse("x - 0.001*x**2", full_library(["x"]))
     assert not Shapes((Increasing("x"),), ("x",), rows, 1.0).allow(law)
     assert Shapes((Bounded(),), ("x",), rows, 1.0).hold(law)
+
+
+@pytest.mark.parametrize("text", ["0.57*x*(z - 1.0173) + t", "x*(z - 1.02) + t**2 + sin(t)*z"])
+def test_a_violation_at_an_end_of_another_column_is_found(text):
+    law = Program.parse(text, full_library(["x", "z", "t"]))
+    rows = np.random.default_rng(0).uniform([0.5, 0.5, 0.5], [4, 4, 4], (200, 3))
+    limit = Increasing("x", ranges=(("z", 1.0, 4.0),))
+    of = Shapes((limit,), ("x", "z", "t"), rows, 1.0)
+    box = np.array([[0.5, 1.0, 0.5]]), np.array([[4.0, 4.0, 4.0]])
+    assert not of.allow(law)
+    assert prove(law, *box, rises, 0, 1).verdict is Verdict.DISPROVED

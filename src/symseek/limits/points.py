@@ -86,6 +86,14 @@ class Region:
             found[:, -1] = np.arange(count) % len(self.grouping.labels)
         return found
 
+    def at_ends(self, count: int) -> Floats:
+        """Points with every column at an end of its range, but for that of groups."""
+        spread = _even_spread(count, len(self.low))
+        found = np.where(spread < 0.5, self.low, self.high)
+        if self.grouping is not None:
+            found[:, -1] = np.arange(count) % len(self.grouping.labels)
+        return found
+
     def corners(self) -> Floats:
         """The corners of the box, unless there are many."""
         free = np.flatnonzero(self.high > self.low)
@@ -178,15 +186,19 @@ def _balanced(size: int, region: Region, column: int) -> tuple[int, int]:
 
 
 def _anchors(region: Region, lines: int) -> tuple[Floats, int]:
-    """What the other columns are along each line: as in rows, then anywhere; how many as in rows.
+    """What the other columns are along each line, and how many lines have them as rows do.
+
+    Half are as in rows, the others anywhere and at the ends of the box.
 
     Where there are no others, but for that of the groups, every line counts as one in rows.
     """
     groups = 1 if region.grouping is None else len(region.grouping.labels)
     if lines == groups:
         return region.anywhere(lines), lines
+    ends = lines // 4
     inside = region.rows_inside(lines - lines // 2)
-    return np.concatenate([inside, region.anywhere(lines // 2)]), len(inside)
+    anywhere = region.anywhere(lines // 2 - ends)
+    return np.concatenate([inside, anywhere, region.at_ends(ends)]), len(inside)
 
 
 def _places(limit: Limit, region: Region, column: int, along: int) -> Floats:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 from symseek.limits.bounds import Bounds, bounds
@@ -87,7 +88,7 @@ def prove(
         low, high = low[left], high[left]
         if looked_at + 2 * len(low) > most or not used or fruitless > _FRUITLESS + len(used):
             break
-        low, high = _halved(low, high, widths, used)
+        low, high = _halved(low, high, _across(program, low, high, widths, used, column, order))
     return Proof(Verdict.UNDECIDED, open=(low, high))
 
 
@@ -103,10 +104,39 @@ def _split_at_0(low: Floats, high: Floats, used: list[int]) -> tuple[Floats, Flo
     return low, high
 
 
-def _halved(low: Floats, high: Floats, widths: Floats, used: list[int]) -> tuple[Floats, Floats]:
-    """Each box as two halves, across the column in which it is widest."""
+def _across(
+    program: Program,
+    low: Floats,
+    high: Floats,
+    widths: Floats,
+    used: list[int],
+    column: int | None,
+    order: int,
+) -> NDArray[np.intp]:
+    """The column to halve each box across: that which bounds depend on most.
+
+    That is the one without which, in the middle of its range, they would be closest.
+    """
     shares = ((high - low) / widths)[:, used]
-    across = np.asarray(used)[np.argmax(shares, axis=1)]
+    found: NDArray[np.intp] = np.asarray(used)[np.argmax(shares, axis=1)]
+    if len(used) == 1:
+        return found
+    closest = np.full(len(low), np.inf)
+    for at in used:
+        lower, upper = low.copy(), high.copy()
+        lower[:, at] = upper[:, at] = low[:, at] / 2 + high[:, at] / 2
+        bound = bounds(program, lower, upper, column, order)
+        of = (bound.value, bound.slope, bound.curve)[order]
+        assert of is not None
+        with np.errstate(invalid="ignore"):
+            apart = np.where(bound.sure, of.high - of.low, np.inf)
+        better = (apart < closest) & (high[:, at] > low[:, at])
+        closest, found = np.where(better, apart, closest), np.where(better, at, found)
+    return found
+
+
+def _halved(low: Floats, high: Floats, across: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Each box as two halves, across a column of its own."""
     rows = np.arange(len(low))
     middle = low[rows, across] / 2 + high[rows, across] / 2
     left, right = high.copy(), low.copy()

@@ -72,6 +72,8 @@ class Postprocessing:
         self.neat = NeatNumbers(self.editing, measure, self.constants)
         given = rows.train, rows.validation, measure.reward, engine, self.threads
         numbers = self.kept_to.limits.numbers
+        if numbers is not None:  # neat numbers stay, so that others are the first to be fitted
+            numbers = replace(numbers, first=())
         self.all_rows = None if rows.whole else AllRows(*given, numbers)
         # A search that is watched is asked about the same programs again and again.
         shorter = partial(self.editing.simplified, X=self.scaled.X)

@@ -551,3 +551,11 @@ def test_own_numbers_need_groups() -> None:
     model = SymbolicRegressor(form="y = A[strain]*x")
     with pytest.raises(InputError, match="say which rows belong together with `group`"):
         model.fit(table[["t", "x"]], table.y)
+
+
+def test_the_course_of_the_error_follows_own_numbers(here: Path, capsys: Capture) -> None:
+    strains(noise=0.01).to_csv("s.csv", index=False)
+    options = ("--group", "strain", "--max-expressions", "20000", *QUIET)
+    assert answer(capsys, "fit", "s.csv", "--target", "y", *options).code == 0
+    course = json.loads(Path("s-run-1/progress.json").read_text())["course"]
+    assert course[-1][1] == pytest.approx(found_in("s-run-1").formulas[-1].nrmse, rel=0.3)

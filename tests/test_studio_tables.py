@@ -223,6 +223,8 @@ def test_names_that_are_markup_are_names(studio: Served) -> None:
         ({"features": ["nowhere"]}, ["features"]),
         ({"features": ["a"], "weights": "text"}, ["weights"]),
         ({"features": ["a"], "weights": "y"}, ["weights"]),
+        ({"features": ["a"], "group": "y"}, ["group"]),
+        ({"features": ["a"], "group": "nowhere"}, ["group"]),
         ({"features": ["a"], "settings": {"validation": 0.1}}, ["validation"]),
         ({"features": ["a"], "settings": {"max_length": 0, "seeds": "x"}}, ["max_length", "seeds"]),
         ({"features": ["a"], "settings": {"operators": ["sinn"]}}, ["operators"]),
@@ -243,6 +245,17 @@ def test_problems_belong_to_fields(
     found = consider(asked, path, lambda: open_table(path, asked.delimiter).whole())
     assert [each["field"] for each in found.problems] == fields
     assert all(str(tmp_path) not in each["sentence"] for each in found.problems)
+
+
+def test_a_column_of_text_may_name_groups(tmp_path: Path) -> None:
+    path = tmp_path / "strains.csv"
+    rows = "".join(f"{'AB'[at % 2]},{at},{at * (1 + at % 2) + at**0.5}\n" for at in range(20))
+    path.write_text("strain,x,y\n" + rows)
+    asked = questioned({"table": path.name, "target": "y", "group": "strain"})
+    found = consider(asked, path, lambda: open_table(path, asked.delimiter).whole())
+    assert found.problems == []
+    assert found.request.group == "strain"
+    assert "--group strain" in found.command
 
 
 json_values = st.recursive(

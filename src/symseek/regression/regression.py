@@ -219,6 +219,10 @@ class Regression:
         steps = self.postprocessing
         return next(iter(steps.refit([steps.simplified(program)], self.rows.searched)), program)
 
+    def with_own(self, program: Program) -> Program:
+        """A program of the search with the groups' own numbers, which it does not keep."""
+        return program if program.own or not program.own_used else self._polished(program)
+
     def continues_as(self, other: Regression) -> bool:
         """Whether another regression is this one again: the same but for budgets and threads."""
         mine, its = (_without_budgets(each.settings) for each in (self, other))

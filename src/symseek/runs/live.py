@@ -169,7 +169,8 @@ class Live:
         """The NRMSE of a program of the search; None if it has none."""
         if program not in self._errors:
             data = self._regression.rows.searched
-            nrmse = Accuracy.of(program, data, self._regression.problem.reward).nrmse
+            known = self._regression.with_own(program)
+            nrmse = Accuracy.of(known, data, self._regression.problem.reward).nrmse
             self._errors[program] = nrmse if math.isfinite(nrmse) else None
         return self._errors[program]
 

@@ -40,11 +40,12 @@ class Question:
     target: Label | None
     features: Annotated[tuple[Label, ...], Most(10_000)] | None = None
     weights: Label | None = None
+    group: Label | None = None
     delimiter: Label | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)  # other than by default
 
     def __post_init__(self) -> None:
-        for name in ("target", "weights", "delimiter"):  # the page says "" for none
+        for name in ("target", "weights", "group", "delimiter"):  # the page says "" for none
             object.__setattr__(self, name, getattr(self, name) or None)
 
 
@@ -121,6 +122,7 @@ def _request(question: Question, path: Path, settings: Settings) -> FitRequest:
         question.weights,
         question.delimiter,
         settings,
+        group=question.group,
     )
 
 
@@ -166,12 +168,14 @@ def _column_problems(
     problems: Problems = []
     if question.target is None:
         problems.append(_problem("target", "choose the column to find a formula for", folder))
-    roles = {question.target: "target", question.weights: "weights"}
+    roles = _roles(question)
     beside = [name for name in roles if name is not None]
     left_out = columns_left_out(table, beside) if question.features is None else {}
     for at, name in enumerate(table.names):
         role = roles.get(name)
         if role is None and question.features is not None and name not in question.features:
+            continue
+        if role == "group" and name not in (question.features or ()):  # it may be of text
             continue
         if name in left_out or (name == "" and at == 0 and question.features is None):
             continue  # a first one without a name is looked at with the whole table
@@ -190,7 +194,7 @@ def _searched(
     """
     assert question.target is not None
     columns, given = (question.target, question.features, question.weights), question.features
-    table = training_table(source, *columns, settings.missing)
+    table = training_table(source, *columns, settings.missing, group=question.group)
     if given is not None and read_names(",".join(map(quoted_name, given))) != list(given):
         raise InputError(Setting("features"), " has a name with a backquote; rename that column")
     *inputs, target = table.columns[: table.X.shape[1] + 1]
@@ -201,10 +205,17 @@ def _searched(
         replace(settings, engine=NATIVE),
         target,
         table.weights,
-        others=table.others,
+        table.groups,
+        table.others,
     )
     plan.check()
     return table, replace(settings, guesses=_usable(settings.guesses, plan))
+
+
+def _roles(question: Question) -> dict[str | None, str]:
+    """The columns that are for something else than formulas, by what they are for."""
+    named = ((name, getattr(question, name)) for name in ("group", "weights", "target"))
+    return {column: name for name, column in named if column is not None}
 
 
 def _usable(guesses: Iterable[str], plan: SearchPlan) -> tuple[str, ...]:
@@ -232,7 +243,7 @@ def _field(question: Question, names: Sequence[str], error: InputError) -> str |
     if error.kind == "setting":
         return error.field
     if error.kind == "column" and error.field is not None:
-        roles = {question.target: "target", question.weights: "weights"}
+        roles = _roles(question)
         other = f"column:{error.field}" if error.field in names else "features"
         return roles.get(error.field, other)
     return "target" if error.field == "y" else None

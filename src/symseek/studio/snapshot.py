@@ -165,6 +165,7 @@ class RunViews:
             "heading": None if model is None else model.heading,
             "features": self._features(request, model),
             "weights": None if request is None else request.weights,
+            "group": None if request is None else request.group,
             "delimiter": None if request is None else request.delimiter,
             "command": None if request is None else self._command(request),
             "picked": None if model is None else model.picked,
@@ -197,7 +198,7 @@ class RunViews:
 
     def _features(self, request: FitRequest | None, model: Model | None) -> list[str] | None:
         if model is not None:
-            return list(model.features)
+            return list(model.inputs)
         return list(request.features) if request is not None and request.features else None
 
     def _command(self, request: FitRequest) -> str:

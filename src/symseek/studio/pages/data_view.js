@@ -21,11 +21,12 @@ export class DataView {
     Object.assign(this, { preview, draft, changed, reread });
     this.target = this.columnSelect("target", null);
     this.weights = this.columnSelect("weights", "every row counts the same");
+    this.group = this.columnSelect("group", "all rows belong together", ["number", "text"]);
     const validation = options.settings.find((each) => each.name === "validation");
     this.validation = this.settingField(validation);
     this.dropMissing = this.missingBox();
     const place = (name) => [name, problemLine(`${name}-problem`)];
-    const fields = ["target", "weights", "features", "delimiter"];
+    const fields = ["target", "weights", "group", "features", "delimiter"];
     this.problems = Object.fromEntries(fields.map(place));
     this.lines = preview.columns.map((column) => new ColumnLine(column, draft, changed));
     this.element = this.laidOut();
@@ -48,14 +49,21 @@ export class DataView {
       this.dropMissing,
       el("h3", {}, "The first rows"),
       scrollBox("The first rows", "scroll", headTable(names, preview.head)),
-      box("fields", this.validation?.element, this.weightsField(), this.delimiterField()),
+      box(
+        "fields",
+        this.groupField(),
+        this.validation?.element,
+        this.weightsField(),
+        this.delimiterField(),
+      ),
     );
   }
 
-  columnSelect(name, none) {
+  columnSelect(name, none, kinds = ["number"]) {
     const usable = this.preview.columns.filter(
-      (each) => each.kind === "number" || each.name === this.draft[name],
+      (each) => kinds.includes(each.kind) || each.name === this.draft[name],
     );
+    this.draft[name] ??= null;
     const first = none ?? (this.draft[name] === null ? "choose a column" : null);
     const change = () => {
       this.draft[name] = select.value === "" ? null : select.value.slice(1);
@@ -80,6 +88,12 @@ export class DataView {
     const { settings } = this.draft;
     field.set(setting.name in settings ? settings[setting.name] : setting.default);
     return field;
+  }
+
+  groupField() {
+    const words = "one formula for all groups, with some numbers for each group";
+    const help = el("p", { class: "help" }, words);
+    return labelled("Groups", this.group, help, this.problems.group);
   }
 
   weightsField() {
@@ -164,7 +178,7 @@ class ColumnLine {
 
   show() {
     const { name } = this.column;
-    const taken = ["target", "weights"].find((role) => this.draft[role] === name) ?? "";
+    const taken = this.draft.role(name);
     this.box.checked = this.draft.uses(name);
     this.box.disabled = taken !== "";
     setText(this.role, taken);

@@ -5,7 +5,7 @@ import { remember, remembered } from "./routes.js";
 
 export class Draft {
   constructor(record) {
-    // table, target, features (a list), weights, delimiter, settings
+    // table, target, features (a list), weights, group, delimiter, settings
     Object.assign(this, record);
   }
 
@@ -39,6 +39,7 @@ export class Draft {
       target: preview.suggested_target,
       features: usable.map((each) => each.name),
       weights: null,
+      group: null,
       delimiter: null,
       settings: {},
     };
@@ -50,7 +51,12 @@ export class Draft {
 
   /** Whether a column may be in the formula. */
   uses(name) {
-    return name !== this.target && name !== this.weights && this.features.includes(name);
+    return this.role(name) === "" && this.features.includes(name);
+  }
+
+  /** What else a column is for, if anything. */
+  role(name) {
+    return ["target", "weights", "group"].find((role) => this[role] === name) ?? "";
   }
 
   use(name, used) {
@@ -66,14 +72,14 @@ export class Draft {
 
   /** What the server is asked. */
   question() {
-    const { table, target, weights, delimiter, settings } = this;
-    const others = this.columns.filter((name) => name !== target && name !== weights);
+    const { table, target, weights, group, delimiter, settings } = this;
+    const others = this.columns.filter((name) => this.role(name) === "");
     const features = others.filter((name) => this.features.includes(name));
     // What is left out unless asked for may depend on the target.
     const known = target === this.suggested || this.leftOut.length === 0;
     const usual = others.filter((name) => !this.leftOut.includes(name));
     const asUsual = known && usual.join("\n") === features.join("\n");
-    const asked = { table, target, weights, delimiter, settings };
+    const asked = { table, target, weights, group, delimiter, settings };
     return { ...asked, features: asUsual ? null : features };
   }
 }
@@ -95,6 +101,6 @@ function changedOnly(settings, options) {
 /** Whether the columns of a draft are still there. */
 function fits(record, preview) {
   const names = preview.columns.map((each) => each.name);
-  const wanted = [record.target, record.weights, ...record.features];
-  return wanted.every((name) => name === null || names.includes(name));
+  const wanted = [record.target, record.weights, record.group, ...record.features];
+  return wanted.every((name) => (name ?? null) === null || names.includes(name));
 }

@@ -141,9 +141,9 @@ export class RunView {
 
   /** The question of this run, to be changed and asked as another. */
   askAgain(changes = {}) {
-    const { table, target, features, weights, delimiter } = this.snapshot;
+    const { table, target, features, weights, group, delimiter } = this.snapshot;
     const settings = { ...this.snapshot.settings, ...changes };
-    this.app.draft = { table, target, features, weights, delimiter, settings };
+    this.app.draft = { table, target, features, weights, group, delimiter, settings };
     this.app.go(newAddress(table));
   }
 

@@ -378,6 +378,9 @@ def test_named_numbers_of_a_form_have_their_units() -> None:
     parts = model.best.parts
     assert (parts["k"].text, parts["k"].unit, parts["f"].text) == ("0.7", "1/h", "2*x")
     assert "k = 0.7 in 1/h" in str(model)
+    other = {"form": "y = A*f(x)*exp(-k*t)", "units": "x: m, t: h, y: V"}
+    parts = regressor(**other).fit(table, y).models_[0].best.parts
+    assert {name: parts[name].unit for name in "Ak"} == {"A": "V/m", "k": "1/h"}
     assert Model.from_dict(model.to_dict()) == model
 
 

@@ -32,7 +32,7 @@ def with_units(formula: Formula, units: ColumnUnits, form: GivenForm | None = No
     (('8.3', 'kPa/K'),)
     """
     if form is not None and formula.filled:
-        named = units.of_numbers(form)
+        named = units.of_numbers(form, {each.name: each.program for each in formula.filled})
         filled = tuple(replace(each, unit=named.get(each.name, "")) for each in formula.filled)
         formula = replace(formula, filled=filled)
     if form is not None and not units.free:

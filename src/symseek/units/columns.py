@@ -145,12 +145,19 @@ class ColumnUnits:
         arguments = {form.token.name: wanted}
         return Dimensions({**variables, **own}, whole, self.free, arguments)
 
-    def of_numbers(self, form: GivenForm) -> dict[str, str]:
-        """The units of a form's named numbers, as text; empty where they have none."""
+    def of_numbers(self, form: GivenForm, parts: Mapping[str, Program]) -> dict[str, str]:
+        """The units of a form's named numbers, as text; empty where they have none.
+
+        Where numbers are plain, the functions that were found, among its `parts`, say their own.
+        """
         name, unit = self.target
         known, whole = self.named, None
         if unit is not None:
             whole = needed(form.left, {**known, name: unit.named}, None, strict=False).whole
+        functions = {each.name for each in form.functions if not self.free}
+        for each in functions & parts.keys():
+            of_it = needed(parts[each], self.named, None, free=False, strict=False)
+            known = known if of_it.others else {**known, each: of_it.whole}
         found = needed(form.right, known, whole, strict=False).others
         return {each.name: _text(found.get(each.name)) for each in form.unknowns if each.is_number}
 

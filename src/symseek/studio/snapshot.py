@@ -35,6 +35,7 @@ from symseek.studio.wording import worded
 from symseek.studio.workspace import Workspace
 
 _WATCHED = ("settings.json", "front.json", DISCOVERIES, "report.html")
+_MOST_GROUPS = 50  # whose own numbers are listed
 _MOST_TYPESET = 1000  # tokens of a formula; typesetting takes a time that grows as their square
 _MOST_LISTED = 1 << 20  # bytes of a front for the list: of a larger one, only its own view tells
 
@@ -266,7 +267,21 @@ def _formula(model: Model, row: int) -> dict[str, Any]:
         "text": formula.text,
         "where": formula.where,
         "mathml": _typeset_formula(formula),
+        "own": _own(formula),
     }
+
+
+def _own(formula: Formula) -> dict[str, Any] | None:
+    """The numbers that groups have of their own, those of the first groups; None without any."""
+    own = formula.own
+    if own is None:
+        return None
+    cells = [
+        [_text(label), *(f"{value:.6g}" for value in own.of_group(at))]
+        for at, label in enumerate(own.labels[:_MOST_GROUPS])
+    ]
+    more = len(own.labels) - len(cells)
+    return {"names": [own.column, *own.names], "cells": cells, "more": more}
 
 
 @lru_cache(maxsize=4096)

@@ -5,14 +5,16 @@ import { copyButton } from "./copy.js";
 import { announce, box, button, el, fill, muted, scrollBox } from "./dom.js";
 import { setHidden, setText, typeset } from "./dom.js";
 import { panel, problemLine, showProblem } from "./panel.js";
+import { headTable } from "./predict.js";
 import { isBusy } from "./status.js";
-import { brief, r2Text, sentence, shortened } from "./text.js";
+import { brief, counted, r2Text, sentence, shortened } from "./text.js";
 
 export class Chosen {
   constructor(run, compare) {
     this.run = run;
     this.formula = scrollBox("The chosen formula", "big");
     this.facts = el("dl", { class: "numbers", id: "chosen-facts" });
+    this.own = el("div", { id: "chosen-own", hidden: true });
     this.use = button("Use this row", () => this.pick(), { id: "use" });
     this.note = muted("", { id: "pick-note" });
     this.problem = problemLine("pick-problem");
@@ -26,6 +28,7 @@ export class Chosen {
       "The chosen formula",
       this.formula,
       this.facts,
+      this.own,
       box("bar", this.use, copy, el("span", { class: "pair" }, label, this.select)),
       this.note,
       this.problem,
@@ -54,6 +57,7 @@ export class Chosen {
     this.text = this.factsShown = null;
     fill(this.formula, el("span", { class: "muted" }, "There is no formula yet."));
     fill(this.facts);
+    setHidden(this.own, true);
     this.use.setAttribute("aria-disabled", "true");
   }
 
@@ -64,7 +68,11 @@ export class Chosen {
       this.formula.dataset.text = formula.text;
     }
     const facts = JSON.stringify(formula);
-    if (facts !== this.factsShown) fill(this.facts, numbers(formula));
+    if (facts !== this.factsShown) {
+      fill(this.facts, numbers(formula));
+      setHidden(this.own, !formula.own);
+      fill(this.own, formula.own ? ownNumbers(formula.own) : null);
+    }
     this.factsShown = facts;
   }
 
@@ -99,6 +107,13 @@ export class Chosen {
       showProblem(this.problem, sentence(error.message));
     }
   }
+}
+
+/** The numbers that each group has of its own. */
+function ownNumbers({ names, cells, more }) {
+  const words = `The numbers that each ${names[0]} has of its own`;
+  const rest = more ? muted(`and ${counted(more, "more group")}`) : null;
+  return [el("h3", {}, words), scrollBox(words, "scroll", headTable(names, cells)), rest];
 }
 
 function equation(target, formula) {

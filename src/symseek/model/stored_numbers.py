@@ -76,9 +76,9 @@ class StoredCertainty:
 
 def certainty_record(formula: Formula) -> dict[str, Any]:
     """What is known of the numbers of a formula; nothing for one that has none."""
-    known = formula.certainty
+    known, length = formula.certainty, formula.description
     if known is None:
-        return {}
+        return {} if length is None or not isfinite(length) else {"description": length}
     evidence = formula.evidence
     compared = {
         "description": formula.description,

@@ -27,7 +27,7 @@ from symseek.tokens import Library, TokenKind
 _BLOCK = 1 << 16  # rows evaluated together
 # The sample's fit is near: a step of Gauss and Newton leaves an error of second order.
 _FIT = FitConfig("least_squares", restarts=0, max_steps=3, rescue=False)
-_STEPS = 30  # for other losses, whose weights change from step to step
+_STEPS = 100  # for other losses, whose weights change from step to step
 
 
 @dataclass(frozen=True)

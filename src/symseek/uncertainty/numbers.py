@@ -97,6 +97,12 @@ class _Rows:
         """The variance that arithmetic alone may leave."""
         return (4 * _EPS * float(np.abs(self.data.y).max(initial=0.0))) ** 2
 
+    def noise(self, squares: float, numbers: int) -> float:
+        """The variance of a row of weight 1: by its error of measurement, or by what is left."""
+        if self.data.sigma is None:
+            return self.variance(squares, numbers)
+        return float(1 / np.mean(self.data.sigma**-2.0))
+
     def variance(self, squares: float, numbers: int) -> float:
         return float(max(squares * self.repeats / (self.count - numbers), self.floor))
 
@@ -121,7 +127,7 @@ def _of_one(
     pull = normal.gradient[list(free)]
     if float(pull @ inverse.matrix @ pull) > _OFF**2 * variance:
         return unknown  # it was fitted by something else
-    covariance = inverse.matrix * (variance / rows.repeats)
+    covariance = inverse.matrix * (rows.noise(normal.squares, len(free)) / rows.repeats)
     certainty = Certainty(free, covariance, variance, spare)
     here = leverages(program, certainty, rows.data.sampled(_ENOUGH, seed=0).X)
     largest = float(np.max(here, initial=0.0))
@@ -198,7 +204,7 @@ def _replaced(
     # Where the formula bends, a step to the least squares of its tangent leads elsewhere.
     if there is None or there.squares > normal.squares:
         return constants
-    variance = rows.variance(there.squares, len(places)) / rows.repeats
+    variance = rows.noise(there.squares, len(places)) / rows.repeats
     found = list(constants)
     for place in neat:
         at = places.index(place)
@@ -249,7 +255,8 @@ def _profiled(
         return constants
     errors = np.array([constants[at].standard_error or 0.0 for at in places])
     reach = certainty.quantile(LEVEL)
-    allowed = reach**2 * certainty.variance / rows.repeats
+    noise = certainty.variance if rows.data.sigma is None else rows.noise(0.0, 0)
+    allowed = reach**2 * noise / rows.repeats
     ends = profiled(program, rows.data, places, reach * errors, allowed, rows.threads)
     found = list(constants)
     for place, (low, high) in ends.items():

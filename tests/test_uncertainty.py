@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from symseek.programs import Program, Programs
 from symseek.report import fits
 from symseek.report.chart import Area, Chart
 from symseek.uncertainty.bands import band, leverages
+from symseek.uncertainty.bootstrap import bootstrapped
 from symseek.uncertainty.distributions import student
 from symseek.uncertainty.evidence import Evidence
 from symseek.uncertainty.normal import Inverse, normals
@@ -471,3 +473,45 @@ def test_the_picture_of_one_input_has_the_band_of_new_rows() -> None:
     low, high = fit.models_[0].interval(x)
     assert np.interp(x[:, 0], area.x, area.low) == pytest.approx(low, abs=0.01)
     assert np.interp(x[:, 0], area.x, area.high) == pytest.approx(high, abs=0.01)
+
+
+# --- the bootstrap
+
+
+def test_the_bootstrap_agrees_with_least_squares_where_noise_is_alike() -> None:
+    X, draw = table(150)
+    y = 2.5 * X[:, 0] + 0.7 + 0.2 * draw.normal(size=150)
+    program = fitted("2.5*x + 0.7", X, y)
+    found = bootstrapped(program, Data.checked(X, y, ["x", "z"]))
+    for one, other in zip(found, judge(program, X, y).constants, strict=True):
+        assert one.standard_error == pytest.approx(other.standard_error, rel=0.15)
+        assert one.low == pytest.approx(other.low, abs=0.5 * (other.standard_error or 0))
+
+
+def test_the_bootstrap_knows_noise_that_grows() -> None:
+    """Least squares takes the noise for the same in all rows, and is too sure of the slope."""
+    draw = np.random.default_rng(0)
+    slopes, said, drawn = [], [], []
+    for _ in range(60):
+        x = draw.uniform(0.1, 3.0, 80)
+        X, y = np.column_stack([x, x]), 2.0 * x + 0.1 * x**2 * draw.normal(size=80)
+        program = fitted("2.0*x", X, y)
+        slopes.append(program.constants[0])
+        said.append(judge(program, X, y).constants[0].standard_error)
+        drawn.append(bootstrapped(program, Data.checked(X, y, ["x", "z"]), 60)[0].standard_error)
+    true = float(np.std(slopes))
+    assert np.mean(np.array(said, dtype=float)) < 0.8 * true
+    assert np.mean(np.array(drawn, dtype=float)) == pytest.approx(true, rel=0.25)
+
+
+def test_an_estimator_draws_its_rows_anew() -> None:
+    X, draw = table(60)
+    y = 2.537 * X[:, 0] - 0.433 * X[:, 1] + 0.1 * draw.normal(size=60)
+    model = SymbolicRegressor(random_state=0, max_expressions=500, max_seconds=None).fit(X, y)
+    for each in model.bootstrap(resamples=50):
+        assert each.standard_error is not None
+    loaded = pickle.loads(pickle.dumps(model))
+    with pytest.raises(InputError, match="no rows to draw from"):
+        loaded.bootstrap()
+    with pytest.raises(InputError, match="resamples"):
+        model.bootstrap(resamples=1)

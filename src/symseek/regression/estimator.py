@@ -34,6 +34,7 @@ from symseek.regression.parameters import (
     takes,
 )
 from symseek.regression.regression import Regression
+from symseek.uncertainty.bootstrap import bootstrapped
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -399,6 +400,26 @@ class SymbolicRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self, "models_")
         found = [list(model.best.numbers or model.best.constants) for model in self.models_]
         return found if self.many_targets_ else found[0]
+
+    def bootstrap(
+        self, row: int | None = None, target: int | str = 0, resamples: int = 500
+    ) -> list[Constant]:
+        """The numbers of a formula with errors and 95 % intervals from rows that are drawn anew.
+
+        It takes nothing for granted of the noise, and as many fits of the formula as `resamples`.
+        The numbers are those of the formula as it is written `factored`. A model that was saved and
+        loaded has no rows to draw from.
+        """
+        formula = self.model(target).formula(row)
+        if not hasattr(self, "_regressions"):
+            raise InputError("a model that was saved has no rows to draw from; fit it again")
+        many = whole(Setting("resamples"), resamples, "a whole number from 2 on", 2)
+        names = [each.target for each in self.models_]
+        at = names.index(target) if isinstance(target, str) else target
+        regression = self._regressions[at]
+        if regression.problem.form is not None:
+            raise InputError("formulas of a given form are not fitted anew; leave out the form")
+        return list(bootstrapped(formula.program, regression.rows.train, many))
 
     def formula(
         self, row: int | None = None, target: int | str = 0, style: str | None = None

@@ -14,11 +14,12 @@ from itertools import pairwise
 import numpy as np
 
 from symseek.arrays import Floats
-from symseek.limits.bounds import bounds
+from symseek.limits.bounds import bounds, is_known
 from symseek.limits.proofs import Verdict, defined, prove
 from symseek.model import Break
 from symseek.programs import Program
 from symseek.selection.gaps import gap_on, named_columns, size_of, values_on
+from symseek.tokens import TokenKind
 
 _BEYOND = 0.2  # of a column's range, to either side of it
 _PROOF = 512  # boxes looked at
@@ -46,7 +47,7 @@ def find_breaks(program: Program, X: Floats) -> tuple[Break, ...]:
     []
     """
     named = named_columns(program)
-    if not named or program.own_used:
+    if not named or program.own_used or not _known(program):
         return ()
     least, most = X.min(axis=0), X.max(axis=0)
     more = _BEYOND * (most - least)
@@ -64,6 +65,13 @@ def find_breaks(program: Program, X: Floats) -> tuple[Break, ...]:
             names = [program.library.variables[at] for at in named]
             return (Break(kind, tuple(zip(names, place.tolist(), strict=True)), inside),)
     return ()
+
+
+def _known(program: Program) -> bool:
+    """Whether it has no function of the caller's, which may not be asked for any value at all."""
+    tokens = program.library.tokens
+    operators = (tokens[each] for each in program.tokens)
+    return all(is_known(each) for each in operators if each.kind is TokenKind.OPERATOR)
 
 
 def _large(program: Program, X: Floats, low: Floats, high: Floats) -> bool:

@@ -176,7 +176,7 @@ def _constants(
         if not inverse.determined[at]:
             constants[place] = Constant(value, determined=False)
             continue
-        error = math.sqrt(covariance[at, at])
+        error = math.sqrt(max(float(covariance[at, at]), 0.0))
         low, high = value - reach * error, value + reach * error
         constants[place] = Constant(value, error, low=low, high=high)
     return tuple(constants)
@@ -208,7 +208,7 @@ def _replaced(
     found = list(constants)
     for place in neat:
         at = places.index(place)
-        error = math.sqrt(variance * inverse.matrix[at, at])
+        error = math.sqrt(max(variance * float(inverse.matrix[at, at]), 0.0))
         value, free_value = program.constants[place], float(values[place])
         name = neat_name(value)
         found[place] = Constant(value, name=name, fitted=free_value, fitted_error=error)

@@ -18,7 +18,7 @@ from symseek.limits.bounds import Bounds, bounds
 from symseek.limits.intervals import Flags
 from symseek.programs import Program
 
-_MOST = 4096  # boxes looked at for one proof
+_MOST = 2048  # boxes looked at for one proof
 _TIMES = 24  # that a box is halved, at most
 _FRUITLESS = 5  # rounds of halving in which no box was decided
 
@@ -32,6 +32,7 @@ class Verdict(enum.Enum):
     PROVED = "proved"
     DISPROVED = "disproved"
     UNDECIDED = "undecided"
+    UNKNOWN = "unknown"  # undecided in every way to write a program
 
 
 @dataclass(frozen=True)

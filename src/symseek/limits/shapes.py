@@ -110,26 +110,29 @@ class Shapes:
         """How each limit is known to hold for a formula that keeps to all."""
         return tuple(
             f"{each}, proved"
-            if self._verdict(each, program) is Verdict.PROVED
+            if self._proved(each, program)
             else f"{each}, checked on {points.count:,} points"
             for each, points in zip(self.limits, self.points, strict=True)
         )
 
     def _verdict(self, limit: Limit, program: Program) -> Verdict:
+        """What can be proved of a formula as it is."""
         key = limit, program
         if key not in self._known:
             self._known[key] = self._decided(limit, self.whole(program, limit.of))
         return self._known[key]
 
+    def _proved(self, limit: Limit, program: Program) -> bool:
+        """Whether it can be of the formula as it is, or else as it is written for people."""
+        if self._verdict(limit, program) is Verdict.UNDECIDED:
+            whole = self.whole(program, limit.of)
+            ways = (styled(whole, style).owning(whole) for style in _STYLES)
+            proved = any(self._decided(limit, each) is Verdict.PROVED for each in ways)
+            self._known[limit, program] = Verdict.PROVED if proved else Verdict.UNKNOWN
+        return self._known[limit, program] is Verdict.PROVED
+
     def _decided(self, limit: Limit, program: Program) -> Verdict:
-        """What can be proved of a formula as it is, or else as it is written for people."""
-        given = limit, self.columns, self._region(limit), self.spread
-        found = _verdict(program, *given)
-        if found is not Verdict.UNDECIDED:
-            return found
-        ways = (styled(program, style).owning(program) for style in _STYLES)
-        proved = any(_verdict(each, *given) is Verdict.PROVED for each in ways)
-        return Verdict.PROVED if proved else Verdict.UNDECIDED
+        return _verdict(program, limit, self.columns, self._region(limit), self.spread)
 
 
 def _verdict(

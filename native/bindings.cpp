@@ -104,7 +104,7 @@ std::shared_ptr<Rules> read_rules(const nb::dict& tables) {
   if (!entry(tables, "units").is_none()) {
     read_units(read<nb::dict>(tables, "units"), rules);
     check_units(rules);
-    rules.units.prepare(rules.max_length);
+    rules.units.prepare(rules.max_length, rules.child.data(), rules.max_arity);
   }
   return made;
 }

@@ -100,6 +100,7 @@ class Policy {
     int attempt = 0;
   };
 
+  std::vector<TokenId> dead_end() const;
   void sample_all(const Drawing& drawing, const std::vector<int>& ids);
   void sample_level(const Drawing& drawing, SampleScratch& scratch);
   void step(int n, const int* parent, const int* sibling, const float* state_before, const float* cell_before,

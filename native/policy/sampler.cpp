@@ -6,8 +6,8 @@ namespace symseek {
 
 namespace {
 
-constexpr int MOST_ATTEMPTS = 200;  // at one program
-constexpr int ATTEMPT_BITS = 20;    // of the count of blocks of random numbers that one attempt may use
+constexpr int MOST_ATTEMPTS = 40;  // at one program
+constexpr int ATTEMPT_BITS = 20;   // of the count of blocks of random numbers that one attempt may use
 
 bool none(const Word* allowed, int words) {
   Word any = 0;
@@ -17,13 +17,14 @@ bool none(const Word* allowed, int words) {
 
 }  // namespace
 
-// Where units are given, a program may come to a point at which nothing suits any more: it is begun anew then.
+// Where units are given, a program may come to a point at which nothing suits any more: it is begun anew then, and
+// after many attempts it becomes a copy of another.
 void Policy::sample(const float* weights, uint64_t seed, uint32_t iteration, int batch, const Ask& ask, TokenId* tokens,
                     int32_t* lengths, float* entropy) {
   weights_.pack(weights);
   drawn_ids_.resize(batch);
   std::iota(drawn_ids_.begin(), drawn_ids_.end(), 0);
-  for (int attempt = 0; !drawn_ids_.empty(); ++attempt) {
+  for (int attempt = 0; !drawn_ids_.empty() && attempt < MOST_ATTEMPTS; ++attempt) {
     for (SampleScratch& scratch : sample_scratch_) scratch.given_up.clear();
     sample_all({seed, iteration, ask, tokens, lengths, entropy, attempt}, drawn_ids_);
     drawn_ids_.clear();
@@ -32,6 +33,23 @@ void Policy::sample(const float* weights, uint64_t seed, uint32_t iteration, int
     std::sort(drawn_ids_.begin(), drawn_ids_.end());
     restarts_ += static_cast<int64_t>(drawn_ids_.size());
   }
+  if (static_cast<int>(drawn_ids_.size()) == batch && batch > 0) throw DeadEnd(dead_end());
+  std::vector<char> missing(drawn_ids_.empty() ? 0 : batch);
+  for (int id : drawn_ids_) missing[id] = 1;
+  for (int id : drawn_ids_) {
+    int from = id;
+    while (missing[from]) from = (from + 1) % batch;
+    std::copy_n(tokens + size_t(from) * rules_.max_length, rules_.max_length, tokens + size_t(id) * rules_.max_length);
+    lengths[id] = lengths[from];
+    entropy[id] = entropy[from];
+  }
+}
+
+// Some point at which nothing suited.
+std::vector<TokenId> Policy::dead_end() const {
+  for (const SampleScratch& scratch : sample_scratch_)
+    if (!scratch.given_up.empty()) return scratch.dead_end;
+  return {};
 }
 
 // The first two levels have few prefixes and are sampled here; they put the samples in order, so that dividing the
@@ -73,8 +91,8 @@ void Policy::sample_level(const Drawing& d, SampleScratch& s) {
       s.bias.write(rules_, node.prefix, said ? said + size_t(start + i) * rules_.tokens : nullptr, s.logits_row(i),
                    allowed);
       s.dead[i] = none(allowed, words);
-      if (s.dead[i] && rules_.units.given && d.attempt < MOST_ATTEMPTS) {
-        s.give_up(start + i);
+      if (s.dead[i] && rules_.units.given) {
+        s.give_up(start + i, width);
         allowed[0] = 1;  // for the arithmetic of the block
       } else if (s.dead[i]) {
         const TokenId* row = &s.rows[size_t(s.samples[node.first]) * width];

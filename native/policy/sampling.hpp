@@ -42,7 +42,8 @@ struct Policy::SampleScratch {
   float random_now[BLOCK] = {}, total[BLOCK], entropy[BLOCK];
   int32_t choice[BLOCK];
   bool dead[BLOCK];
-  std::vector<int> given_up;  // ids of samples that nothing could continue
+  std::vector<int> given_up;      // ids of samples that nothing could continue
+  std::vector<TokenId> dead_end;  // the beginning of the first of them
   int hidden = 0, tokens = 0;
   int depth = 0;         // tokens of each prefix of this level
   bool may_skip = true;  // a user's constraint wants to be asked about every token
@@ -183,7 +184,9 @@ struct Policy::SampleScratch {
     forget_next();
   }
   // Also at the start: a dead end leaves a level half done.
-  void give_up(int node) {
+  void give_up(int node, int width) {
+    const TokenId* row = &rows[size_t(samples[nodes[node].first]) * width];
+    if (given_up.empty()) dead_end.assign(row, row + depth);
     for (int j = 0; j < nodes[node].count; ++j) given_up.push_back(ids[samples[nodes[node].first + j]]);
   }
   void forget_next() {

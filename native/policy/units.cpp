@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <numeric>
 
 namespace symseek {
@@ -51,6 +52,12 @@ Place substituted(Place place, Dim got, int power) {
   return place;
 }
 
+// Below a power.
+Place bent(Place place) {
+  place.bent = static_cast<uint8_t>(std::abs(place.p) == GRAIN ? 0 : place.bent + 1);
+  return place;
+}
+
 }  // namespace
 
 Place Units::root() const { return target_known ? known(target, {}) : loose({}); }
@@ -67,19 +74,24 @@ Need Units::rest(const Place& place, const Quantity& value) const {
   }
   if (place.bound == Bound::LINKED) {
     if (!product(place.x, GRAIN, value.dim, place.p, dim)) return IMPOSSIBLE;
-    need = need + least(dim, place.above, place.below);
+    need = need + (least(dim, place.above, place.below) + -place.credit).at_least(place.above + place.below);
   }
   return need;
 }
 
 Need Units::total(const Place& place) const {
   if (place.bound == Bound::NONE) return IMPOSSIBLE;
+  if (place.bound == Bound::KNOWN && place.under >= 0) return place.after + least_below(place.under, place.x);
   if (place.bound == Bound::KNOWN) return place.after + (place.bare ? bare(place.x) : least(place.x));
   const Need besides = place.after + place.same;
-  if (place.bound == Bound::LOOSE) return besides + 1;
-  if (place.p == GRAIN) return besides + least(place.x, place.above, place.below + 1);
-  if (place.p == -GRAIN) return besides + least(place.x, place.above + 1, place.below);
-  return besides + (place.above + place.below + 1);
+  return place.bound == Bound::LOOSE ? besides + 1 : besides + linked(place, 1, 0);
+}
+
+// The open positions that are linked, in place of this one so many that stand above and below for it.
+Need Units::linked(const Place& place, int above, int below) const {
+  const int factors = place.above + place.below + above + below;
+  const int over = place.above + (place.p < 0 ? above : below), under = place.below + (place.p < 0 ? below : above);
+  return (least(place.x, over, under) + -(place.credit + place.bent * (above + below))).at_least(factors);
 }
 
 // The dimensions that a base may have, to be this when raised to a number: how many, and one of them.
@@ -131,20 +143,21 @@ Need Units::total_with(const Place& place, int token) const {
     Dim dim = place.x;
     if (how == Manner::RAISED) return place.after + total_of_power(dim) + 1;
     if (how == Manner::ALIKE) return place.after + least(dim) * (count - 1) + bare(dim) + 1;
-    if (how == Manner::POWER) return raised(dim, inverse(power[token]), dim) ? place.after + bare(dim) + 1 : IMPOSSIBLE;
+    if (how == Manner::POWER)
+      return raised(dim, inverse(power[token]), dim) ? place.after + least_below(under[token], dim) + 1 : IMPOSSIBLE;
     Need need = least(dim, above, below);
     if (dim == 0 && !wild && least_with.zero[token]) need = Need::of(need.with[0], least_with.zero[token]);
     return place.after + need + 1;
   }
-  const bool numerator = place.p == -GRAIN;
-  if (place.bound == Bound::LOOSE || (place.p != GRAIN && !numerator) || how == Manner::POWER || how == Manner::RAISED)
-    return simple;
-  return place.after + (1 + place.same + others) +
-         least(place.x, place.above + (numerator ? above : below), place.below + (numerator ? below : above));
+  if (place.bound == Bound::LOOSE || how == Manner::RAISED) return simple;
+  if (how != Manner::POWER) return place.after + (1 + place.same + others) + linked(place, above, below);
+  const Place inside = substituted(place, 0, GRAIN * power[token].num / power[token].den);
+  return total(bent(inside)) + 1;
 }
 
 Place Units::next(const Measure& m, int token, int filled) const {
   Place place = next_of(m, token, filled);
+  place.under = under[token];
   place.bare = not_alone && filled + 1 == arity[token] && (filled == 0 || m.fixed);
   return place;
 }
@@ -190,10 +203,11 @@ Place Units::next_of(const Measure& m, int token, int filled) const {
       Place place = at;
       forget_same(place);
       if (at.bound == Bound::LOOSE) return loose(place.after + left);
-      if ((at.p != GRAIN && at.p != -GRAIN) || !substitute(place.x, place.p, m.got.dim, sign * GRAIN))
+      if (!substitute(place.x, place.p, m.got.dim, sign * GRAIN))
         return loose(place.after + open_besides(place) + left);
-      place.above = static_cast<uint8_t>(place.above + (at.p == GRAIN ? below : above));
-      place.below = static_cast<uint8_t>(place.below + (at.p == GRAIN ? above : below));
+      place.above = static_cast<uint8_t>(place.above + (at.p > 0 ? below : above));
+      place.below = static_cast<uint8_t>(place.below + (at.p > 0 ? above : below));
+      place.credit = static_cast<int16_t>(place.credit + at.bent * left);
       return place;
     }
     case Manner::POWER: {
@@ -201,7 +215,7 @@ Place Units::next_of(const Measure& m, int token, int filled) const {
       Dim x;
       if (at.bound == Bound::KNOWN) return raised(at.x, inverse(e), x) ? known(x, at.after) : nothing();
       if (GRAIN * e.num % e.den != 0) return loose(at.after + open_besides(at));
-      return substituted(at, 0, GRAIN * e.num / e.den);
+      return bent(substituted(at, 0, GRAIN * e.num / e.den));
     }
     case Manner::RAISED: {
       if (numbers.empty()) return known(0, rest(at, {}) + least(0) * left);
@@ -297,22 +311,23 @@ namespace {
 struct Levels {
   const Units& units;
   LeastTable& table;
-  bool numbers;                             // whether there are numbers to fit
-  int pure[SHAPES] = {};                    // tokens of two factors without dimension together, and with one each
-  std::vector<Dim> made[SHAPES][256] = {};  // by shape and cost, each dimension at its least
-  std::vector<Dim> dims;                    // [rows]
+  const std::vector<std::vector<bool>>& takes;  // [places, L] which tokens each power takes
+  bool numbers;                                 // whether there are numbers to fit
+  int pure[SHAPES] = {};                        // tokens of two factors without dimension together, and with one each
+  std::vector<Dim> made[WIDTH][256] = {};       // by shape and cost, each dimension at its least
+  std::vector<Dim> dims;                        // [rows]
   int64_t work = 0;
 
   uint8_t* row(Dim dim) {
     if (2 * (dims.size() + 1) > table.keys.size()) grow();
     size_t at = table.slot(dim);
     for (; table.rows[at] >= 0; at = (at + 1) & (table.keys.size() - 1))
-      if (table.keys[at] == dim) return &table.cost[size_t(table.rows[at]) * SHAPES];
+      if (table.keys[at] == dim) return &table.cost[size_t(table.rows[at]) * WIDTH];
     table.keys[at] = dim;
     table.rows[at] = static_cast<int32_t>(dims.size());
     dims.push_back(dim);
-    table.cost.resize(dims.size() * SHAPES, 0);
-    return &table.cost[(dims.size() - 1) * SHAPES];
+    table.cost.resize(dims.size() * WIDTH, 0);
+    return &table.cost[(dims.size() - 1) * WIDTH];
   }
   void grow() {
     const size_t size = std::max<size_t>(256, 2 * table.keys.size());
@@ -332,9 +347,14 @@ struct Levels {
     least = static_cast<uint8_t>(tokens);
     made[shape][tokens].push_back(dim);
   }
+  void add_below_powers(int token, Dim dim, int tokens) {
+    for (size_t place = 0; place < units.selective.size(); ++place)
+      if (takes[place][token]) add(dim, SHAPES + static_cast<int>(place), tokens);
+  }
   // What an operator makes.
   void add_by(int token, Dim dim, int tokens) {
     add(dim, 0, tokens);
+    add_below_powers(token, dim, tokens);
     if (dim != 0) return;
     if (!table.bare) table.bare = tokens;
     if (!table.zero[token]) table.zero[token] = static_cast<uint8_t>(tokens - 1);
@@ -372,7 +392,7 @@ struct Levels {
         return;
       }
       case Manner::POWER:
-        for (const Dim each : made[0][inside])
+        for (const Dim each : made[units.under[token] < 0 ? 0 : SHAPES + units.under[token]][inside])
           if (each != 0 && raised(each, units.power[token], dim)) add_by(token, dim, tokens);
         if (zero && zero <= inside) add_by(token, 0, tokens);
         return;
@@ -432,6 +452,7 @@ struct Levels {
         if (units.arity[token] > 0 || units.manner_of(static_cast<int>(token)) == Manner::BANNED || each.wild) continue;
         if (units.fixed[token] && !numbers) continue;
         add(each.dim, 0, 1);
+        add_below_powers(static_cast<int>(token), each.dim, 1);
         if (each.dim == 0 && (!units.fixed[token] || !units.not_alone)) table.bare = 1;
       }
     for (const int16_t op : units.operators)
@@ -447,7 +468,7 @@ struct Levels {
 
 }  // namespace
 
-void Units::prepare(int max_length) {
+void Units::prepare(int max_length, const uint64_t* child, int max_arity) {
   suitable.assign(words, 0);
   for (size_t token = 0; token < manner.size(); ++token) {
     const Manner how = manner_of(static_cast<int>(token));
@@ -469,11 +490,23 @@ void Units::prepare(int max_length) {
     wild = wild || value.wild;
   }
   find_lattice();
+  std::vector<std::vector<bool>> takes;
+  under.assign(arity.size(), -1);
+  for (const int16_t op : operators) {
+    if (manner_of(op) != Manner::POWER || selective.size() == MOST_POWERS) continue;
+    const uint64_t* below = child + size_t(op) * max_arity * words;
+    std::vector<bool> taken(arity.size());
+    for (size_t token = 0; token < arity.size(); ++token) taken[token] = below[token / 64] >> (token % 64) & 1;
+    if (std::find(taken.begin(), taken.end(), false) == taken.end()) continue;
+    under[op] = static_cast<int8_t>(selective.size());
+    selective.push_back(op);
+    takes.push_back(taken);
+  }
   for (LeastTable* table : {&least_with, &least_without}) {
     const bool numbers = table == &least_with;
     if (numbers ? wild : !limited) continue;
     table->zero.assign(arity.size(), 0);
-    Levels levels{*this, *table, numbers, {}, {}, {}, 0};
+    Levels levels{*this, *table, takes, numbers, {}, {}, {}, 0};
     levels.grow();
     for (int tokens = 1, most = FACTORS; tokens <= std::min(max_length, 255); ++tokens)
       if (!levels.level(tokens, most)) break;

@@ -83,6 +83,9 @@ constexpr int MANNERS = 12;
 
 constexpr int FACTORS = 4;  // products of so many open positions are in the table
 constexpr int SHAPES = 14;  // numerators and denominators that these can have
+// A row of the table also has what may stand below each of so many powers, which do not take every operator.
+constexpr int MOST_POWERS = 4;
+constexpr int WIDTH = SHAPES + MOST_POWERS;
 inline int shape_of(int above, int below) {
   const int all = above + below;
   return (all - 1) * (all + 2) / 2 + below;
@@ -98,6 +101,11 @@ struct Need {
   static Need of(int none, int some) { return {{none, some, some, some, some}}; }
   int by(int numbers) const { return with[std::min(numbers, NUMBERS)]; }
   int some() const { return with[NUMBERS]; }
+  Need at_least(int tokens) const {
+    Need need = *this;
+    for (int32_t& each : need.with) each = std::max(each, tokens);
+    return need;
+  }
   Need operator+(int tokens) const {
     Need sum = *this;
     for (int32_t& each : sum.with) each += tokens;
@@ -131,8 +139,13 @@ struct Place {
   Need after;  // that the other open positions need besides
   int8_t p = GRAIN, q = GRAIN;  // in parts of GRAIN
   uint8_t above = 0, below = 0, same = 0;
+  // Some of these, and d, count as powers of themselves. A power takes one token more than what is raised, so that what
+  // the table says is too much by as many tokens: those of the open positions together, and that of d.
+  int16_t credit = 0;
+  uint8_t bent = 0;
   Bound bound = Bound::LOOSE;
   bool exponent = false;  // of a base that may have a dimension
+  int8_t under = -1;      // what it is below, of the powers that do not take every operator
   bool bare = false;      // not for a number to fit, since there is nothing else beside it
 };
 
@@ -164,7 +177,7 @@ struct Measure {
 struct LeastTable {
   std::vector<Dim> keys;           // open addressing
   std::vector<int32_t> rows;       // [keys] row, -1 where free
-  std::vector<uint8_t> cost;       // [rows, SHAPES]; 0: more than known_to
+  std::vector<uint8_t> cost;       // [rows, WIDTH]; 0: more than known_to
   std::vector<uint8_t> zero;       // [L] of an operator's arguments, if its value has no dimension; the same
   int known_to[FACTORS + 1] = {};  // by factors: every cost up to this is in the table
   int bare = 0;                    // what has no dimension and is no number to fit
@@ -173,7 +186,7 @@ struct LeastTable {
   const uint8_t* row(Dim dim) const {
     for (size_t at = slot(dim);; at = (at + 1) & (keys.size() - 1)) {
       if (rows[at] < 0) return nullptr;
-      if (keys[at] == dim) return &cost[size_t(rows[at]) * SHAPES];
+      if (keys[at] == dim) return &cost[size_t(rows[at]) * WIDTH];
     }
   }
 };
@@ -199,6 +212,8 @@ struct Units {
   // Follows from these.
   std::vector<int8_t> arity;           // [L]
   std::vector<int16_t> operators;      // ids
+  std::vector<int8_t> under;           // [L] the place of a power among those that do not take every operator, or -1
+  std::vector<int16_t> selective;      // [places] and which it is
   std::vector<int16_t> numbers;        // ids of those that are exponents
   std::vector<Class> classes;          // distinct dimensions of terminals
   std::vector<uint64_t> members;       // [classes, words]
@@ -213,7 +228,7 @@ struct Units {
 
   void find_lattice();
   // Works out the table, for programs of up to so many tokens.
-  void prepare(int max_length);
+  void prepare(int max_length, const uint64_t* child, int max_arity);
 
   Quantity value_of(int token) const {  // of a terminal
     return {manner_of(token) == Manner::TERMINAL ? dim[token] : 0, manner_of(token) == Manner::WILD};
@@ -223,15 +238,22 @@ struct Units {
   bool made(Dim dim) const;
   // The least tokens for open positions whose product is this.
   Need least(Dim dim, int above = 1, int below = 0) const {
-    const int some = wild ? above + below : least(least_with, dim, above, below);
-    return Need::of(limited ? least(least_without, dim, above, below) : some, some);
-  }
-  int least(const LeastTable& table, Dim dim, int above, int below) const {
     const int factors = above + below;
-    if (factors > FACTORS) return made(dim) ? factors : NEVER;
+    if (factors <= FACTORS) return least_in(dim, shape_of(above, below), factors);
+    return wild || made(dim) ? Need{} + factors : IMPOSSIBLE;
+  }
+  Need least_in(Dim dim, int column, int factors) const {
+    const int some = wild ? factors : least_in(least_with, dim, column, factors);
+    return Need::of(limited ? least_in(least_without, dim, column, factors) : some, some);
+  }
+  int least_in(const LeastTable& table, Dim dim, int column, int factors) const {
     const uint8_t* found = table.row(dim);
-    if (found && found[shape_of(above, below)]) return found[shape_of(above, below)];
+    if (found && found[column]) return found[column];
     return found || made(dim) ? std::max(factors, table.known_to[factors] + 1) : NEVER;
+  }
+  // The same for the argument of a power.
+  Need least_below(int place, Dim dim) const {
+    return place < 0 || dim == 0 ? bare(dim) : least_in(dim, SHAPES + place, 1);
   }
   // The same for one position that is no number to fit.
   Need bare(Dim dim) const {
@@ -248,6 +270,7 @@ struct Units {
   Need total(const Place& place) const;
   // The operator's next argument, `filled` being finished.
   Place next(const Measure& measure, int token, int filled) const;
+  Need linked(const Place& place, int above, int below) const;
   int bases_of(Dim dim, Dim& base) const;
   Need total_of_power(Dim dim) const;
   Place next_of(const Measure& measure, int token, int filled) const;

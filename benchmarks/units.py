@@ -38,7 +38,7 @@ from symseek.regression.regression import Regression
 from symseek.settings import Settings
 
 BATCH = 2000
-GENERATIONS = 4  # of children, after each batch that is sampled
+GENERATIONS = 20  # of children, after each batch that is sampled
 LAWS = (
     "I_6_2b I_9_18 I_11_19 I_13_4 I_15_3x I_16_6 I_18_4 I_24_6 I_29_16 I_32_17 I_34_8 I_40_1"
     " I_44_4 I_50_26 II_6_15a II_11_27 II_35_18 III_9_52 III_10_19 III_14_14"
@@ -117,7 +117,7 @@ def count(options: argparse.Namespace) -> None:
     each = -(-options.programs // len(laws))
     sampled = bred = broken = restarts = 0
     began = time.process_time()
-    for seed, (name, (target, columns)) in enumerate(laws.items()):
+    for seed, (name, (target, columns)) in enumerate(laws.items(), 1000 * options.seed):
         problem = problems.load(f"feynman_{name}")
         library = Library(problem.operators, list(columns))
         known = {variable: powers(unit) for variable, unit in columns.items()}

@@ -37,6 +37,7 @@ from symseek.search import Proposer, Search, SearchConfig
 from symseek.selection.measure import Measure
 from symseek.selection.stopping import Ending
 from symseek.settings import Settings
+from symseek.structure.dimensional import TableUnits
 from symseek.structure.proposals import MOST_ROWS, Proposals
 from symseek.tokens import RESERVED, Library, Token
 from symseek.units import ColumnUnits, GivenUnits
@@ -278,6 +279,7 @@ class SearchPlan:
             partial(self._on_some_rows, seed=seed),
             settings.threads,
             getattr(self.engine, "device", None),
+            TableUnits.of(self.problem.dimensions, self.library.variables),
         )
 
     def _on_some_rows(self, library: Library, data: Data, seed: int) -> Search:

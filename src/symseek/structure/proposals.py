@@ -29,6 +29,7 @@ from symseek.rewards import ErrorReward, LossReward, Reward
 from symseek.search import Search
 from symseek.selection.rules import descriptions
 from symseek.structure.candidates import exact_candidates, near_candidates
+from symseek.structure.dimensional import TableUnits
 from symseek.structure.guard import guarded
 from symseek.structure.solving import on_device
 from symseek.structure.symmetries import reducing_transform
@@ -55,6 +56,7 @@ class Proposals:
         searched: Callable[[Library, Data], Search],
         threads: int = 1,
         device: object = None,
+        units: TableUnits | None = None,
     ) -> None:
         self.library = library
         self.data = data  # at most `MOST_ROWS` of the rows
@@ -62,6 +64,7 @@ class Proposals:
         self.searched = searched
         self.threads = threads
         self.device = device  # that fits and factors large tables, if there is one
+        self.units = units
         self._check: Callable[[], None] = lambda: None
 
     @staticmethod
@@ -83,7 +86,9 @@ class Proposals:
     def _reduced(self) -> Transform | None:
         names = set(self.library.names)
         with on_device(self.device):
-            return reducing_transform(self.data, self.library.variables, names, self._check)
+            return reducing_transform(
+                self.data, self.library.variables, names, self._check, self.units
+            )
 
     @property
     def found(self) -> Transform | None:

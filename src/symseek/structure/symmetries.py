@@ -4,7 +4,8 @@ If stretching some columns together stretches y, as in y(k*v, k*c) = y(v, c), on
 depends on v/c. This is dimensional analysis with no units given: the slopes of a surrogate show the
 exponents. In the same way y may depend only on a sum or difference of two columns, or of their
 squares or reciprocals, or not on a column at all. Each step is judged on rows that were left out:
-the fewer columns must predict them as well as the more did.
+the fewer columns must predict them as well as the more did. Where units are given, only what has
+the same unit is added, and in the end no column has any (`dimensional`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 
 from symseek.arrays import Floats
 from symseek.data import Data
+from symseek.structure.dimensional import TableUnits, freeing
 from symseek.structure.screening import screened
 from symseek.structure.solving import eigen, lengths, mean, power_of_two, solved
 from symseek.structure.surrogate import Surrogate, left_out
@@ -87,6 +89,7 @@ class _Rows:
     roots: bool
     sums: bool
     check: Callable[[], None]
+    units: TableUnits | None = None
 
     def known(self, transform: Transform) -> _Known | None:
         self.check()
@@ -98,10 +101,12 @@ def reducing_transform(
     variables: tuple[str, ...],
     operators: set[str],
     check: Callable[[], None] = lambda: None,
+    units: TableUnits | None = None,
 ) -> Transform | None:
     """The transform with the fewest columns that explains y as well; None if all are needed.
 
-    `check` is called now and then, and may raise an error to end this.
+    With units, its columns have none in the end. `check` is called now and then, and may raise an
+    error to end this.
 
     >>> draw = np.random.default_rng(0)
     >>> X = draw.uniform(1, 3, (400, 3))
@@ -116,7 +121,7 @@ def reducing_transform(
     found = None
     with np.errstate(all="ignore"):  # what overflows shows in its values
         for rows, terms in ((_FEW_ROWS, _FEW_TERMS), (_MANY_ROWS, _MANY_TERMS)):
-            given = _Rows(data.sampled(rows, 0), terms, roots, sums, check)
+            given = _Rows(data.sampled(rows, 0), terms, roots, sums, check, units)
             found = _defined_on_all(data, Transform.plain(variables), given)
             if found is None or found.error < _GOOD or rows >= len(data.y):
                 break
@@ -153,6 +158,8 @@ def _fewest_columns(transform: Transform, rows: _Rows) -> _Known | None:
         if not kept:
             return None
     known = rows.known(transform)
+    if known is None or known.error > _MOST_CLOSE:  # fewer columns may tell more
+        known = _freed(transform, rows) or known
     missed = list(transform.columns)
     if known is not None and known.error <= _MOST_CLOSE:
         known = _narrowed(known, rows)
@@ -160,12 +167,35 @@ def _fewest_columns(transform: Transform, rows: _Rows) -> _Known | None:
         better = _best_step(known, rows)
         if better is None:
             # A column that hardly mattered beside the errors of many columns may matter now.
-            better = _returned(known, missed, rows)
+            better = _returned(known, missed, rows) or _freed(known.transform, rows)
             if better is None:
                 break
             missed = [part for part in missed if part not in better.transform.columns]
         known = better
     return known
+
+
+def _freed(transform: Transform, rows: _Rows) -> _Known | None:
+    """The transform free of units, if they are given and it is not yet."""
+    if rows.units is None:
+        return None
+    made = [rows.known(each) for each in _without_units(transform, rows, rows.units)]
+    found = [each for each in made if each is not None]
+    return min(found, key=lambda each: each.error, default=None)
+
+
+def _without_units(transform: Transform, rows: _Rows, units: TableUnits) -> list[Transform]:
+    """The transforms without units that follow from one by eliminating some of its columns."""
+    columns, target = units.left(transform)
+    if not columns or all(each.dimensionless for each in columns):
+        return []
+    values = [part.values(rows.data.X) for part in transform.columns]
+    positive = [bool((each > 0).all()) for each in values]
+    usable = [at for at, each in enumerate(values) if positive[at] or (each < 0).all()]
+    rooted = [rows.roots and each for each in positive]
+    found = freeing(columns, target, usable, rooted)
+    made = [_stretched(transform, pivots, halves) for pivots, halves in found]
+    return [each for each in made if each.columns or each.factor != ONE]
 
 
 def _narrowed(known: _Known, rows: _Rows) -> _Known:
@@ -211,8 +241,9 @@ def _likeliest(transforms: list[Transform], rows: _Rows) -> list[Transform]:
 def _best_step(known: _Known, rows: _Rows) -> _Known | None:
     """The transform with fewer columns that predicts best, if any does as well as this one."""
     found: list[tuple[float, _Known]] = []
-    kinds = [(_sums(known), _SUMS, _as_good)] if rows.sums else []
+    kinds = [(_sums(known, rows.units), _SUMS, _as_good)] if rows.sums else []
     kinds += [
+        (_of_units(known, rows), _STRETCHES, _as_good),
         (_stretches(known, rows.roots), _STRETCHES, _as_good),
         (_idle(known), _IDLE, _no_worse),
     ]
@@ -271,9 +302,13 @@ def _as_good(new: _Known, old: _Known) -> bool:
 # --- y depends on a sum or difference
 
 
-def _sums(known: _Known) -> Iterator[_Step]:
+def _sums(known: _Known, units: TableUnits | None = None) -> Iterator[_Step]:
     """Transforms in which two columns have become a sum of like powers."""
     Z = known.columns
+    unlike = set()
+    if units is not None:
+        has, _ = units.left(known.transform)
+        unlike = {pair for pair in combinations(range(len(has)), 2) if has[pair[0]] != has[pair[1]]}
     slopes = known.surrogate.slopes * known.factor[:, None]
     for power in _POWERS:
         if power < 0 and not (np.abs(Z) > 0).all():
@@ -281,7 +316,7 @@ def _sums(known: _Known) -> Iterator[_Step]:
         # Along p(z) = z**power the slope of y is dy/dz / p'(z).
         along = slopes / (power * Z ** (power - 1))
         for i, j in combinations(range(Z.shape[1]), 2):
-            for sign in (1, -1):
+            for sign in (1, -1) if (i, j) not in unlike else ():
                 gap = _norm(along[:, i] - sign * along[:, j])
                 size = np.hypot(_norm(along[:, i]), _norm(along[:, j]))
                 if gap < known.close * size:
@@ -325,6 +360,14 @@ def _changes(known: _Known) -> list[float]:
 
 
 # --- y is stretched with its columns
+
+
+def _of_units(known: _Known, rows: _Rows) -> Iterator[_Step]:
+    """Transforms that have no units, which no slopes need to show."""
+    if rows.units is not None:
+        for made in _without_units(known.transform, rows, rows.units):
+            fewer = len(known.transform.columns) - len(made.columns)
+            yield _Step(0.0, fewer, 0, made)
 
 
 def _stretches(known: _Known, roots: bool) -> Iterator[_Step]:

@@ -260,3 +260,25 @@ def test_a_program_that_has_no_value_has_no_own_numbers() -> None:
     assert found.ok.tolist() == [False, True, False]
     assert found.programs.own is not None
     assert np.isnan(found.programs.own[[0, 2]]).all()
+
+
+def test_a_search_sees_some_groups_and_all_are_fitted() -> None:
+    from symseek.regression.regression import Regression
+    from symseek.settings import Settings
+
+    random = np.random.default_rng(0)
+    group = np.concatenate([np.arange(40).repeat(20), np.arange(20, 32).repeat(30)])
+    level = random.uniform(1, 3, 40)
+    x = random.uniform(0, 2, len(group))
+    y = level[group] * np.exp(-x)
+    labels = Groups("site", [f"site {each}" for each in group])
+    chosen = Settings(max_expressions=4_000, max_seconds=None)
+    regression = Regression(x[:, None], y, ["x"], chosen, groups=labels)
+    seen = np.unique(regression.rows.sampled.X[:, 1])
+    assert seen.tolist() == list(range(20, 32)), "the largest groups"
+    regression.run()
+    best = regression.model().best
+    assert best.own is not None
+    assert best.own.labels == tuple(f"site {each}" for each in range(40))
+    assert best.nrmse < 1e-6
+    assert np.isfinite(best.own.values).all()

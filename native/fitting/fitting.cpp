@@ -85,6 +85,7 @@ bool Looks::prepare(const std::vector<Instruction>& code, const Table& table) {
   all_linear = linear == constants;
   if (own_ == 0) return kernels().prepare(task_);
   for (int group = 0; group < groups_; ++group) {
+    if (is_empty(group)) continue;
     turn_to(group);
     if (!kernels().prepare(task_)) return false;
   }
@@ -116,6 +117,7 @@ bool Looks::measure(const double* x, double& loss) {
   double total = 0.0;
   for (int group = 0; group < groups_; ++group) {
     for (int i = 0; i < constants; ++i) at[group * constants + i] = x[place(i, group)];
+    if (is_empty(group)) continue;
     turn_to(group);
     if (!kernels().measure(task_)) return false;
     total += task_.loss;
@@ -139,6 +141,7 @@ void Looks::derive() {
   task_.gradient = part_.data();
   task_.normal = part_.data() + constants;
   for (int group = 0; group < groups_; ++group) {
+    if (is_empty(group)) continue;
     turn_to(group);
     kernels().derive(task_);
     const double* sum = task_.normal;

@@ -78,6 +78,7 @@ struct Looks {
 
  private:
   void derive();
+  bool is_empty(int group) const { return table_->begins[group + 1] == table_->begins[group]; }
   void turn_to(int group);
   int place(int constant, int group) const {
     return constant < shared_ ? border_ + constant : group * own_ + constant - shared_;

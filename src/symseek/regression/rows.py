@@ -20,7 +20,7 @@ from symseek.settings import Settings
 from symseek.units import ColumnUnits
 
 _JUDGED = 10_000  # rows by which formulas are chosen; what is chosen is graded on all
-_GROUPED, _OF_EACH = 800, 16  # rows to search on with groups, of each group at least so many
+_GROUPED, _SEEN = 800, 12  # rows to search on with groups, and of how many groups
 _MERGED = 100_000  # tables with no more rows than this are looked through for equal ones
 
 
@@ -51,9 +51,8 @@ class Rows:
             column = data.X.shape[1] - 1
             _refuse_untrained(problem.grouping, train, column)
             judged = train.of_each(column, _JUDGED, 0)
-            most = max(_GROUPED, _OF_EACH * len(problem.grouping.labels))
-            most = min(most, settings.sample_rows or most)
-            sampled = train.of_each(column, most, settings.seed)
+            most = min(_GROUPED, settings.sample_rows or _GROUPED)
+            sampled = _largest_groups(train, column).of_each(column, most, settings.seed)
         rows = cls(
             train,
             validation,
@@ -80,6 +79,15 @@ class Rows:
     def whole(self) -> bool:
         """Whether formulas are chosen by all rows to train on."""
         return self.judged is self.train
+
+
+def _largest_groups(data: Data, column: int) -> Data:
+    """The rows of the groups with the most of them: what others add shows when all are fitted."""
+    codes, counts = np.unique(data.X[:, column], return_counts=True)
+    if len(codes) <= _SEEN:
+        return data
+    chosen = codes[np.argsort(-counts, kind="stable")[:_SEEN]]
+    return data.rows(np.flatnonzero(np.isin(data.X[:, column], chosen)))
 
 
 def _refuse_untrained(grouping: Grouping, train: Data, column: int) -> None:

@@ -15,6 +15,7 @@ from symseek import SymbolicRegressor
 from symseek.data import Data
 from symseek.model import Break, Formula, Model, full_library
 from symseek.programs import Program
+from symseek.report.html import html
 from symseek.rewards import reward_named
 from symseek.selection.breaks import find_breaks
 from symseek.selection.measure import Measure
@@ -169,3 +170,12 @@ def test_a_fit_looks_for_poles() -> None:
         values = np.abs(each.program.evaluate(fine))
         if not np.isfinite(values).all() or values.max() > 1000 * usual:
             assert each.broken
+
+
+def test_the_report_marks_them_too() -> None:
+    front, _ = formulas("0.1", "1.0/(a - b)", "1.0/(a + b)")
+    model = Model("y", ("a", "b"), tuple(front), 2)
+    page = html(model, PAIRS, PAIRS[:, 0], [], {}, {})
+    assert page.count(">!</td>") == 1
+    assert 'title="beware of a pole in the box of the rows, near a = ' in page
+    assert "! a pole or no value in the box of the rows: row 1" in page

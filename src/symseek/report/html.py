@@ -233,6 +233,9 @@ def _front(model: Model) -> str:
         texts = [str(row), *_numbers(model, row)]
         cells = "".join(f'<td class="number">{text}</td>' for text in texts)
         mark = '<td title="picked" aria-label="picked">▸</td>' if picked else "<td></td>"
+        if each.broken and not picked:
+            beware = escaped(f"beware of {each.breaks[0]}")
+            mark = f'<td title="{beware}" aria-label="{beware}">!</td>'
         text = f'{mathml(readable(each))}<code class="copy">{escaped(each.text)}</code>'
         text += _where(each) + _limits(each)
         opening = '<tr class="picked">' if picked else "<tr>"

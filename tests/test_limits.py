@@ -168,8 +168,7 @@ def test_every_formula_of_a_front_keeps_to_a_limit_that_the_rows_break(limit):
     assert type(kept).from_dict(json.loads(json.dumps(kept.to_dict()))).kept == kept.kept
 
 
-def test_the_front_of_a_search_has_no_formula_that_breaks_a_limit():
-    """Before anything is done to it, and where programs race."""
+def test_a_front_has_no_formula_that_breaks_a_limit_where_programs_race():
     draw = np.random.default_rng(0)
     X = draw.uniform(0.5, 6.0, (1500, 2))
     y = X[:, 0] + np.sin(2 * X[:, 0]) + X[:, 1]
@@ -178,8 +177,14 @@ def test_the_front_of_a_search_has_no_formula_that_breaks_a_limit():
     assert regression.search.racer is not None
     regression.run()
     assert len(regression.search.front) > 2
-    for entry in regression.search.front:
-        assert not broken("x: increasing", entry.program, X, ["x", "z"]), str(entry.program)
+    for formula in regression.model().formulas:
+        assert not broken("x: increasing", formula.program, X, ["x", "z"]), formula.text
+
+
+def test_a_leap_across_a_narrow_pole_is_found():
+    law = Program.parse("x - 0.47*(x - 0.9983)/log(x)", full_library(["x"]))
+    of = shapes(Increasing("x"), np.linspace(0.51, 6, 40)[:, None], law.library)
+    assert not of.hold(law)
 
 
 def test_programs_that_break_a_limit_are_invalid_and_the_next_best_is_looked_at():

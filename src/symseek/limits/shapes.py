@@ -30,11 +30,12 @@ from symseek.limits.forms import (
 )
 from symseek.limits.parity import parity
 from symseek.limits.points import Points, Region
-from symseek.limits.proofs import Claim, Verdict
+from symseek.limits.proofs import Claim, Proof, Verdict
 from symseek.limits.tendency import tendency
 from symseek.programs import Program
 
 MANY = 4096  # points that a formula is checked on, for each limit
+_DOUBTED, _CLOSELY = 100, 41  # boxes that no proof decides, and points along a line through each
 _STYLES = ("best", "expanded")
 _SLACK = 1e-9  # relative: what a value may be beyond a bound, by rounding
 _REACHED = 1e-6  # relative: how near to a limit is at it
@@ -144,7 +145,7 @@ def _verdict(
         ends = [abs(each) for each in (limit.low, limit.high) if np.isfinite(each)]
         size = max(ends, default=0.0)
         claim = proofs.between(limit.low, limit.high, _SLACK * size)
-        return proofs.prove(program, low, high, claim).verdict
+        return _doubted(program, limit, region, proofs.prove(program, low, high, claim), None)
     column = list(columns).index(str(limit.about))
     if isinstance(limit, Even | Odd):
         found = parity(program, column)
@@ -154,7 +155,29 @@ def _verdict(
         slack = _REACHED * max(spread, abs(limit.value))
         return _tends(limit, program, column, low, high, slack)
     claim, order = _CLAIMS[type(limit)]
-    return proofs.prove(program, low, high, claim, column, order).verdict
+    proof = proofs.prove(program, low, high, claim, column, order)
+    return _doubted(program, limit, region, proof, column)
+
+
+def _doubted(
+    program: Program, limit: Limit, region: Region, proof: Proof, column: int | None
+) -> Verdict:
+    """What comes of a proof; where it decides nothing, values there are looked at closely.
+
+    Values may leap across a pole that lies between all points.
+    """
+    if proof.verdict is not Verdict.UNDECIDED or proof.open is None:
+        return proof.verdict
+    low, high = (each[:_DOUBTED, : len(region.low)] for each in proof.open)
+    lines = np.repeat(((low + high) / 2)[:, None, :], _CLOSELY, axis=1)
+    for at in range(len(region.low)) if column is None else [column]:
+        wide = 3 * (high[:, at] - low[:, at])
+        begin = np.maximum(low[:, at] - wide, region.low[at])
+        end = np.minimum(high[:, at] + wide, region.high[at])
+        lines[:, :, at] = np.linspace(begin, end, _CLOSELY, axis=1)
+    points = Points(limit, lines, np.zeros(lines.shape[:2], dtype=bool), 1.0)
+    lost = points.broken(program.evaluate(points.flat)[None, :])[0]
+    return Verdict.DISPROVED if lost else Verdict.UNDECIDED
 
 
 def _boxes(program: Program, region: Region) -> tuple[Floats, Floats]:

@@ -53,13 +53,18 @@ class KeptTo:
         return old if not self.hold(new) and self.hold(old) else new
 
     def written(self, formula: Formula) -> Formula:
-        """The formula, written in a way that keeps to the limits, with what is said of them."""
+        """The formula, written in a way that keeps to the limits."""
         if not self.limits:
             return formula
         well = self.limits.allow_writing
         kept = well(self.editing.read(formula.program)) or not well(formula.program)
-        said = self.limits.said(formula.program)
-        return replace(formula, style="best" if kept else "factored", limits=said)
+        return replace(formula, style="best" if kept else "factored")
+
+    def told(self, formula: Formula) -> Formula:
+        """The formula with what is said of the limits, which takes a proof of each."""
+        return (
+            replace(formula, limits=self.limits.said(formula.program)) if self.limits else formula
+        )
 
     def simplifying(self, simplified: _Step) -> _Step:
         """A step that simplifies, in units of the search."""

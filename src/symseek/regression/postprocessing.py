@@ -90,7 +90,7 @@ class Postprocessing:
         # Before anything keeps to the limits, the number stands for it.
         obey = [each for each in programs if self.kept_to.allow(each)] or programs[:1]
         front = self.front([self.formula(each) for each in obey])
-        return [self._in_full(each) for each in front]
+        return [self._in_full(self.kept_to.told(each)) for each in front]
 
     def formulas(self, found: Sequence[Program], proposed: Sequence[Program]) -> list[Formula]:
         """The front of a search that has ended, and of what was proposed to it."""
@@ -113,7 +113,7 @@ class Postprocessing:
             raise InputError(self.kept_to.limits.none_left)
         formulas = self.front([self.formula(each) for each in programs])
         front = self.front([self.on_all_rows(each) for each in formulas])
-        return self.certain(front, [self._in_full(each) for each in front])
+        return self.certain(front, [self._in_full(self.kept_to.told(each)) for each in front])
 
     def _with_own(self, found: Sequence[Program]) -> list[Program]:
         """Programs of a search with the groups' own numbers, which it does not keep."""

@@ -10,13 +10,14 @@ import pytest
 import scipy.stats
 
 from symseek import InputError, Library, Program, Programs, SymbolicRegressor, fit_constants
+from symseek.algebra.numbers import is_neat
 from symseek.command import main
 from symseek.data import Data
 from symseek.losses import LOSSES, Loss
 from symseek.model import Model, full_library
 from symseek.regression.regression import Regression
 from symseek.rewards import LossReward, reward_asked, reward_named, with_sigma
-from symseek.selection.leftover import leftover
+from symseek.selection.leftover import leftover, working
 from symseek.selection.likelihood import Likelihood
 from symseek.selection.measure import Measure
 from symseek.selection.noise import looks_random
@@ -172,12 +173,35 @@ def test_all_rows_of_a_large_table_are_fitted_by_the_loss() -> None:
     regression.run()
     line = next(each for each in regression.model().formulas if len(each.program) == 5)
     best = np.abs(y - line.program.evaluate(x)).sum()
-    for k in range(2):
+    free = [k for k, value in enumerate(line.program.constants) if not is_neat(value)]
+    assert free
+    for k in free:
         for step in (1e-4, -1e-4):
             moved = np.array(line.program.constants)
             moved[k] += step
             there = Program(line.program.library, line.program.tokens, tuple(moved.tolist()))
             assert np.abs(y - there.evaluate(x)).sum() >= best
+
+
+@pytest.mark.parametrize("name", [name for name in LOSSES if name not in ("absolute", "quantile")])
+def test_least_squares_of_the_working_target_are_the_numbers_of_the_loss(name: str) -> None:
+    y = {"poisson": COUNTS, "logistic": CLASSES}.get(name, UNEVEN + 8)
+    text = "30.0*exp(-0.7*x)" if name == "poisson" else "2.0*x + 1.0"
+    start = Programs.from_list([Program.parse(text, full_library(["x"]))])
+    loss = Loss(name)
+    reward = LossReward(loss) if name != "squared" else reward_named("inverse_nrmse")
+    law = fit_constants(start, X, y, reward=reward).programs
+    data = Data(X, y, np.ones(ROWS))
+    target, weights = working(loss, law[0].evaluate(X), data)
+    again = fit_constants(law, X, target, weights=weights).programs
+    np.testing.assert_allclose(again.constants, law.constants, rtol=1e-4, atol=1e-4)
+
+
+def test_numbers_are_neat_by_the_loss_too() -> None:
+    y = LINE + np.sin(3 * X[:, 0]) + DRAW.normal(0, 0.05, ROWS)
+    y[::7] += 20
+    model = fitted("huber:0.2", y, operators=["add", "mul", "sin"], max_expressions=15_000).model()
+    assert "sin(3*x)" in model.best.text
 
 
 # --- likelihoods

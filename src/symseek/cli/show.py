@@ -61,6 +61,8 @@ def _show(options: argparse.Namespace) -> int:
     if formula.with_errors:
         show(f"with errors {formula.with_errors}")
     show(f"complexity  {formula.complexity}")
+    asked = "" if formula.loss is None else f", {model.loss} {formula.loss:.6g}"
+    error += asked
     show(f"fit         R2 {formula.r2:.6g}, NRMSE {formula.nrmse:.6g}{error}{validation}{exact}")
     for limit in formula.limits:
         show(f"limit       {limit}")

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from symseek.algebra.neatness import probably_neat
 from symseek.algebra.reading import number_cost
 from symseek.algebra.rounding import rounded
 from symseek.errors import InputError
 from symseek.programs import Program
 from symseek.regression.editing import Editing
-from symseek.rewards import ErrorReward
+from symseek.rewards import ErrorReward, LossReward
 from symseek.selection.measure import Measure
 from symseek.selection.noise import looks_random
 
@@ -56,7 +58,7 @@ class NeatNumbers:
         measure, train = self.measure, self.measure.data
         step = -(-len(train.y) // LOOKED_AT)
         wide = program.widened(train.X)
-        X, y, weights = (each[::step] for each in (wide, train.y, train.weights))
+        X, y, weights = (each[::step] for each in (wide, *self.measure.working(program)))
         exact, count = measure.exact(program), len(program.constants)
         likely = self._likely(program, exact)
         if likely is not None:
@@ -84,19 +86,32 @@ class NeatNumbers:
         if not (self.constants and self._noisy(program)):
             return None
         wide = program.widened(train.X)
-        found = probably_neat(program, wide, train.y, weights=train.weights)
+        y, weights = self.measure.working(program)
+        if not (np.isfinite(y).all() and np.isfinite(weights).all()):
+            return None
+        found = probably_neat(program, wide, y, weights=weights)
         likely = found.program.owning(program)
         neat = self.editing.simplified(likely, train.X) if any(found.neat) else program
         accepted = any(found.neat) and (not exact or (found.complete and self.measure.exact(neat)))
-        return neat if accepted else None
+        return neat if accepted and self._describes(neat, program) else None
+
+    def _describes(self, neat: Program, program: Program) -> bool:
+        """Whether the loss that was asked for agrees: the description becomes no longer by it."""
+        if not isinstance(self.measure.reward, LossReward):
+            return True
+        both = neat, program
+        after, before = self.measure.descriptions(both, [self.measure.error(each) for each in both])
+        return after <= before
 
     def _noisy(self, program: Program) -> bool:
         """Whether what a formula leaves is noise, as the residuals of least squares show."""
         reward = self.measure.reward
-        squared = isinstance(reward, ErrorReward) and reward.is_squared
-        if not (squared and self.measure.error(program) > _NEARLY_EXACT):  # that is arithmetic
+        fits = isinstance(reward, ErrorReward) and reward.is_squared
+        # Of counts and classes no number is known so well that it would show as neat.
+        fits = fits or (isinstance(reward, LossReward) and not reward.loss.is_of_means)
+        if not (fits and self.measure.error(program) > _NEARLY_EXACT):  # that is arithmetic
             return False
-        residuals = self.measure.residuals(program)
+        residuals = self.measure.leftover(program)
         return looks_random(residuals, self.measure.inputs, chance=_STRUCTURE)
 
     def _number_costs(self, program: Program) -> tuple[int, float]:

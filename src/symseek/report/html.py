@@ -204,7 +204,8 @@ def _where(formula: Formula) -> str:
 
 def _headings(model: Model) -> list[str]:
     known = ["RMSE"] if model.spread is not None else []
-    return ["complexity", "NRMSE", *known, "R²", *["validation R²"] * _validated(model)]
+    losses = [escaped(model.loss)] if model.loss else []
+    return ["complexity", "NRMSE", *known, "R²", *losses, *["validation R²"] * _validated(model)]
 
 
 def _numbers(model: Model, row: int) -> list[str]:
@@ -215,6 +216,8 @@ def _numbers(model: Model, row: int) -> list[str]:
     if rmse is not None:
         texts.append(brief(rmse, padded=True))
     texts.append(r2_text(formula.r2))
+    if model.loss:
+        texts.append("–" if formula.loss is None else brief(formula.loss, padded=True))
     if _validated(model):
         texts.append(r2_text(formula.validation_r2))
     return [escaped(text) for text in texts]

@@ -43,6 +43,44 @@ def leftover(loss: Loss, values: Floats, data: Data) -> Floats:
         return np.clip(residuals, -loss.p, loss.p) if loss.in_sigmas else residuals
 
 
+def working(loss: Loss, values: Floats, data: Data) -> tuple[Floats, Floats]:
+    """A target and weights of which the least squares are near those of a loss.
+
+    Where a formula with these values has the smallest loss, its numbers have the smallest squares
+    of this target, and the same standard errors: each row is moved from its value by what pulls at
+    it, over how much the loss bends there (for a corner, how dense residuals are).
+    """
+    y, weights, name = data.y, data.weights, loss.name
+    with np.errstate(all="ignore"):
+        residuals = y - values
+        if name == "relative":
+            return y, weights / y**2
+        if name == "poisson":
+            return y, weights / values
+        if name == "logistic":
+            chance = loss.mean(values)
+            bend = np.maximum(chance * (1 - chance), 1e-9)
+            return values + (y - chance) / bend, weights * bend
+        size = loss.p if data.sigma is None else loss.p * data.sigma
+        if name == "huber":
+            pull, bend = np.clip(residuals, -size, size), np.abs(residuals) < size
+        elif name == "log_cosh":
+            pull, bend = size * np.tanh(residuals / size), np.cosh(residuals / size) ** -2.0
+        elif name in ("absolute", "quantile"):
+            level = loss.p if name == "quantile" else 0.5
+            pull, bend = np.where(residuals > 0, level, level - 1), _density(residuals)
+        else:
+            return y, weights
+        return values + pull / max(float(np.average(bend, weights=weights)), 1e-9), weights
+
+
+def _density(residuals: Floats) -> Floats:
+    """How dense residuals are at 0 [N], in the mean: the share of those near it."""
+    low, high = np.quantile(residuals, [0.25, 0.75])
+    near = max(float(high - low), 1e-300) * len(residuals) ** -0.2
+    return np.asarray((np.abs(residuals) < near) / (2 * near))
+
+
 def _classes(y: Floats, odds: Floats) -> tuple[Floats, Floats]:
     """The chance of less than y, and that of y, by the logarithm of the odds of 1."""
     none = 1 / (1 + np.exp(odds))

@@ -21,7 +21,7 @@ from symseek.programs import Program
 from symseek.rewards import ErrorReward, LossReward, Reward
 from symseek.selection import rules
 from symseek.selection.exactness import Digits
-from symseek.selection.leftover import leftover
+from symseek.selection.leftover import leftover, working
 from symseek.selection.likelihood import Likelihood
 from symseek.selection.noise import Inputs, looks_random
 from symseek.selection.residual_tests import chi_squared_test
@@ -157,6 +157,14 @@ class Measure:
         """The same of values [N] on other rows."""
         loss = self.reward.loss if isinstance(self.reward, LossReward) else SQUARED
         return leftover(loss, values, data)
+
+    def working(self, program: Program) -> tuple[Floats, Floats]:
+        """A target and weights by which least squares have the program's numbers where it is."""
+        data, reward = self.data, self.reward
+        if not isinstance(reward, LossReward):
+            return data.y, data.weights
+        with np.errstate(all="ignore"):
+            return working(reward.loss, program.evaluate(data.X), data)
 
     def leaves_noise(self, program: Program) -> bool:
         """Whether what a program leaves is rounding, or cannot be distinguished from noise.

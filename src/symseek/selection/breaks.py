@@ -33,6 +33,7 @@ _GROWS = 3.0  # times the value, a thousand times nearer to a pole
 _UNDEFINED = 0.05  # part of the points around a place that have no value
 
 
+@np.errstate(all="ignore")  # that is what is looked for
 def find_breaks(program: Program, X: Floats) -> tuple[Break, ...]:
     """Where a formula has a pole or no value, or blows up: in the box of the rows X [N, n], or else
     up to a fifth of each range beyond it. A column of one sign goes at most half the way to 0.
@@ -168,7 +169,8 @@ class _Box:
         values = self._values(near)
         if np.mean(~np.isfinite(values)) > _UNDEFINED:
             return "no value"
-        sizes = [float(np.nanmax(np.abs(self._values(each)))) for each in (near, nearer)]
+        found = (np.abs(self._values(each)) for each in (near, nearer))
+        sizes = [float(np.where(np.isnan(each), 0.0, each).max()) for each in found]
         grows = sizes[1] > _GROWS * sizes[0] and sizes[1] > self.usual
         return "a pole" if sizes[1] > _HUGE * self.usual or grows else None
 

@@ -42,6 +42,7 @@ class Judged:
     printed: Certainty | None = None  # the same of the numbers
 
 
+@np.errstate(all="ignore")  # what overflows is not known
 def judged(
     programs: Sequence[Program],
     forms: Sequence[Program],

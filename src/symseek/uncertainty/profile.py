@@ -56,7 +56,8 @@ def profiled(
     [1.34, 2.41]
     """
     (here,) = normals([program], data, threads)
-    if here is None or not allowed > 0.0 or not np.isfinite(reach).all():
+    known = np.isfinite(reach) & (reach > 0.0)
+    if here is None or not 0.0 < allowed < math.inf or not known.all():
         return {}
     ends = _Ends(program, data, tuple(places), reach, here.squares + allowed, allowed, threads)
     starts = [_End(at, sign) for at in range(len(places)) for sign in (-1.0, 1.0)]

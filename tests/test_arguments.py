@@ -42,6 +42,7 @@ from symseek.value_types import (
     Name,
     Number,
     PhraseList,
+    UnitsType,
     ValueType,
     Whole,
 )
@@ -119,6 +120,7 @@ BY_TYPE: dict[type[ValueType], set[str]] = {  # the odd values that are none for
     FormType: {"None", "'none'", "'x'"},
     LimitList: EMPTY_LISTS,
     LossType: set(),
+    UnitsType: {"None"},
     PhraseList: EMPTY_LISTS | {"['add']"},
     ConstraintList: EMPTY_LISTS,
     Instance: {"None"},

@@ -276,4 +276,4 @@ def test_predictions_have_the_limit(folder: Path) -> None:
     model = RunFolder.open(folder).model()
     for keep in (False, True):
         with pytest.raises(InputError, match=SENTENCE):
-            predictions(model, None, Path("large.csv.gz"), keep=keep, max_table_size=100_000)
+            predictions([model], None, Path("large.csv.gz"), keep=keep, max_table_size=100_000)

@@ -78,7 +78,8 @@ def judged(
     for program, normal, pair in zip(programs, own, printed, strict=True):
         table = _Rows(data, repeats, threads)
         its = [next(known) for _ in pair]
-        found.append(_of_one(program, normal, pair, its, table))
+        with np.errstate(all="ignore"):  # squares of huge numbers, which then have no errors
+            found.append(_of_one(program, normal, pair, its, table))
     return found
 
 
@@ -129,6 +130,8 @@ def _of_one(
     if float(pull @ inverse.matrix @ pull) > _OFF**2 * variance:
         return unknown  # it was fitted by something else
     covariance = inverse.matrix * (rows.noise(normal.squares, len(free)) / rows.repeats)
+    if not np.isfinite(covariance).all():
+        return unknown
     certainty = Certainty(free, covariance, variance, spare)
     here = leverages(program, certainty, rows.data.sampled(_ENOUGH, seed=0).X)
     largest = float(np.max(here, initial=0.0))

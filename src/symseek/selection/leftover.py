@@ -26,7 +26,7 @@ def leftover(loss: Loss, values: Floats, data: Data) -> Floats:
     >>> rate = np.full(4, 2.0)
     >>> data = Data(np.zeros((4, 1)), np.array([0.0, 1.0, 2.0, 9.0]), np.ones(4))
     >>> leftover(Loss("poisson"), rate, data).round(1)
-    array([-0.4, -0.3, -0. ,  0.5])
+    array([-0.4, -0.1,  0.1,  0.5])
     """
     y, name = data.y, loss.name
     with np.errstate(all="ignore"):

@@ -27,6 +27,7 @@ _SCALES = 60  # steps of a search for the scale, each of which leaves 0.618 of w
 class Likelihood:
     """How errors, as parts of that of the best number, become nats.
 
+    >>> import numpy as np
     >>> data = Data(np.zeros((4, 1)), np.array([2.0, 3.0, 5.0, 4.0]), np.ones(4))
     >>> counts = Likelihood.of(LossReward(Loss("poisson")), data, 0.7)
     >>> round(counts.misfit(1.0, 0), 9)  # half of 4 rows times 0.7

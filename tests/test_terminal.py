@@ -230,7 +230,7 @@ def test_symseek_alone_shows_its_help(capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("option", "hint"),
     [
-        ("--units", "known: --help, --target"),
+        ("--volume", "known: --help, --target"),
         ("--jobs-per-core", "known: --help"),
         ("--max-expression", "did you mean '--max-expressions'?"),
         ("--max-exp", "did you mean '--max-expressions'?"),

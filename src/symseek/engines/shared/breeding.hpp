@@ -3,8 +3,9 @@
 // An engine says before this file what a `Value` is, and gives: `Library`, with `rules` and lists of tokens, those of
 // each arity and then all operators (`count`, `token`), and what is known of units: whether the whole of a tree agrees
 // with them (`agrees`), whether one of its parts may stand for another (`matches`), that what is grown next shall have
-// the dimension of a part (`aim`), and how many attempts at a child are made (`tries`); `Tree`, nodes and their `size`; and `Room` to work in: a
-// `walk`, a set of tokens `allowed`, and another tree. Trees have room for the longest parent and the longest program.
+// the dimension of a part (`aim`), and how many attempts at a child are made (`tries`); `Tree`, nodes and their `size`;
+// and `Room` to work in: a `walk`, a set of tokens `allowed`, and another tree. Trees have room for the longest parent
+// and the longest program.
 #pragma once
 
 #include "shared/random.hpp"

@@ -79,9 +79,10 @@ clean: ## remove the environment and everything built
 # runtime must be loaded before Python's. Python itself leaks a little at exit, so leaks are off.
 TESTS_memory := tests/test_sampling.py tests/test_search.py tests/test_evaluation.py tests/test_constants.py \
 	tests/test_breeding.py tests/test_pairing.py tests/test_evolution.py tests/test_native.py tests/test_derivatives.py \
-	tests/test_checks.py tests/test_underflow.py tests/test_variable_projection.py
+	tests/test_checks.py tests/test_underflow.py tests/test_variable_projection.py tests/test_losses.py tests/test_groups.py \
+	tests/test_units_in_search.py
 TESTS_threads := tests/test_search.py tests/test_evaluation.py tests/test_constants.py tests/test_breeding.py \
-	tests/test_pairing.py tests/test_evolution.py tests/test_native.py
+	tests/test_pairing.py tests/test_evolution.py tests/test_native.py tests/test_units_in_search.py
 SANITIZERS_memory := address,undefined
 SANITIZERS_threads := thread
 RUNTIME_memory := libasan.so

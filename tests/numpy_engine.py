@@ -270,8 +270,7 @@ class NumpyEvaluator:
             raise InputError("a data set without a target has no errors")
         found = self.predict(programs)
         with np.errstate(all="ignore"):
-            off = found.values - self.y
-            sums = [loss.values(off) @ self.weights for loss in self.losses]
+            sums = [loss.values(self.y, found.values) @ self.weights for loss in self.losses]
         return Errors(np.array(sums), found.ok, len(set(programs)))
 
     def fit(

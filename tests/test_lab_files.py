@@ -423,6 +423,16 @@ ADVICE: list[tuple[Callable[[], Any], str, Callable[[], Any]]] = [
         lambda: read("a,y,w\n1,3,0\n2,4,1\n3,6,1\n", weights="w"),
     ),
     (
+        lambda: read("a,y,e\n1,3,0\n2,4,1\n3,6,1\n", sigma="e"),
+        "every error of measurement must be positive",
+        lambda: read("a,y,e\n1,3,0.5\n2,4,1\n3,6,1\n", sigma="e"),
+    ),
+    (
+        lambda: read("a,y,e\n1,3,2\n2,4,1\n3,6,1\n", weights="e", sigma="e"),
+        "not both: a row of error sigma weighs 1/sigma**2",
+        lambda: read("a,y,e\n1,3,2\n2,4,1\n3,6,1\n", sigma="e"),
+    ),
+    (
         lambda: read("a,y,w\n1,3,0\n2,4,0\n3,6,0\n", weights="w"),
         "make some positive",
         lambda: read("a,y,w\n1,3,0\n2,4,1\n3,6,0\n", weights="w"),

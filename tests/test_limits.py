@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from examples import mostly_slow
 from symseek import InputError, Library, Program, Programs, SymbolicRegressor
 from symseek.command import main
 from symseek.data import Scales
@@ -145,7 +146,7 @@ def broken(text, formula, X, names):
     return False
 
 
-@pytest.mark.parametrize("limit", LAWS)
+@pytest.mark.parametrize("limit", mostly_slow([*LAWS], "x: increasing", "value: between 0 and 1"))
 def test_every_formula_of_a_front_keeps_to_a_limit_that_the_rows_break(limit):
     names, law = LAWS[limit]
     draw = np.random.default_rng(0)

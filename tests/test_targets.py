@@ -22,7 +22,7 @@ from symseek.runs.targets import TARGETS, TargetsFolder, holds_targets, requests
 from symseek.settings import Settings
 
 Capture = pytest.CaptureFixture[str]
-BUDGET = ("--max-expressions", "3000", "--max-seconds", "none", "--quiet")
+BUDGET = ("--max-expressions", "1000", "--max-seconds", "none", "--no-structure", "--quiet")
 
 
 @pytest.fixture(autouse=True)

@@ -29,8 +29,7 @@ KNOWN = {
 }
 PAIRS = list(combinations(KNOWN, 2))
 QUICK = [
-    *(("form", "units"), ("form", "group"), ("units", "group"), ("group", "limit")),
-    *(("form", "limit"), ("units", "limit"), ("group", "validation"), ("form", "seeds")),
+    *(("form", "units"), ("form", "group"), ("units", "group"), ("form", "limit")),
     ("form", "units", "group", "limit", "forbid"),
 ]
 

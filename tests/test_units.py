@@ -271,14 +271,14 @@ def test_free_numbers_leave_the_factor_between_units_to_the_search() -> None:
 
 def test_no_formula_of_a_front_breaks_units() -> None:
     noisy = HEIGHT + np.random.default_rng(1).normal(0, 0.3, ROWS)
-    model = regressor(units=UNITS, max_expressions=20_000).fit(BALL, noisy.rename("h")).models_[0]
+    model = regressor(units=UNITS, max_expressions=8_000).fit(BALL, noisy.rename("h")).models_[0]
     rule = Dimensions({"v": METRE / SECOND, "t": SECOND, "g": METRE / SECOND**2}, target=METRE)
     assert len(model.formulas) > 2
     for each in model.formulas:
         for style in (None, "factored", "expanded"):
             assert rule.of(each.form(style)) == METRE, each.text
         assert rule.of(Program.parse(each.text, each.program.library)) == METRE
-    without = regressor(max_expressions=20_000).fit(BALL, noisy).models_[0]
+    without = regressor(max_expressions=8_000).fit(BALL, noisy).models_[0]
     assert any(rule.violated_by(each.program) for each in without.formulas)
 
 

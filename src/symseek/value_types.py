@@ -228,6 +228,7 @@ class PhraseList(Listed):
 class FormType(ValueType):
     """A given form, as text."""
 
+    control = "sentence"
     most_characters: ClassVar[int] = 2_000
     usual_words = "an equation with an unknown function, such as 'y = f(x)*exp(-k*t)'"
 
@@ -243,6 +244,7 @@ class FormType(ValueType):
 class UnitsType(ValueType):
     """Units of columns: a text, or a mapping from names, which is kept as text."""
 
+    control = "sentence"
     most_characters: ClassVar[int] = 100_000
     usual_words = UNITS_WANTED
 

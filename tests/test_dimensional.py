@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symseek import Dimensions, Length, Library, Search
+from symseek.constraints.constraint_set import DeadEnd
 from symseek.data import Data
 from symseek.dimensions import DIMENSIONLESS, Dimension
+from symseek.regression.regression import Regression
+from symseek.settings import Settings
 from symseek.structure.dimensional import TableUnits, freeing
 from symseek.structure.symmetries import reducing_transform
 
@@ -60,3 +65,29 @@ def test_columns_of_other_units_are_not_added() -> None:
     assert "a + b" in str(reducing_transform(rows, names, OPERATORS, units=alike))
     unlike = TableUnits((METRE, KILOGRAM, SECOND), METRE * SECOND)
     assert "a + b" not in str(reducing_transform(rows, names, OPERATORS, units=unlike))
+
+
+def test_a_search_without_a_formula_of_the_unit_says_so() -> None:
+    units = Dimensions({"x": METRE, "t": SECOND}, target=KILOGRAM)
+    library = Library(["add", "mul", "sin"], ["x", "t"])
+    x, t = np.random.default_rng(0).uniform(1, 2, (2, 20))
+    with pytest.raises(DeadEnd, match="no token is allowed"):
+        Search(library, np.column_stack([x, t]), x * t, constraints=[Length(1, 9), units]).run()
+
+
+@pytest.mark.slow
+def test_columns_that_cannot_have_the_unit_of_the_target_are_not_searched() -> None:
+    """What the structure of these rows leaves has no factor in newtons."""
+    draw = np.random.default_rng(0)
+    names = ["m1", "m2", "G", "x1", "x2", "y1", "y2", "z1", "z2"]
+    low, high = [1, 1, 1, 3, 1, 3, 1, 3, 1], [2, 2, 2, 4, 2, 4, 2, 4, 2]
+    X = draw.uniform(low, high, (1000, 9))
+    m1, m2, G, *places = X.T
+    far = sum((one - other) ** 2 for one, other in zip(places[::2], places[1::2], strict=True))
+    y = G * m1 * m2 / far
+    y += 0.001 * np.sqrt(np.mean(y**2)) * draw.normal(size=1000)
+    units = "m1: kg, m2: kg, G: m^3/(kg s^2), y: N, " + ", ".join(f"{n}: m" for n in names[3:])
+    settings = Settings(units=units, max_expressions=3000, max_seconds=None)
+    regression = Regression(X, y, names, settings)
+    assert regression.run().expressions >= 2000
+    assert len(regression.model().formulas) > 0

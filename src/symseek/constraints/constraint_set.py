@@ -29,6 +29,10 @@ from symseek.programs import Program, Programs
 from symseek.tokens import Library
 
 
+class DeadEnd(InputError):
+    """After the beginning of some program no token is allowed."""
+
+
 class ConstraintSet:
     """Constraints composed for one library.
 
@@ -141,6 +145,10 @@ class ConstraintSet:
                 f"the constraints collide: {names} leave no program of"
                 f" {tables.min_length} to {tables.max_length} tokens; loosen one of them"
             )
+
+    def dead_end(self, prefix: Sequence[int]) -> DeadEnd:
+        """What to raise where no token is allowed after this unfinished program."""
+        return DeadEnd(f"the constraints collide: {self.explain_dead_end(prefix)}")
 
     def explain_dead_end(self, prefix: Sequence[int]) -> str:
         """Say which constraints rule out which tokens after this unfinished program."""

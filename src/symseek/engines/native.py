@@ -238,7 +238,7 @@ class NativePolicy:
             ask=self._ask,
         )
         if dead_end is not None:
-            raise InputError(f"the constraints collide: {self.rules.explain_dead_end(dead_end)}")
+            raise self.rules.dead_end(dead_end)
         library = self.rules.library
         constants = unfitted_constants(library, tokens)
         return Sample(Programs._trusted(library, tokens, lengths, constants), entropy)

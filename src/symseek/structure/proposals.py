@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from symseek.constants import FitConfig
+from symseek.constraints.constraint_set import DeadEnd
 from symseek.data import Data
 from symseek.evaluation import fit_constants
 from symseek.evolution import merged
@@ -235,6 +236,9 @@ class Proposals:
         own = context.nested(inner)
         if own.finished(inner.least) is not None:
             return []
-        state = inner.step(replace(inner.state, iteration=iteration), own)
+        try:
+            state = inner.step(replace(inner.state, iteration=iteration), own)
+        except DeadEnd:  # no formula in these columns has the unit of the target
+            return []
         context.adopt_counts(own)
         return [entry.program for entry in state.front]

@@ -20,7 +20,6 @@ from symseek.engines.interface import (
     check_weights,
     unfitted_constants,
 )
-from symseek.errors import InputError
 from symseek.policy import AdamState
 from symseek.programs import Programs
 
@@ -192,7 +191,7 @@ class CudaPolicy:
         if counts.min() < 0:
             prefix = drawn[int(np.argmin(counts))]
             dead_end = prefix[prefix >= 0].tolist()
-            raise InputError(f"the constraints collide: {self.rules.explain_dead_end(dead_end)}")
+            raise self.rules.dead_end(dead_end)
         constants = unfitted_constants(self.rules.library, drawn)
         programs = Programs._trusted(self.rules.library, drawn, counts, constants)
         return Sample(programs, self._get(entropy)[0])

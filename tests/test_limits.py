@@ -292,6 +292,26 @@ def formed(form, y, limit, columns, **more):
     return regression.model()
 
 
+def test_a_limit_of_an_unknown_function_beside_groups():
+    """Points of a limit of f(mass) need not be in all groups."""
+    draw = np.random.default_rng(0)
+    kind = np.repeat(["oak", "pine", "ash"], 40)
+    t, mass = draw.uniform(1, 60, 120), draw.uniform(0.5, 3, 120)
+    y = np.repeat([2.4, 1.1, 1.7], 40) * mass * (1 - np.exp(-0.08 * t))
+    settings = Settings(
+        form="y = A[kind]*f(mass)*(1 - exp(-k*t))",
+        limit=["f: increasing in mass"],
+        max_expressions=2000,
+        max_seconds=None,
+    )
+    groups = Groups("kind", kind)
+    regression = Regression(
+        np.column_stack([t, mass]), y, ["t", "mass"], settings, target="y", groups=groups
+    )
+    regression.run()
+    assert all(each.limits for each in regression.model().formulas)
+
+
 def test_a_limit_of_an_unknown_function():
     draw = np.random.default_rng(0)
     columns = {name: draw.uniform(0.3, 4.0, 90) for name in ("x", "t")}

@@ -26,6 +26,7 @@ KNOWN = {
     "validation": ["--validation", "0.2"],
     "seeds": ["--seeds", "2"],
     "weights": ["--weights", "weight"],
+    "loss": ["--loss", "huber:0.5"],
 }
 PAIRS = list(combinations(KNOWN, 2))
 QUICK = [

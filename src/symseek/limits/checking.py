@@ -115,21 +115,24 @@ class _Values:
         self.places = [slice(*pair) for pair in pairwise(ends)]
         rows = np.concatenate([each.flat for each in points]) / scales.inputs
         self.count = len(rows)
-        self.evaluators: list[tuple[NDArray[np.intp], Evaluator]] = []  # one for each group
+        # One for each group that any point is in.
+        self.evaluators: list[tuple[int, NDArray[np.intp], Evaluator]] = []
         if library.grouping is None:
-            self.evaluators = [(np.arange(len(rows)), engine.evaluator(library, rows, cache=0))]
+            self.evaluators = [(0, np.arange(len(rows)), engine.evaluator(library, rows, cache=0))]
             return
         self.plain = _ungrouped(library)
         wide = np.column_stack([rows, np.zeros((len(rows), len(library.grouping.own)))])
         codes = rows[:, len(library.columns) - 1]
         for code in range(len(library.grouping.labels)):
             its = np.flatnonzero(codes == code)
-            self.evaluators.append((its, engine.evaluator(self.plain, wide[its], cache=0)))
+            if len(its):
+                own = engine.evaluator(self.plain, wide[its], cache=0)
+                self.evaluators.append((code, its, own))
 
     def __call__(self, programs: Programs) -> Floats:
         """The values [B, N]."""
         values = np.empty((len(programs), self.count))
-        for group, (places, evaluator) in enumerate(self.evaluators):
+        for group, places, evaluator in self.evaluators:
             if self.library.grouping is not None:
                 read = _in_group(programs, group, self.plain)
             else:  # the same tokens, which may have another meaning

@@ -284,16 +284,7 @@ def _check_replaceable(folder: Path, overwrite: bool) -> None:
         )
     found = set(folder.iterdir()) - {*_leftovers(folder), folder / LOCK}
     if found and not overwrite:
-        raise InputError(
-            "the run folder ",
-            Quoted(folder),
-            " exists; choose another with ",
-            Setting("folder"),
-            ", continue with it by ",
-            Action("resume"),
-            ", or write over it with ",
-            Setting("overwrite"),
-        )
+        raise refused_as_there(folder)
     if found and not holds_run(folder):
         raise InputError(
             Quoted(folder),
@@ -302,6 +293,20 @@ def _check_replaceable(folder: Path, overwrite: bool) -> None:
             " does not write over it; choose another place with ",
             Setting("folder"),
         )
+
+
+def refused_as_there(folder: Path) -> InputError:
+    """What to raise where a run is to be made and one is there."""
+    return InputError(
+        "the run folder ",
+        Quoted(folder),
+        " exists; choose another with ",
+        Setting("folder"),
+        ", continue with it by ",
+        Action("resume"),
+        ", or write over it with ",
+        Setting("overwrite"),
+    )
 
 
 def _checkpoints(folder: Path) -> list[Path]:

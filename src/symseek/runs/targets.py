@@ -25,7 +25,7 @@ from symseek.files.schema import Label, Most, parse_json, read
 from symseek.files.tables import TrainingTable
 from symseek.loop import Result
 from symseek.model import Model
-from symseek.runs.folder import RunFolder
+from symseek.runs.folder import RunFolder, refused_as_there
 from symseek.runs.lock import LOCK, FolderLock
 from symseek.runs.request import FitRequest
 from symseek.version import __version__
@@ -255,16 +255,7 @@ def _refuse_taken(path: Path, overwrite: bool) -> None:
     if not found:
         return
     if not overwrite:
-        raise InputError(
-            "the run folder ",
-            Quoted(path),
-            " exists; choose another with ",
-            Setting("folder"),
-            ", continue with it by ",
-            Action("resume"),
-            ", or write over it with ",
-            Setting("overwrite"),
-        )
+        raise refused_as_there(path)
     if not holds_targets(path):
         raise InputError(
             Quoted(path),
